@@ -35,6 +35,7 @@ export default defineConfig({
             'test/differential/**/*.test.ts',
             'test/gateway/**/*.test.ts',
             'test/kubectl-commands/**/*.test.ts',
+            'test/museum/**/*.test.ts',
             'test/torture/**/*.test.ts',
           ],
           isolate: false,

@@ -19,6 +19,7 @@ interface Options {
   readonly definitions: string;
   readonly reference?: string;
   readonly token: string;
+  readonly upstream: boolean;
 }
 
 const program = new Command('npm run bench --')
@@ -43,6 +44,7 @@ const program = new Command('npm run bench --')
     '--reference <url>',
     'another API server, to measure in the same run, whatever its certificate (webhooks, extensions)',
   )
+  .option('--upstream', "beside upstream's kube-apiserver and etcd (embedded)", false)
   .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
@@ -67,6 +69,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   definitions: ['extensions'],
   reference: ['webhooks', 'extensions'],
   token: ['webhooks', 'extensions'],
+  upstream: ['embedded'],
 };
 
 function collect(flag: string, flags: string[]): string[] {
@@ -93,6 +96,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async start() {
     const { start } = await import('./start/bench.ts');
     await start({ rounds: 5 });
+  },
+  async embedded() {
+    const { embedded } = await import('./embedded/bench.ts');
+    await embedded({ upstream: options.upstream });
   },
   async load() {
     const { load } = await import('./load/bench.ts');

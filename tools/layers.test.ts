@@ -24,6 +24,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ingress: ['machinery', 'api', 'client'],
   kubelet: ['machinery', 'api', 'client', 'cri'],
   runtime: ['machinery', 'cri'],
+  simulation: ['machinery', 'api', 'storage', 'client', 'apiserver', 'controllers'],
   cluster: [
     'machinery',
     'cel',
@@ -40,9 +41,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'ingress',
     'kubelet',
     'runtime',
+    'simulation',
   ],
   cli: ['machinery', 'api', 'client', 'cluster'],
-  exports: ['machinery', 'api', 'client', 'controllers', 'scheduler', 'cluster'],
+  exports: ['machinery', 'api', 'client', 'controllers', 'scheduler', 'simulation', 'cluster'],
 };
 
 /**
@@ -57,6 +59,7 @@ const ALLOWED_IN_TESTS = [
   'cluster',
   'controllers',
   'scheduler',
+  'simulation',
 ];
 
 const IMPORT = new RegExp(

@@ -22,6 +22,13 @@ describe('tidy', () => {
     ['optional-members', 'src/api/a.ts', '  readonly a?: string | undefined;'],
     ['io', 'src/api/a.ts', "import { readFile } from 'node:fs/promises';"],
     ['io', 'src/scheduler/a.ts', "import { isIP, connect } from 'node:net';"],
+    ['io', 'src/api/a.ts', "import {\n  readFile,\n  stat,\n} from 'node:fs/promises';"],
+    ['ambient', 'src/api/a.ts', 'const now = Date.now();'],
+    ['ambient', 'src/api/a.ts', 'setImmediate(resolve);'],
+    ['ambient', 'src/machinery/turn.ts', 'setTimeout(resolve, 1);'],
+    ['ambient', 'src/api/a.ts', 'const signal = AbortSignal.timeout(1);'],
+    ['ambient', 'src/api/a.ts', 'crypto.getRandomValues(bytes);'],
+    ['ambient', 'src/api/a.ts', "await fetch('http://example.com');"],
     ['readme-size', 'src/api/README.md', 'word '.repeat(800)],
     ['dead-exports', 'src/api/a.ts', 'export const alone = 1;'],
   ])('%s finds what it is for in %s', (rule, path, text) => {
@@ -31,6 +38,8 @@ describe('tidy', () => {
   test.each([
     ['src/api/a.ts', '// No client waits.\n/** Returns what is stored. */'],
     ['src/api/a.ts', "import { isIP, type Socket } from 'node:net';"],
+    ['src/api/a.ts', 'clock.setInterval(1, look);\n// No setImmediate(), no Date.now().'],
+    ['src/machinery/pending-work.ts', 'setImmediate(resolve);'],
     ['src/kubelet/logs/a.ts', "import { readFile } from 'node:fs/promises';"],
     ['src/api/a.ts', "import { a } from 'b';\nimport * as c from 'b';"],
     ['src/api/a.ts', '  readonly a: string | undefined;'],

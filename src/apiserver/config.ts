@@ -18,7 +18,7 @@ import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { ComponentHealth } from './kinds/core/component-status.ts';
 import type { NodeConnector } from './node-connector.ts';
-import type { Handler, UserInfo } from './request.ts';
+import type { Filter, Handler, UserInfo } from './request.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
 import type { LocalWebhooks } from './webhooks/client/index.ts';
 
@@ -84,6 +84,10 @@ export interface ApiServerConfig {
    * or only at the loopback address, the machine's first address.
    */
   readonly advertiseAddress?: string;
+  /** A stage of the chain behind authorization: simulation injects faults there. Default: none. */
+  readonly intercept?: Filter;
+  /** Awaited before each call of a webhook, within its time limit. Default: nothing is. */
+  readonly interceptWebhook?: (name: string, signal: AbortSignal) => Promise<void> | undefined;
   /**
    * Other API servers use the same storage, and are published together with this one. Default:
    * false.

@@ -25,6 +25,7 @@ export interface RequestFields {
   readonly body: RequestBody;
   readonly remoteAddress: string;
   readonly user?: UserInfo;
+  readonly component?: string;
   readonly upgrade?: Upgrade;
   readonly peerCertificate?: PeerCertificate;
   /**
@@ -67,6 +68,7 @@ export class RequestState extends Link implements ApiRequest {
   readonly warnings: string[];
   readonly upgrade: Upgrade | undefined;
   readonly peerCertificate: PeerCertificate | undefined;
+  readonly component: string | undefined;
   deadlineMs?: number;
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
@@ -94,6 +96,7 @@ export class RequestState extends Link implements ApiRequest {
     this.upgrade = fields.upgrade;
     this.peerCertificate = fields.peerCertificate;
     this.user = fields.user;
+    this.component = fields.component;
     this.#query = fields.query;
     this.#parentSignal = fields.parentSignal;
     this.#auditIds = fields.auditIds;

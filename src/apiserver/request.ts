@@ -132,6 +132,8 @@ export interface ApiRequest {
    * Audit-ID unchanged, otherwise a UUID. Undefined for requests that came over no connection.
    */
   readonly auditId?: string;
+  /** The component of this process that sent the request, where its user does not identify it. */
+  readonly component?: string;
   /** Counts the request. Set by the router. Absent: no endpoint serves the request. */
   endpoint?: EndpointMeter;
   /** The histogram for the size of the response. Set once the request is counted. */

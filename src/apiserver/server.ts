@@ -8,6 +8,7 @@ import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
+import { DISCOVERY, stir, VirtualClock } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
@@ -42,7 +43,7 @@ import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/serv
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { StartWrites } from './start-writes.ts';
-import type { ApiResponse, Handler, UserInfo } from './request.ts';
+import type { ApiResponse, Filter, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
 import { AGGREGATION_HOOKS, ServerHealth } from './server-health.ts';
@@ -57,6 +58,7 @@ const DEFAULT_PORT = 6443;
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
 const DEFAULT_NODE_PORTS = '30000-32767';
 const LEAVE_TIMEOUT_MS = 2000;
+const unchanged: Filter = (next) => next;
 const STOPPING = apierrors.serviceUnavailable('the API server is shutting down');
 
 export class ApiServer {
@@ -113,6 +115,7 @@ export class ApiServer {
       scheme = newDefaultScheme(),
     } = config;
     const { catalog } = this;
+    catalog.onChange(() => stir(clock, DISCOVERY));
     this.#config = config;
     const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#objects = new InternalClient({ catalog, clock });
@@ -122,12 +125,14 @@ export class ApiServer {
       clock,
       random,
       certificateMetrics: metrics.webhookCertificates,
+      intercept: config.interceptWebhook,
       ...(config.localWebhooks !== undefined && { local: config.localWebhooks }),
     });
     this.#loopback = createClient(
       createInProcessTransport({
         handler: this.inProcess(API_SERVER_USER),
         userAgent: 'kube-apiserver',
+        latestHeartbeats: clock instanceof VirtualClock,
       }),
     );
     this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
@@ -224,7 +229,7 @@ export class ApiServer {
         authorizer,
         maxInFlight: config.maxInFlight,
       },
-      this.#aggregator.wrap(router.handle),
+      (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
     this.handler = config.wrapHandler?.(handler) ?? handler;
   }
@@ -436,9 +441,10 @@ export class ApiServer {
 
   /**
    * Returns a handler for clients in this process that act as `user`, for createInProcessTransport.
-   * Only authentication is skipped.
+   * Only authentication is skipped. `component`: names the client for `intercept`, where the user
+   * does not.
    */
-  inProcess(user: UserInfo): InProcessHandler {
+  inProcess(user: UserInfo, component?: string): InProcessHandler {
     return async (incoming) => {
       const { method, path, query, headers, body, remoteAddress, warnings } = incoming;
       if (this.#stopped) throw STOPPING;
@@ -451,6 +457,7 @@ export class ApiServer {
         remoteAddress,
         warnings,
         user,
+        component,
         parentSignal: () => incoming.signal,
       });
       this.#inProcess.add(request);

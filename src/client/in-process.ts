@@ -66,9 +66,19 @@ export interface InProcessTransportConfig {
    */
   readonly handler: InProcessHandler;
   readonly userAgent?: string;
+  /**
+   * On a virtual clock: watches last as long as their client, and of heartbeats of nodes they get
+   * the last one when the clock stops, not each one. For components that only want the present
+   * state. Default: false.
+   */
+  readonly latestHeartbeats?: boolean;
   /** Called with every warning that the server adds to a response. */
   readonly onWarning?: (message: string) => void;
 }
+
+/** In seconds: a year. */
+const NO_TIMEOUT = 365 * 86_400;
+const LATEST_HEARTBEATS = { 'coxswain-heartbeats': 'latest' } as const;
 
 export function createInProcessTransport(config: InProcessTransportConfig): Transport {
   return new InProcessTransport(config);
@@ -116,8 +126,9 @@ class InProcessTransport implements Transport {
   async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
     const call = new LinkedAbort(this.#closed.signal, request.signal);
     try {
+      const patient = this.#config.latestHeartbeats === true && { timeoutSeconds: NO_TIMEOUT };
       const body = await this.#exchange(
-        { ...request, query: { ...request.query, watch: true } },
+        { ...request, query: { ...request.query, ...patient, watch: true } },
         call,
       );
       if (body.kind !== 'watch') throw unexpected(request, body.kind);
@@ -198,6 +209,7 @@ class InProcessTransport implements Transport {
       'content-type':
         request.body === undefined ? undefined : (request.contentType ?? 'application/json'),
       'user-agent': this.#config.userAgent ?? 'coxswain',
+      ...(this.#config.latestHeartbeats === true && LATEST_HEARTBEATS),
     };
     const answer = this.#config.handler(new OutgoingRequest(request, headers, warnings, call));
     let response: InProcessResponse;

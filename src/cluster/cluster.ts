@@ -2,7 +2,7 @@
 // through in-process clients. This is the only place that knows them all.
 
 import { networkInterfaces } from 'node:os';
-import type { Duplex } from 'node:stream';
+import { pipeline, type Duplex } from 'node:stream';
 import { nodes as nodeType, type Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-connector.ts';
@@ -13,12 +13,19 @@ import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
-import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
+import {
+  createInProcessTransport,
+  type InProcessHandler,
+  type InProcessTransportConfig,
+} from '#client/in-process.ts';
+import type { Transport } from '#client/transport.ts';
 import type { ControllerName } from '#controllers/controllers.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
@@ -36,6 +43,7 @@ import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
+import { nodeHeartbeats } from './heartbeats.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
 import { openFrontProxy, type FrontProxy } from './front-proxy.ts';
@@ -90,14 +98,34 @@ export interface ClusterConfig {
   readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
   readonly leaderElect?: boolean;
+  /** Where faults are injected. The storage has to be the simulation's. Absent: nothing can be injected. */
+  readonly simulation?: Simulation;
+  /**
+   * So many instances of the controllers and the scheduler run, of which one leads. Default: 1. More than one needs `leaderElect`, and no
+   * `thread`.
+   */
+  readonly controlPlanes?: number;
   /** See ComponentsConfig. Also counts the errors of the other thread, which has its own. */
   readonly faults?: UncaughtErrors;
+  /** The cluster goes on from the state of another one, which `storage` and the runtimes of the nodes have. Absent: it is new. */
+  readonly resume?: ResumeConfig;
   /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
   readonly readyTimeoutMs?: number;
   /** Parts of the API server that are functions of the program. Default: none. */
   readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
   /** Called with what start() is doing. */
   readonly progress?: (step: StartProgress) => void;
+}
+
+/**
+ * How a cluster goes on from a state. It is begun with `beginServer` and `beginComponents` when it is needed, instead of `begin`; then it
+ * writes nothing on its own that the other cluster would not have written.
+ */
+export interface ResumeConfig {
+  /** Awaited before each request of the program. `method`: of HTTP. Undefined: nothing has to be waited for. */
+  readonly beforeRequest: (method: string, path: string) => Promise<void> | undefined;
+  /** Nodes whose kubelets do not run. */
+  readonly stoppedNodes: ReadonlySet<string>;
 }
 
 /** A step of the start. With `total`: so many of so many are done. */
@@ -120,6 +148,8 @@ export class Cluster {
   readonly #abort = new AbortController();
   /** The components of this thread. */
   readonly #components: Components;
+  /** Further instances of the controllers and the scheduler. */
+  readonly #standbys: Components[] = [];
   /** The components of all threads. */
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
@@ -163,6 +193,11 @@ export class Cluster {
     });
   }
 
+  /** Returns a cluster without a port. Starts nothing. */
+  static withoutPort(config: ClusterConfig): Cluster {
+    return new Cluster({ ...config, listen: undefined }, undefined);
+  }
+
   /** Once. Starts everything; resolves when the nodes are ready. What was started is stopped again if that fails. */
   async begin(): Promise<void> {
     try {
@@ -182,13 +217,18 @@ export class Cluster {
     sharedByMany(this.#abort.signal);
     const thread = config.thread?.components;
     const domain = config.dns?.clusterDomain ?? config.clusterDomain;
+    const { simulation, controlPlanes = 1 } = config;
+    const instance = (number: number): string => (controlPlanes === 1 ? '' : `#${number}`);
     this.#components = new Components({
       clock,
       random,
       logger,
-      clientOf: (user, userAgent) => this.#clientOf(user, userAgent),
+      clientOf: (user, userAgent) => this.#clientOf(user, userAgent, instance(1)),
+      simulation,
+      instance: instance(1),
       nodes: config.nodes,
       nodesInAll: this.#nodeNames().length,
+      heartbeats: nodeHeartbeats(storage, clock),
       faults: config.faults,
       kubeletPorts: config.kubeletPorts,
       podDns: {
@@ -196,18 +236,41 @@ export class Cluster {
         ...(config.dns?.reachable === true && { servers: [config.dns.serviceAddress] }),
       },
       onNodeStarted: (count) => this.#onNodeStarted(count),
+      resumes: config.resume !== undefined,
+      stoppedNodes: config.resume?.stoppedNodes,
       ...(thread === undefined && { control: this.#control() }),
     });
-    this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
+    for (let number = 2; number <= controlPlanes; number++)
+      this.#standbys.push(
+        new Components({
+          clock,
+          random: random.derive(`control-plane-${number}`),
+          logger,
+          clientOf: (user, userAgent) => this.#clientOf(user, userAgent, instance(number)),
+          simulation,
+          instance: instance(number),
+          nodes: [],
+          nodesInAll: 0,
+          faults: config.faults,
+          control: this.#control(),
+        }),
+      );
+    this.#running = [
+      this.#components,
+      ...this.#standbys,
+      ...(thread === undefined ? [] : [thread]),
+    ];
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
       ...config.inProcess,
       storage,
-      clock,
+      clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
+      intercept: simulation?.intercept,
+      interceptWebhook: simulation?.interceptWebhook,
       random: random.derive('apiserver'),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
-      sharesStorage: config.leaderElect,
+      sharesStorage: config.leaderElect === true && controlPlanes === 1,
       ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
       nodeConnector: this.#nodeConnector(),
       componentHealth: this.#componentHealth(),
@@ -238,7 +301,7 @@ export class Cluster {
         port: config.listen.port,
       }),
     });
-    this.client = this.#clientOf(ADMIN_USER);
+    this.client = this.#clientOfProgram(ADMIN_USER);
     this.#dns =
       config.dns === undefined
         ? undefined
@@ -270,12 +333,16 @@ export class Cluster {
 
   /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
   connect(): Duplex {
-    return this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+    const connect = (): Duplex =>
+      this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+    // A connection may be used for anything.
+    const ready = this.#config.resume?.beforeRequest('CONNECT', '/');
+    return ready === undefined ? connect() : connectLater(ready, connect);
   }
 
   /** Returns a client whose requests are made by the user. Its user agent names it in managed fields. */
   clientOf(user: User, userAgent?: string): Client {
-    return this.#clientOf(user, userAgent);
+    return this.#clientOfProgram(user, undefined, userAgent);
   }
 
   /** Where the API server listens; undefined if it does not. */
@@ -284,7 +351,14 @@ export class Cluster {
   }
 
   async #start(): Promise<void> {
-    const { thread, logger, progress } = this.#config;
+    await this.beginServer();
+    await this.beginComponents();
+    await this.#waitForNodes();
+  }
+
+  /** Once. Starts the API server alone. */
+  async beginServer(): Promise<void> {
+    const { progress } = this.#config;
     progress?.({ step: 'starting the API server' });
     if (this.#config.listen !== undefined) {
       this.#url = (await this.#server.listen()).url;
@@ -292,6 +366,11 @@ export class Cluster {
     }
     await this.#server.start();
     await this.#permitPodNetwork();
+  }
+
+  /** Once, after beginServer(). Starts everything else. The nodes may not be ready when it resolves. */
+  async beginComponents(): Promise<void> {
+    const { thread, logger, progress } = this.#config;
     const total = this.#nodeNames().length;
     progress?.({ step: 'starting nodes', done: 0, total });
     const started = { here: 0, inThread: 0 };
@@ -305,6 +384,7 @@ export class Cluster {
       this.#dns?.started,
       this.#ingress?.started,
       this.#components.start(),
+      ...this.#standbys.map((components) => components.start()),
       thread?.components.start({
         handlerOf: (user) => this.#handlerOf(user),
         logger,
@@ -320,7 +400,6 @@ export class Cluster {
       }),
     ]);
     this.#started = true;
-    await this.#waitForNodes();
   }
 
   /** For this machine's node, and for other machines that join. A cluster without it works on this machine. */
@@ -515,21 +594,45 @@ export class Cluster {
       throw new AggregateError(problems, 'the cluster has not stopped cleanly');
   }
 
-  #handlerOf({ name, groups }: User): InProcessHandler {
-    return this.#server.inProcess({
-      name,
-      groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED],
-    });
+  #handlerOf({ name, groups }: User, component?: string): InProcessHandler {
+    return this.#server.inProcess(
+      { name, groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED] },
+      component,
+    );
   }
 
-  #clientOf(user: User, userAgent = componentOf(user.name)): Client {
-    return createClient(createInProcessTransport({ handler: this.#handlerOf(user), userAgent }));
+  /** Returns a client for the program that the cluster is in, not for a component. */
+  #clientOfProgram(user: User, component?: string, userAgent = componentOf(user.name)): Client {
+    const served = this.#handlerOf(user, component ?? componentOfUser(user.name, userAgent, ''));
+    const { resume } = this.#config;
+    const handler: InProcessHandler =
+      resume === undefined
+        ? served
+        : async (request) => {
+            await resume.beforeRequest(request.method, request.path);
+            return served(request);
+          };
+    return createClient(createInProcessTransport({ handler, userAgent }));
+  }
+
+  /** Returns a client for a component of the cluster. */
+  #clientOf(user: User, userAgent = componentOf(user.name), instance = ''): Client {
+    const component = componentOfUser(user.name, userAgent, instance);
+    const latestHeartbeats = this.#config.clock instanceof VirtualClock;
+    const handler = this.#handlerOf(user, component);
+    return createClient(createInProcessTransport({ handler, userAgent, latestHeartbeats }));
+  }
+
+  /** Returns a client of the administrator that faults know as a component of its own. */
+  clientOfController(component: string, userAgent: string): Client {
+    return this.#clientOfProgram(ADMIN_USER, component, userAgent);
   }
 
   /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */
   #nodeConnector(): NodeConnector {
     return {
       connect: async (target, signal): Promise<Duplex> => {
+        this.#config.simulation?.checkNode(target.name);
         for (const components of this.#running) {
           const connection = components.connect(target.name);
           if (connection !== undefined) return connection;
@@ -553,6 +656,16 @@ export class Cluster {
       );
     return this.#elsewhere;
   }
+}
+
+/** Returns a connection that is made when the promise resolves, and destroyed when it rejects. */
+function connectLater(ready: Promise<void>, connect: () => Duplex): Duplex {
+  const [near, far] = duplexPair();
+  ready.then(
+    () => pipeline(far, connect(), far, () => undefined),
+    (error: Error) => near.destroy(error),
+  );
+  return near;
 }
 
 /** The certificates of a cluster that listens. */

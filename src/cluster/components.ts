@@ -10,7 +10,11 @@ import type { Client } from '#client/client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import { ControllerManager } from '#controllers/controller-manager.ts';
 import { ControllerManagerMetrics } from '#controllers/metrics.ts';
-import type { ControllerName } from '#controllers/controllers.ts';
+import {
+  CONTROLLER_NAMES,
+  controllerEntry,
+  type ControllerName,
+} from '#controllers/controllers.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -26,12 +30,15 @@ import {
 } from '#network/index.ts';
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import type { Simulation } from '#simulation/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
+import type { NodeHeartbeats } from './heartbeats.ts';
 import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
 import type { ClusterNode } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
+import { Restartable } from './restartable.ts';
 import { leading } from './roles/leading.ts';
 import { simulatedMachine } from './simulated-machine.ts';
 import { KUBERNETES_VERSION } from './version.ts';
@@ -82,10 +89,20 @@ export interface ComponentsConfig {
    * resolves `failed`, and uncaught errors are left to the process.
    */
   readonly faults?: UncaughtErrors;
+  /** Where faults are injected, and where the components register that can be started again. */
+  readonly simulation?: Simulation;
+  /** '#2', to tell instances of the controllers and the scheduler apart. Default: ''. */
+  readonly instance?: string;
   /** Absent: kubelets open no ports. */
   readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
   readonly podDns?: PodDns;
+  /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */
+  readonly heartbeats?: NodeHeartbeats;
+  /** The components go on from a state: kubelets take over their nodes. Default: false. */
+  readonly resumes?: boolean;
+  /** Nodes whose kubelets start() does not start. Default: none. */
+  readonly stoppedNodes?: ReadonlySet<string>;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }
@@ -167,8 +184,10 @@ export class Components implements RunningComponents {
     if (control !== undefined) this.#startControl(control);
     let started = 0;
     for (const node of nodes) this.#startPolicies(node);
-    await forEachOf(nodes, STARTING_KUBELETS, async (node) => {
-      await this.#startNode(node);
+    const { resumes = false, stoppedNodes } = this.#config;
+    const running = nodes.filter(({ name }) => stoppedNodes?.has(name) !== true);
+    await forEachOf(running, STARTING_KUBELETS, async (node) => {
+      await this.#startNode(node, resumes);
       onNodeStarted?.(++started);
     });
     for (const node of nodes) {
@@ -249,8 +268,15 @@ export class Components implements RunningComponents {
   }
 
   #startControl(control: ControlConfig): void {
-    const { clock, random, logger } = this.#config;
+    const { clock, random, logger, simulation, instance = '' } = this.#config;
     const { authority, serviceAccountKey } = control;
+    if (simulation !== undefined) {
+      for (const controller of control.controllers ?? CONTROLLER_NAMES) {
+        const { account } = controllerEntry(controller);
+        if (account !== undefined)
+          simulation.register(`${CONTROLLER_MANAGER}${instance}/${account}`);
+      }
+    }
     const schedulerRandom = random.derive('scheduler');
     const managerClient = this.#clientOf(component('system:kube-controller-manager'));
     const managerClock = this.#clockOf(CONTROLLER_MANAGER);
@@ -268,6 +294,12 @@ export class Components implements RunningComponents {
       clusterCidrs: control.podCidrs,
       settings: {
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
+        'node-lifecycle': {
+          takesOver: this.#config.resumes ?? false,
+          ...(this.#config.heartbeats !== undefined && {
+            isAlive: (name) => this.#config.heartbeats?.isKept(name) === true,
+          }),
+        },
         ...(control.loadBalancerPool !== undefined && {
           'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },
         }),
@@ -295,7 +327,9 @@ export class Components implements RunningComponents {
     // What is wrong with its configuration is said at once, not when it comes to lead.
     makeScheduler();
     const { leaderElect = false } = control;
-    const identity = `${hostname()}_${random.derive('identity').uuid()}`;
+    // A simulated cluster has the same history on every machine.
+    const host = simulation === undefined ? hostname() : `control-plane${instance}`;
+    const identity = `${host}_${random.derive('identity').uuid()}`;
     const lead =
       (name: string, client: Client, work: (held: AbortSignal) => Promise<void>) =>
       (signal: AbortSignal): Promise<void> =>
@@ -366,7 +400,7 @@ export class Components implements RunningComponents {
     return node;
   }
 
-  async #startNode(node: ClusterNode): Promise<void> {
+  async #startNode(node: ClusterNode, takesOver = false): Promise<void> {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
     const policies = this.#policies.get(node.name);
@@ -377,6 +411,7 @@ export class Components implements RunningComponents {
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
+      takesOver,
       podCIDRs: node.podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
@@ -402,9 +437,15 @@ export class Components implements RunningComponents {
         },
       }),
       ...(node.capacity !== undefined && { capacity: node.capacity }),
+      heartbeatKeeper: node.simulated ? this.#config.heartbeats : undefined,
     });
     this.#kubelets.set(node.name, kubelet);
     this.#watchFaults(node);
+    this.#config.simulation?.register(`kubelet/${node.name}`, async (down) => {
+      await this.stopNode(node.name);
+      await down();
+      if (!this.#abort.signal.aborted) await this.startNode(node.name);
+    });
     await kubelet.start();
   }
 
@@ -448,8 +489,8 @@ export class Components implements RunningComponents {
   }
 
   #clockOf(name: string): Clock {
-    const { faults, clock } = this.#config;
-    return faults?.clockOf(name, clock) ?? clock;
+    const { faults, clock, simulation } = this.#config;
+    return faults?.clockOf(name, clock) ?? simulation?.clockOf(name, clock) ?? clock;
   }
 
   stop(): Promise<void> {
@@ -477,8 +518,13 @@ export class Components implements RunningComponents {
 
   /** Runs a component until the cluster stops. `folder`: see FaultyComponent. */
   #supervise(name: string, folder: string, run: (signal: AbortSignal) => Promise<void>): void {
-    const { clock, logger, faults } = this.#config;
+    const { clock, logger, faults, simulation, instance = '' } = this.#config;
     const { signal } = this.#abort;
+    if (faults === undefined && simulation !== undefined) {
+      const component = new Restartable(run);
+      simulation.register(`${name}${instance}`, (down) => component.restart(down));
+      run = (until) => component.run(until);
+    }
     if (faults !== undefined) {
       this.#running.push(keepRunning({ name, folder, clock, logger, faults, run }, signal));
       return;

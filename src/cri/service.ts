@@ -7,7 +7,7 @@
 //   reject with NotFound.
 // - A container's log is a file in CRI format (`<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P>
 //   <content>`) at the sandbox's logDirectory joined with the container's logPath, if both are
-//   given.
+//   given. A runtime in the kubelet's own process may have it in memory instead (memoryLog).
 // - Timestamps are nanoseconds since the epoch; 0 is "not yet".
 // - A call that is aborted while it waits rejects with the signal's reason. Its effect is unknown.
 //
@@ -215,6 +215,23 @@ export interface RuntimeService {
    * be polled. A failed stream rejects, and the caller relists.
    */
   containerEvents?(signal: AbortSignal): AsyncIterable<ContainerEvent>;
+
+  /**
+   * Returns the log of a container that has it in memory; undefined for others, and if there is no
+   * such container.
+   */
+  memoryLog?(containerId: string): MemoryLog | undefined;
+}
+
+/** A log that is not in a file. Positions count all bytes that were ever written. */
+export interface MemoryLog {
+  /** The position of the oldest byte that is kept. */
+  readonly start: number;
+  readonly end: number;
+  /**
+   * Returns at most so many bytes from the position on; none at the end. They must not be changed.
+   */
+  read(position: number, length: number): Buffer;
 }
 
 export interface ImageService {

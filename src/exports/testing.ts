@@ -1,5 +1,25 @@
 // `coxswain/testing`: clusters in tests.
 
+export { clusterFixtures, forkedCluster } from '#cluster/embedded/forked-cluster.ts';
+export type {
+  ClusterFixtures,
+  FixtureDefinitions,
+  ForkableOptions,
+  ForkedCluster,
+  ForkHooks,
+  Prepare,
+} from '#cluster/embedded/forked-cluster.ts';
+export { explore } from '#cluster/embedded/explore.ts';
+export type { ExploreOptions } from '#cluster/embedded/explore.ts';
+export type { ExploreContext, ExploreTest } from '#cluster/embedded/explore-context.ts';
+export { ExplorationError } from '#simulation/explore/index.ts';
+export type {
+  Disturbance,
+  DisturbanceKind,
+  Exploration,
+  ExplorationProblem,
+} from '#simulation/explore/index.ts';
+export type { Fault, Faults, FaultSelector, FaultVerb } from '#simulation/faults/index.ts';
 export { sharedCluster, withCluster } from '#cluster/embedded/testing.ts';
 export type { SharedCluster, TestHooks } from '#cluster/embedded/testing.ts';
 export { clusterMatchers } from '#cluster/embedded/matchers.ts';

@@ -1,5 +1,6 @@
 // The configuration of a kubelet.
 
+import type { HeartbeatKeeper } from './node/heartbeats.ts';
 import type { Client } from '#client/client.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -22,6 +23,11 @@ export interface KubeletConfig {
   readonly logger: Logger;
   /** The name of its Node. */
   readonly nodeName: string;
+  /**
+   * The kubelet takes over from one that ran until this moment: it does not announce itself, and
+   * reports when that one would have. Default: false.
+   */
+  readonly takesOver?: boolean;
 
   /** The directory of volumes and other data of pods. Default: /var/lib/kubelet. */
   readonly rootDir?: string;
@@ -101,9 +107,11 @@ export interface KubeletConfig {
   readonly advertisedPort?: number;
 
   /**
-   * The time between two checks of the Node's status and renewals of its Lease, in milliseconds.
-   * Default: 10,000.
+   * On a virtual clock: makes heartbeats in the kubelet's place while they say nothing new.
+   * Default: the kubelet makes them.
    */
+  readonly heartbeatKeeper?: HeartbeatKeeper;
+  /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
   readonly nodeCheckMs?: number;
   /**
    * The time after which an unchanged Node status is reported, in milliseconds. Default: 300,000.
@@ -130,3 +138,9 @@ export interface KubeletConfig {
   /** The number of log files per container. Default: 5. */
   readonly containerLogMaxFiles?: number;
 }
+
+/**
+ * The topic (see `setPoll` of the clock) that stirs when the node's pods, or its runtime, may have
+ * changed.
+ */
+export const kubeletTopic = (nodeName: string): string => `kubelet ${nodeName}`;

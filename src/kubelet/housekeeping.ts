@@ -1,7 +1,7 @@
 // Periodically removes orphaned pods, leftovers, expired tokens and large logs.
 
 import type { RuntimeService } from '#cri/index.ts';
-import type { Clock, Timer } from '#machinery/clock.ts';
+import { type Clock, pause } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { GarbageCollector } from './garbage.ts';
@@ -29,14 +29,15 @@ export interface HousekeepingConfig {
   /** Whether the kubelet writes files (see KubeletConfig). */
   readonly hostFiles: boolean;
   readonly periodMs: number;
-  /** The size at which a container's log is rotated, in bytes. */
+  /** Stirs when the node's pods, or its runtime, may have changed. */
+  readonly topic: string;
+  /** A container's log is rotated when it is larger. */
   readonly logMaxBytes: number;
   readonly logMaxFiles: number;
 }
 
 export class Housekeeping {
   readonly #config: HousekeepingConfig;
-  #timer: Timer | undefined;
 
   constructor(config: HousekeepingConfig) {
     this.#config = config;
@@ -60,15 +61,23 @@ export class Housekeeping {
   }
 
   /** Repeats `run` until the signal aborts. */
-  schedule(signal: AbortSignal): void {
-    if (signal.aborted) return;
-    const { clock, logger, periodMs } = this.#config;
-    this.#timer = clock.setTimer(periodMs, () => {
-      const done = this.run().catch((error: unknown) =>
-        logger.warn('housekeeping failed', { err: error }),
-      );
-      void done.then(() => this.schedule(signal));
-    });
+  async repeat(signal: AbortSignal): Promise<void> {
+    const { clock, logger, periodMs, topic, hostFiles, tokens, leftovers } = this.#config;
+    let began = clock.monotonic();
+    try {
+      while (!signal.aborted) {
+        // Files grow, tokens grow old and leftovers are tried again whether or not anything changes.
+        const timeMatters = hostFiles || tokens.size > 0 || leftovers.size > 0;
+        if (timeMatters) await clock.sleep(periodMs, signal);
+        else await pause(clock, periodMs, began, { topic, signal });
+        began = clock.monotonic();
+        await this.run().catch((error: unknown) =>
+          logger.warn('housekeeping failed', { err: error }),
+        );
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
   }
 
   async run(): Promise<void> {
@@ -98,9 +107,5 @@ export class Housekeeping {
         maxFiles: logMaxFiles,
       });
     }
-  }
-
-  stop(): void {
-    this.#timer?.cancel();
   }
 }

@@ -8,8 +8,9 @@
 import type { Duplex } from 'node:stream';
 import { EventRecorder } from '#client/events/index.ts';
 import type { Runtime } from '#cri/index.ts';
+import { stir } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import type { KubeletConfig } from './config.ts';
+import { type KubeletConfig, kubeletTopic } from './config.ts';
 import { instrumentRuntime } from './metrics/instrumented-runtime.ts';
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { makeParts, type Parts } from './parts.ts';
@@ -36,7 +37,8 @@ export class Kubelet {
     // The runtime of a simulated node is in memory: it always responds.
     const runtime =
       config.hostFiles === false ? config.runtime : withDeadlines(config.runtime, config.clock);
-    this.#runtime = instrumentRuntime(runtime, this.#metrics);
+    const topic = kubeletTopic(config.nodeName);
+    this.#runtime = instrumentRuntime(runtime, this.#metrics, () => stir(config.clock, topic));
     this.#recorder = new EventRecorder({
       client: config.client,
       clock: config.clock,
@@ -90,12 +92,14 @@ export class Kubelet {
       informers.waitForCacheSync(signal),
       staticPods?.load(),
     ]);
-    watchApiPods(parts.podInformer, pods, staticPods, parts.statuses);
+    watchApiPods(parts.podInformer, pods, staticPods, parts.statuses, () =>
+      stir(this.#config.clock, kubeletTopic(this.#config.nodeName)),
+    );
     pods.sourcesAreReady();
     await housekeeping.removeOrphans();
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
-    housekeeping.schedule(signal);
+    this.#background.push(housekeeping.repeat(signal));
     this.#logger.info('kubelet started', {
       runtime: settings.runtimeVersion,
       rootDir: settings.rootDir,
@@ -129,7 +133,6 @@ export class Kubelet {
     this.#abort.abort(new Error('the kubelet stops'));
     const parts = this.#parts;
     if (parts !== undefined) {
-      parts.housekeeping.stop();
       await parts.workers.stop();
       parts.probes.stop();
       parts.statuses.stop();

@@ -22,6 +22,11 @@ export class Leftovers {
     this.#config = config;
   }
 
+  /** How many pods wait to be removed. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
   /** Removes the pod in the background; a failed removal is kept for `retry`. */
   remove(status: RuntimePodStatus): void {
     this.#waiting.set(status.uid, status);

@@ -23,7 +23,7 @@ import { versionInfo } from '#machinery/version-info.ts';
 import { ActivePods } from './active-pods.ts';
 import { selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
-import type { KubeletConfig } from './config.ts';
+import { type KubeletConfig, kubeletTopic } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
@@ -122,6 +122,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   // Observation: the runtime, the node, the API.
   const pleg = new Pleg({
     runtime,
+    topic: kubeletTopic(config.nodeName),
     clock,
     logger,
     readTerminationMessage: hostFiles ? readTerminationMessage : () => Promise.resolve(''),
@@ -323,6 +324,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     tokens,
     hostFiles,
     periodMs: config.housekeepingMs ?? 10_000,
+    topic: kubeletTopic(config.nodeName),
     logMaxBytes: config.containerLogMaxBytes ?? 10 * 1024 * 1024,
     logMaxFiles: config.containerLogMaxFiles ?? 5,
   });
@@ -357,6 +359,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     client,
     events: recorder,
     nodeName: config.nodeName,
+    takesOver: config.takesOver ?? false,
     labels: node.labels,
     taints: config.taints ?? [],
     podCIDRs: config.podCIDRs ?? [],
@@ -373,6 +376,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     checkMs: config.nodeCheckMs ?? 10_000,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
+    keeper: config.heartbeatKeeper,
+    topic: kubeletTopic(config.nodeName),
   });
   const podCidr = new PodCidrUpdater({
     runtime,

@@ -11,7 +11,7 @@ import type {
   PodSandbox,
   RuntimeService,
 } from '#cri/index.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, pause } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from './runtime/labels.ts';
 import {
@@ -40,6 +40,8 @@ export interface PlegConfig {
   readonly relistMs?: number;
   /** The time between two relists of a runtime with events, in milliseconds. Default: 300,000. */
   readonly eventedRelistMs?: number;
+  /** Stirs (see `pause` of the clock) when the kubelet has changed something in the runtime. */
+  readonly topic: string;
 }
 
 interface Refresh {
@@ -132,7 +134,7 @@ export class Pleg {
 
   /** Watches the runtime until the signal aborts. `relist` must be called once before. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#config;
+    const { clock, logger, topic } = this.#config;
     const events = this.#config.runtime.containerEvents?.bind(this.#config.runtime);
     let evented = events !== undefined;
     const following =
@@ -144,7 +146,9 @@ export class Pleg {
         ? (this.#config.eventedRelistMs ?? 300_000)
         : (this.#config.relistMs ?? 1000);
       try {
-        await clock.sleep(interval, signal);
+        // With events, a list finds only what the kubelet itself has done since the last one.
+        if (evented) await pause(clock, interval, clock.monotonic(), { topic, signal });
+        else await clock.sleep(interval, signal);
         await this.relist(signal);
       } catch (error) {
         if (!signal.aborted) logger.warn('runtime not listed', { err: error });

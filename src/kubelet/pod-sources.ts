@@ -7,12 +7,13 @@ import type { StaticPods } from './static-pods.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import { podUid, type Pod } from './types.ts';
 
-/** Passes on every pod of the informer, and every later change. */
+/** Passes on every pod that the informer has, and every change from now on. `onChange` is called after each. */
 export function watchApiPods(
   informer: SharedInformer<Pod>,
   handler: PodHandler,
   staticPods: StaticPods | undefined,
   statuses: StatusManager,
+  onChange: () => void,
 ): void {
   /**
    * Compares the mirror with the written status: a mirror that was created again gets its status
@@ -30,16 +31,22 @@ export function watchApiPods(
   const deleted = (pod: Pod): void =>
     isMirrorPod(pod) ? staticPods?.mirrorDeleted(pod) : handler.podDeleted(pod);
   informer.addEventHandler({
-    onAdd: added,
-    onUpdate: (previous, pod) => {
-      if (podUid(previous) === podUid(pod)) {
-        updated(pod);
-        return;
-      }
-      // Another pod has the name: the previous one was deleted in between.
-      deleted(previous);
+    onAdd: (pod) => {
       added(pod);
+      onChange();
     },
-    onDelete: deleted,
+    onUpdate: (previous, pod) => {
+      if (podUid(previous) === podUid(pod)) updated(pod);
+      else {
+        // Another pod of the same name: the previous one was deleted in between.
+        deleted(previous);
+        added(pod);
+      }
+      onChange();
+    },
+    onDelete: (pod) => {
+      deleted(pod);
+      onChange();
+    },
   });
 }

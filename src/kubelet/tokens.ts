@@ -28,6 +28,11 @@ export class TokenManager {
     this.#clock = clock;
   }
 
+  /** How many pods have tokens. */
+  get size(): number {
+    return this.#tokens.size;
+  }
+
   /** Returns a token. Rejects with a message for the pod's owner. */
   async get(request: TokenRequest): Promise<string> {
     const uid = podUid(request.pod);

@@ -3,6 +3,7 @@
 
 import { toMilliseconds } from './text/duration.ts';
 import { KeyedHeap } from './collections/heap.ts';
+import { inNextTurn, pendingWork } from './pending-work.ts';
 
 /** A timer that was set. Cancelling has no effect after it has fired or was cancelled. */
 export interface Timer {
@@ -29,6 +30,73 @@ export interface Clock {
   setInterval(intervalMs: number, callback: () => void): Timer;
   /** Resolves after `delayMs`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+  /** For the functions `setPoll`, `pause` and `stir`. Absent: every period is waited for. */
+  readonly polls?: Polls;
+}
+
+/** Periodic work that a clock may leave out while nothing happens. */
+interface Polls {
+  setPoll(intervalMs: number, callback: () => void, options: PollOptions): Timer;
+  pause(periodMs: number, since: number, options: PauseOptions): Promise<void>;
+  stir(topic: string): void;
+  addBackground(background: Background): () => void;
+}
+
+export interface PollOptions {
+  /** The topic that the work looks at: see `stir`. Default: ANYTHING. */
+  readonly topic?: string;
+  /**
+   * Reports whether the work also depends on the time, so that the next call must not be left out.
+   * Default: it does not.
+   */
+  readonly mustRun?: () => boolean;
+}
+
+export interface PauseOptions {
+  readonly topic?: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The topic of work that looks at any object of the API. Heartbeats of nodes do not stir it (see
+ * storage/mvcc/beats.ts).
+ */
+export const ANYTHING = 'anything';
+/** The topic of work that looks at the kinds that the API server has. */
+export const DISCOVERY = 'discovery';
+
+/**
+ * As `clock.setInterval`, for work that only looks for changes and does nothing as long as there
+ * are none. A lazy VirtualClock leaves calls out until the topic stirs; the calls after that are at
+ * the times at which they would have been.
+ */
+export function setPoll(
+  clock: Clock,
+  intervalMs: number,
+  callback: () => void,
+  options: PollOptions = {},
+): Timer {
+  const { polls } = clock;
+  return polls?.setPoll(intervalMs, callback, options) ?? clock.setInterval(intervalMs, callback);
+}
+
+/**
+ * As `clock.sleep`, for a loop that looks for changes once a period. A lazy VirtualClock prolongs
+ * it by whole periods until the topic stirs, unless that has happened since the monotonic time
+ * `since`, at which the loop began to look.
+ */
+export function pause(
+  clock: Clock,
+  periodMs: number,
+  since: number,
+  options: PauseOptions = {},
+): Promise<void> {
+  return clock.polls?.pause(periodMs, since, options) ?? clock.sleep(periodMs, options.signal);
+}
+
+/** Something has happened that work of the topic may have to notice. */
+export function stir(clock: Clock, topic: string): void {
+  clock.polls?.stir(topic);
 }
 
 /** The longest delay of the platform's timers. They fire at once for a longer one. */
@@ -44,9 +112,9 @@ export const systemClock: Clock = {
   setTimer(delayMs, callback) {
     checkDelay(delayMs);
     if (delayMs <= 0) {
-      // The platform's shortest timer takes a millisecond, which is long for code that only yields.
-      const turn = setImmediate(callback);
-      return { cancel: () => clearImmediate(turn) };
+      // The platform's shortest timer takes a millisecond, which is long for code that only yields
+      // to others.
+      return { cancel: inNextTurn(callback) };
     }
     const deadline = performance.now() + delayMs;
     let handle: NodeJS.Timeout;
@@ -106,6 +174,13 @@ export interface VirtualClockConfig {
    * The number of idle turns of the event loop after which the clock counts as settled. Default: 2.
    */
   readonly settleTurns?: number;
+  /** Work that `setPoll` and `pause` repeat is left out while nothing stirs. Default: false. */
+  readonly lazy?: boolean;
+  /**
+   * Sockets and threads take part: things have settled when the event loop has had no event of
+   * them, either. An event of any part of the process counts. Default: false.
+   */
+  readonly sockets?: boolean;
   /**
    * Resolves when work outside the event loop (threads, sockets, files) is done. Awaited each time
    * the clock settles. Default: no such work.
@@ -113,11 +188,45 @@ export interface VirtualClockConfig {
   readonly settle?: () => Promise<void>;
 }
 
+/**
+ * Writes, or other effects, that follow from the time alone. A clock makes up for them when it
+ * stops, before timers fire.
+ */
+export interface Background {
+  /** When the next one is due, on the monotonic scale; infinite if there is none. */
+  readonly nextDue: number;
+  /** Does all that is due up to `now`. */
+  catchUp(now: number): void;
+  /**
+   * Reports whether an effect has been read since the last call of this function: then each of them
+   * is waited for.
+   */
+  takeRead(): boolean;
+}
+
 interface VirtualTimer {
   readonly id: number;
   due: number;
   readonly intervalMs: number | undefined;
   readonly callback: () => void;
+  /** Set for a poll. */
+  readonly poll?: { readonly topic: Topic; readonly mustRun: (() => boolean) | undefined };
+}
+
+/** A poll, or a loop's pause, that waits until something stirs. */
+interface Dozing {
+  /** A time at which it was due, and the period after which it is due again and again. */
+  readonly base: number;
+  readonly periodMs: number;
+  /** `due`: the first of these times that is still to come. */
+  wake(due: number): void;
+}
+
+interface Topic {
+  /** When it last stirred, on the monotonic scale. */
+  stirredAt: number;
+  /** By the id of the timer. */
+  readonly dozing: Map<number, Dozing>;
 }
 
 /** More rounds of timers than this at one instant mean an endless loop without delay. */
@@ -136,7 +245,7 @@ const MAX_ROUNDS_PER_INSTANT = 100_000;
  * time moves on (see `settle` in the config).
  */
 export class VirtualClock implements Clock {
-  readonly #start: number;
+  #start: number;
   readonly #settleTurns: number;
   readonly #settleHook: (() => Promise<void>) | undefined;
   /** Milliseconds since the clock was created. */
@@ -155,11 +264,23 @@ export class VirtualClock implements Clock {
   #activity = 0;
   /** The last `advance` or `runUntil`. The next one starts when it has finished. */
   #moving: Promise<void> = Promise.resolve();
+  readonly #sockets: boolean;
+  /** Absent: this clock leaves nothing out. */
+  readonly polls: Polls | undefined;
+  readonly #topics = new Map<string, Topic>();
+  readonly #backgrounds = new Set<Background>();
 
   constructor(config: VirtualClockConfig = {}) {
     this.#start = config.start ?? Date.UTC(2026, 0, 1);
     this.#settleTurns = config.settleTurns ?? 2;
     this.#settleHook = config.settle;
+    this.#sockets = config.sockets ?? false;
+    this.polls = config.lazy === true ? this.#makePolls() : undefined;
+  }
+
+  /** Whether periodic work is left out while nothing stirs. */
+  get lazy(): boolean {
+    return this.polls !== undefined;
   }
 
   now(): number {
@@ -192,9 +313,23 @@ export class VirtualClock implements Clock {
     return sleepOn(this, delayMs, signal);
   }
 
-  /** The number of timers with a delay that are set, intervals included. */
+  /**
+   * Sets the wall-clock time, forward or back, to milliseconds since the epoch. No timer fires:
+   * timers keep their delays, up to a fraction of a millisecond.
+   */
+  jumpTo(now: number): void {
+    this.#elapsed = Math.ceil(this.#elapsed);
+    this.#start = now - this.#elapsed;
+  }
+
+  /**
+   * Timers that are set and have a delay (intervals included, those that are left out at present,
+   * too).
+   */
   get pendingTimers(): number {
-    return this.#timers.size;
+    let count = this.#timers.size;
+    for (const { dozing } of this.#topics.values()) count += dozing.size;
+    return count;
   }
 
   /**
@@ -220,14 +355,16 @@ export class VirtualClock implements Clock {
       await this.settle();
       await this.#fireUpTo(target, undefined);
       this.#elapsed = Math.max(this.#elapsed, target);
+      this.#catchUp();
       await this.settle();
     });
   }
 
   /**
-   * Moves time forward from timer to timer until `condition` holds. The condition is checked after
-   * each instant has settled. Rejects when no timer is left, or after `timeout` (default '24h') of
-   * virtual time.
+   * Moves time forward from timer to timer until `condition` holds. It is called after each instant
+   * has settled; after instants at which there is nothing but background work (heartbeats) only if
+   * it has read an effect of that work. Rejects when no timer is left that could change anything,
+   * or when `timeout` (default '24h') of virtual time has gone by.
    */
   runUntil(
     condition: () => boolean | Promise<boolean>,
@@ -247,16 +384,24 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets promise chains, immediates and timers without delay run until this clock is idle. Time
-   * does not move.
+   * Resolves when nothing more can happen before time moves: promise chains have run, no callback
+   * in a next turn of the event loop, no timer without delay and no operation outside of the loop
+   * is pending (see pending-work.ts), and with `sockets` nothing has arrived. Not known is what
+   * another process is about to send.
    */
   async settle(): Promise<void> {
     let idle = 0;
     while (idle < this.#settleTurns) {
-      const before = this.#activity;
+      const activity = this.#activity;
+      const events = this.#sockets ? loopEvents() : 0;
       if (this.#settleHook !== undefined) await this.#settleHook();
       await turn();
-      idle = this.#activity === before && this.#immediates === 0 ? idle + 1 : 0;
+      const quiet =
+        this.#activity === activity &&
+        this.#immediates === 0 &&
+        pendingWork() === 0 &&
+        (!this.#sockets || loopEvents() === events);
+      idle = quiet ? idle + 1 : 0;
     }
   }
 
@@ -270,25 +415,55 @@ export class VirtualClock implements Clock {
   ): Promise<boolean> {
     let rounds = 0;
     for (;;) {
-      if (condition !== undefined && (await condition())) return true;
-      const next = this.#timers.peek();
-      if (next === undefined || next.due > target) return false;
-      if (next.due > this.#elapsed) rounds = 0;
-      else if (++rounds > MAX_ROUNDS_PER_INSTANT) {
+      let waitForBackground = false;
+      if (condition !== undefined) {
+        this.#takeRead();
+        if (await condition()) return true;
+        waitForBackground = this.#takeRead();
+      }
+      const timerDue = this.#timers.peek()?.due ?? Number.POSITIVE_INFINITY;
+      const due = waitForBackground ? Math.min(timerDue, this.#nextBackground()) : timerDue;
+      if (due > target || due === Number.POSITIVE_INFINITY) return false;
+      if (due > this.#elapsed) {
+        rounds = 0;
+        this.#elapsed = due;
+        // Whatever a timer's callback reads is as if the background work had been done in time.
+        if (this.#catchUp()) await this.settle();
+      } else if (++rounds > MAX_ROUNDS_PER_INSTANT) {
         throw new Error(
           'virtual clock: time does not move on, timers keep being set for the same instant',
         );
       }
-      this.#elapsed = Math.max(this.#elapsed, next.due);
+      if (timerDue > due) continue;
       this.#fireInstant();
       await this.settle();
     }
   }
 
-  /**
-   * Fires the timers that are due now. Timers that their callbacks set for now wait for the next
-   * round.
-   */
+  #nextBackground(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { nextDue } of this.#backgrounds) next = Math.min(next, nextDue);
+    return next;
+  }
+
+  /** Does the background work that is due. Reports whether there was any. */
+  #catchUp(): boolean {
+    let any = false;
+    for (const background of this.#backgrounds) {
+      if (background.nextDue > this.#elapsed) continue;
+      background.catchUp(this.#elapsed);
+      any = true;
+    }
+    return any;
+  }
+
+  #takeRead(): boolean {
+    let any = false;
+    for (const background of this.#backgrounds) if (background.takeRead()) any = true;
+    return any;
+  }
+
+  /** Fires the timers that are due now; those that they set for now wait for the next round. */
   #fireInstant(): void {
     const lastId = this.#lastId;
     for (;;) {
@@ -298,6 +473,98 @@ export class VirtualClock implements Clock {
       else this.#timers.put({ ...next, due: next.due + next.intervalMs });
       this.#activity++;
       next.callback();
+      if (next.poll !== undefined) this.#mayDoze(next, next.poll);
+    }
+  }
+
+  #makePolls(): Polls {
+    return {
+      setPoll: (intervalMs, callback, { topic: name = ANYTHING, mustRun }) => {
+        checkInterval(intervalMs);
+        this.#activity++;
+        const id = ++this.#lastId;
+        const topic = this.#topic(name);
+        const due = this.#elapsed + intervalMs;
+        this.#timers.put({ id, due, intervalMs, callback, poll: { topic, mustRun } });
+        return {
+          cancel: () => {
+            this.#timers.delete(id);
+            topic.dozing.delete(id);
+          },
+        };
+      },
+      pause: (periodMs, since, { topic: name = ANYTHING, signal }) => {
+        const topic = this.#topic(name);
+        if (topic.stirredAt >= since) return this.sleep(periodMs, signal);
+        return this.#doze(topic, periodMs, signal);
+      },
+      stir: (name) => this.#stir(this.#topic(name)),
+      addBackground: (background) => {
+        this.#backgrounds.add(background);
+        return () => void this.#backgrounds.delete(background);
+      },
+    };
+  }
+
+  #topic(name: string): Topic {
+    let topic = this.#topics.get(name);
+    if (topic === undefined) {
+      topic = { stirredAt: this.#elapsed, dozing: new Map() };
+      this.#topics.set(name, topic);
+    }
+    return topic;
+  }
+
+  /**
+   * A poll has been called. It is not called again while nothing has stirred since the call before,
+   * and until something does.
+   */
+  #mayDoze(timer: VirtualTimer, { topic, mustRun }: NonNullable<VirtualTimer['poll']>): void {
+    if (topic.stirredAt >= timer.due || mustRun?.() === true) return;
+    // Cancelled by its own callback.
+    if (!this.#timers.delete(timer.id)) return;
+    topic.dozing.set(timer.id, {
+      base: timer.due,
+      periodMs: timer.intervalMs as number,
+      wake: (due) => this.#timers.put({ ...timer, due }),
+    });
+  }
+
+  #doze(topic: Topic, periodMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      let timer: Timer | undefined;
+      const id = ++this.#lastId;
+      const onAbort = (): void => {
+        topic.dozing.delete(id);
+        timer?.cancel();
+        reject(signal?.reason);
+      };
+      topic.dozing.set(id, {
+        base: this.#elapsed,
+        periodMs,
+        wake: (due) => {
+          timer = this.setTimer(due - this.#elapsed, () => {
+            signal?.removeEventListener('abort', onAbort);
+            resolve();
+          });
+        },
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  #stir(topic: Topic): void {
+    topic.stirredAt = this.#elapsed;
+    if (topic.dozing.size === 0) return;
+    const woken = [...topic.dozing.values()];
+    topic.dozing.clear();
+    for (const { base, periodMs, wake } of woken) {
+      const periods = Math.floor((this.#elapsed - base) / periodMs) + 1;
+      wake(base + periods * periodMs);
     }
   }
 
@@ -333,7 +600,15 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Waits for one turn of the event loop. Every promise chain that could run has run then. */
+/**
+ * Returns how many events the process's event loop has handled: what sockets, threads and the
+ * thread pool have brought.
+ */
+function loopEvents(): number {
+  return performance.nodeTiming.uvMetricsInfo.events;
+}
+
+/** One turn of the event loop: afterwards every promise chain that could run has run. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -94,4 +94,23 @@ describe('SeededRandom', () => {
     expect(used.derive('kubelet').uuid()).toBe(fresh.derive('kubelet').uuid());
     expect(fresh.derive('kubelet').uuid()).not.toBe(fresh.derive('scheduler').uuid());
   });
+
+  test('continues from a state, with what was derived', () => {
+    const random = new SeededRandom('s');
+    random.uuid();
+    const derived = random.derive('a');
+    derived.uuid();
+    random.derive('b').derive('c').uuid();
+    const state = random.state();
+    const copy = SeededRandom.fromState(state);
+    const again = SeededRandom.fromState(copy.state());
+    for (const other of [copy, again]) {
+      const restored = SeededRandom.fromState(state);
+      expect(other.uuid()).toBe(restored.uuid());
+      expect(other.derive('b').derive('c').uuid()).toBe(restored.derive('b').derive('c').uuid());
+      expect(other.derive('a').uuid()).not.toBe(new SeededRandom('s').derive('a').uuid());
+    }
+    const next = SeededRandom.fromState(state).derive('a').uuid();
+    expect(next).toBe(derived.uuid());
+  });
 });

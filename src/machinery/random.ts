@@ -62,6 +62,13 @@ export const systemRandom: Random = {
   derive: () => systemRandom,
 };
 
+/** Where a SeededRandom and those that were derived from it are in their sequences. */
+export interface RandomState {
+  readonly seed: number | string;
+  readonly words: readonly [number, number, number, number];
+  readonly derived: readonly (readonly [name: string, state: RandomState])[];
+}
+
 /**
  * A sequence determined by its seed, for tests and simulation. It is predictable: never use it for
  * keys or tokens.
@@ -72,6 +79,10 @@ export const systemRandom: Random = {
  */
 export class SeededRandom implements Random {
   readonly seed: number | string;
+  /** The last source of each name that was derived. */
+  readonly #derived = new Map<string, SeededRandom>();
+  /** Sources that continue from a state, until they are derived. */
+  readonly #continued = new Map<string, RandomState>();
   #a: number;
   #b: number;
   #c: number;
@@ -111,7 +122,35 @@ export class SeededRandom implements Random {
    * before.
    */
   derive(name: string): SeededRandom {
-    return new SeededRandom(`${this.seed}/${name}`);
+    const state = this.#continued.get(name);
+    this.#continued.delete(name);
+    const derived =
+      state === undefined
+        ? new SeededRandom(`${this.seed}/${name}`)
+        : SeededRandom.fromState(state);
+    this.#derived.set(name, derived);
+    return derived;
+  }
+
+  /**
+   * Returns where the sequence is, together with those of the sources that were derived, the last
+   * one of each name.
+   */
+  state(): RandomState {
+    const derived: [string, RandomState][] = [...this.#continued];
+    for (const [name, random] of this.#derived) derived.push([name, random.state()]);
+    return { seed: this.seed, words: [this.#a, this.#b, this.#c, this.#d], derived };
+  }
+
+  /**
+   * Returns a source that continues where another was. The first source that is derived of each
+   * name continues as well.
+   */
+  static fromState({ seed, words, derived }: RandomState): SeededRandom {
+    const random = new SeededRandom(seed);
+    [random.#a, random.#b, random.#c, random.#d] = words;
+    for (const [name, state] of derived) random.#continued.set(name, state);
+    return random;
   }
 
   readonly #word = (): number => {

@@ -1,11 +1,12 @@
 // Long work in steps. Between two steps the event loop serves other work.
 
 import type { Awaitable } from './awaitable.ts';
+import { inNextTurn } from './pending-work.ts';
 
 /** Resolves in the next turn of the event loop. No time passes on a virtual clock. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    inNextTurn(resolve);
   });
 }
 

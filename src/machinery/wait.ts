@@ -1,7 +1,7 @@
 // Waiting for a condition: the only way to do it, so that every wait has a deadline, can be aborted
 // and runs on a virtual clock. Meant for `import * as wait`.
 
-import type { Clock } from './clock.ts';
+import { pause, type Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
 /**
@@ -87,18 +87,26 @@ export async function until(
     readonly jitterFactor?: number;
     /** Required with a jitterFactor. */
     readonly random?: Random;
+    /**
+     * Returns the topic of which the next action only looks for changes: see `pause` of the clock.
+     * Default: it does more.
+     */
+    readonly looksAt?: () => string | undefined;
   },
   action: () => void | Promise<void>,
 ): Promise<void> {
-  const { clock, signal, periodMs, jitterFactor = 0, random } = config;
+  const { clock, signal, periodMs, jitterFactor = 0, random, looksAt } = config;
   if (jitterFactor > 0 && random === undefined)
     throw new TypeError('a jitterFactor needs a source of randomness');
   while (!signal.aborted) {
+    const began = clock.monotonic();
     await action();
     if (signal.aborted) return;
     const delayMs = random === undefined ? periodMs : jitter(random, periodMs, jitterFactor);
     try {
-      await clock.sleep(delayMs, signal);
+      const topic = looksAt?.();
+      if (topic === undefined) await clock.sleep(delayMs, signal);
+      else await pause(clock, delayMs, began, { topic, signal });
     } catch (error) {
       if (signal.aborted) return;
       throw error;

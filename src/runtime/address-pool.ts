@@ -33,6 +33,7 @@ function formatIPv6(value: bigint): string {
 }
 
 export class AddressPool {
+  readonly #cidr: string;
   readonly #version: 4 | 6;
   /**
    * The first and last address that may be allocated: those of the network, its gateway and its
@@ -48,6 +49,7 @@ export class AddressPool {
    * the network's own is the gateway's.
    */
   constructor(cidr: string) {
+    this.#cidr = cidr;
     const [address = '', length = ''] = cidr.split('/');
     const version = isIP(address);
     const bits = version === 4 ? 32 : 128;
@@ -70,7 +72,15 @@ export class AddressPool {
     this.#next = this.#first;
   }
 
-  /** Allocates a free address. Throws ResourceExhausted if there is none. */
+  /** Returns a pool with the same addresses in use, which continues as this one would. */
+  clone(): AddressPool {
+    const clone = new AddressPool(this.#cidr);
+    clone.#next = this.#next;
+    for (const address of this.#used) clone.#used.add(address);
+    return clone;
+  }
+
+  /** A free address. Throws ResourceExhausted if there is none. */
   allocate(): string {
     const size = this.#last - this.#first + 1n;
     for (let tries = 0n; tries < size && BigInt(this.#used.size) < size; tries++) {

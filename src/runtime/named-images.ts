@@ -31,7 +31,17 @@ export interface ImageSimulation {
   readonly pullDurationMs: number | undefined;
 }
 
+/** Which images are on a node. */
+export interface ImagesState {
+  readonly known: ReadonlyMap<string, Image>;
+  readonly removed: ReadonlySet<string>;
+}
+
 export interface NamedImagesConfig {
+  /** The images to begin with. Default: none was used yet. */
+  readonly state?: ImagesState;
+  /** Called before an image comes or goes. */
+  readonly beforeChange?: () => void;
   readonly clock: Clock;
   /**
    * Returns the behaviour of an image by its canonical name and the annotations of its spec.
@@ -71,20 +81,32 @@ export class NamedImages implements ImageService {
   readonly #simulation: NonNullable<NamedImagesConfig['simulation']>;
   readonly #usage: NonNullable<NamedImagesConfig['usage']>;
   /** By canonical name: images that were used or pulled. */
-  readonly #known = new Map<string, Image>();
+  readonly #known: Map<string, Image>;
   /** Canonical names that were removed and not pulled since. */
-  readonly #removed = new Set<string>();
+  readonly #removed: Set<string>;
+  readonly #beforeChange: () => void;
 
-  constructor({ clock, simulation, usage }: NamedImagesConfig) {
+  constructor({
+    clock,
+    simulation,
+    usage,
+    state,
+    beforeChange = () => undefined,
+  }: NamedImagesConfig) {
+    this.#known = new Map(state?.known);
+    this.#removed = new Set(state?.removed);
+    this.#beforeChange = beforeChange;
     this.#clock = clock;
     this.#simulation = simulation ?? (() => plain);
     this.#usage = usage ?? (() => Promise.resolve(this.#playedUsage()));
   }
 
-  /**
-   * Returns the reference to the image of a new container. Throws ImageNotFound if it does not
-   * exist.
-   */
+  /** Returns a copy of what is on the node. */
+  state(): ImagesState {
+    return { known: new Map(this.#known), removed: new Set(this.#removed) };
+  }
+
+  /** The reference of the image for a container to be made from. Throws ImageNotFound if it is not there. */
   use(spec: ImageSpec): string {
     const image = this.#find(spec);
     if (image === undefined)
@@ -125,12 +147,14 @@ export class NamedImages implements ImageService {
         `failed to pull and unpack image ${JSON.stringify(canonicalImageName(name))}: ${pullError}`,
       );
     }
+    this.#beforeChange();
     this.#removed.delete(this.#name(name));
     return this.#add(this.#name(name)).repoDigests[0]!;
   }
 
   removeImage(spec: ImageSpec): Promise<void> {
     const name = this.#name(requireName(spec));
+    this.#beforeChange();
     this.#known.delete(name);
     this.#removed.add(name);
     return Promise.resolve();
@@ -184,6 +208,7 @@ export class NamedImages implements ImageService {
       size: IMAGE_SIZE,
       spec: { image: id },
     });
+    this.#beforeChange();
     this.#known.set(name, image);
     return image;
   }

@@ -73,7 +73,12 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   /** Deletes state of a sandbox outside of the table. Its containers are removed already. */
   protected abstract sandboxRemoved(podSandboxId: string): void;
 
-  /** Deletes state of a container outside of the table. */
+  /** Called before a container is removed. */
+  protected containerRemoving(): void {
+    // Most runtimes have nothing to do.
+  }
+
+  /** Deletes what the runtime keeps of a container outside of the table. */
   protected abstract containerRemoved(containerId: string): void;
 
   version(): Promise<VersionResponse> {
@@ -237,6 +242,7 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   }
 
   #remove(sandbox: Sandbox<C>, containerId: string): void {
+    this.containerRemoving();
     if (!this.#pods.removeContainer(containerId)) return;
     this.containerRemoved(containerId);
     this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');

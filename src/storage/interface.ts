@@ -94,6 +94,11 @@ export type StorageEvent =
       readonly kv: KeyValue;
       readonly previous?: KeyValue;
       readonly more?: boolean;
+      /**
+       * True: there were other writes of the key between `previous` and this one, and `revision`
+       * may be later than that of `kv`. Only beats (see StorageBeats) are published so.
+       */
+      readonly coalesced?: boolean;
     }
   /** `previous` is the last value before the deletion. */
   | {
@@ -123,6 +128,10 @@ export interface WatchOptions {
    * no progress events.
    */
   readonly progressIntervalMs?: number;
+  /** Reports whether progress after the first is of use at present. Default: it always is. */
+  readonly progressWanted?: () => boolean;
+  /** Stirs (see `setPoll` of the clock) when it comes to be of use. */
+  readonly progressTopic?: string;
 }
 
 /**
@@ -149,6 +158,42 @@ export interface StorageNow {
   get(key: string): KeyValue | undefined;
   /** Returns the keys in ascending order. `prefix` ends in '/'. */
   list(prefix: string): readonly KeyValue[];
+}
+
+/** A key that is written once a period, with nothing changed but the times in its value. */
+export interface Beat {
+  readonly key: string;
+  /**
+   * The last two writes: when they were made (milliseconds since the epoch), and with which value.
+   */
+  readonly previous: { readonly value: Uint8Array; readonly at: number };
+  readonly latest: {
+    readonly value: Uint8Array;
+    readonly at: number;
+    readonly revision: Revision;
+  };
+  /** When the next one is due, on the clock's monotonic scale. */
+  readonly nextDue: number;
+  readonly periodMs: number;
+  /** Called once if the store makes no more of them, with the time of the next. */
+  readonly onReleased: (nextDue: number) => void;
+}
+
+/**
+ * Makes writes that follow from the time alone, on a lazy virtual clock. Reads find the same
+ * values, revisions and history as if each had been made when it was due. A watch gets the last
+ * write of each key when the clock stops; with `observe`, each one when it is due.
+ */
+export interface StorageBeats {
+  /**
+   * Returns a function that ends it. Returns undefined if the key has changed, is observed, or
+   * changes by more than its times.
+   */
+  takeOver(beat: Beat): (() => void) | undefined;
+  /**
+   * Releases the keys under the prefix, and takes none over until the returned function is called.
+   */
+  observe(prefix: string): () => void;
 }
 
 export interface Storage {
@@ -213,9 +258,11 @@ export interface Storage {
    * Absent: their progress is always current.
    */
   readonly requestProgress?: () => void;
+  /** Absent: every write is made by whatever wants it made. */
+  readonly beats?: StorageBeats;
   /**
-   * Returns how many bytes the database has allocated. Rejects with StorageError. Absent: the
-   * engine is in memory only.
+   * How many bytes the database has allocated. Rejects with StorageError. Absent: the engine keeps
+   * nothing but memory.
    */
   readonly sizeBytes?: () => Promise<number>;
   /** Throws StorageError if writes cannot be served now (for /readyz). */

@@ -226,7 +226,8 @@ const IO: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const IMPORT = /^import (?!type\b)(.*?) from 'node:(\w+)(?:\/promises)?'/;
+/** An import of a module of Node, on one line or several. */
+const IMPORT = /^import (?!type\b)([^;'"]*?) from 'node:(\w+)(?:\/promises)?'/gm;
 
 /** Reports whether an import brings anything that touches the system. */
 function importsIo(clause: string): boolean {
@@ -241,17 +242,84 @@ function importsIo(clause: string): boolean {
 const io: Rule = {
   name: 'io',
   applies: (path) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path),
-  check: (path, text) =>
-    eachLine(text, (line) => {
-      const [, clause = '', module = ''] = IMPORT.exec(line) ?? [];
+  check: (path, text) => {
+    const violations: Violation[] = [];
+    for (const { 1: clause = '', 2: module = '', index } of text.matchAll(IMPORT)) {
       const allowed = IO[module];
       if (
         allowed === undefined ||
-        !importsIo(clause) ||
+        !importsIo(clause.replace(/\s+/g, ' ')) ||
         allowed.some((place) => path.startsWith(`src/${place}`))
       )
-        return undefined;
-      return `node:${module} is used in ${allowed.join(', ')} only: declare an interface here, and implement it there`;
+        continue;
+      const places = allowed.join(', ');
+      violations.push({
+        line: text.slice(0, index).split('\n').length,
+        message: `node:${module} is used in ${places} only: declare an interface here, and implement it there`,
+      });
+    }
+    return violations;
+  },
+};
+
+const TAKE_CLOCK = 'take a Clock from the Config';
+
+/**
+ * Time, randomness and connections that need no import, each with the way out and the files that
+ * may use it.
+ */
+const AMBIENT: readonly {
+  readonly pattern: RegExp;
+  readonly instead: string;
+  readonly allowed: readonly string[];
+}[] = [
+  {
+    pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.(now|timeOrigin|nodeTiming)\b/,
+    instead: TAKE_CLOCK,
+    allowed: ['machinery/clock.ts'],
+  },
+  {
+    pattern: /(?<![.#\w])set(Timeout|Interval)\(|\bnode:timers\b|\bprocess\.hrtime\b/,
+    instead: TAKE_CLOCK,
+    allowed: ['machinery/clock.ts'],
+  },
+  {
+    pattern: /\bAbortSignal\.timeout\(|\bAtomics\.wait\(/,
+    instead: TAKE_CLOCK,
+    allowed: [],
+  },
+  {
+    pattern: /(?<![.#\w])setImmediate\(/,
+    instead:
+      'a virtual clock waits for nextTurn (machinery/turn.ts) and inNextTurn (pending-work.ts)',
+    allowed: ['machinery/clock.ts', 'machinery/pending-work.ts'],
+  },
+  {
+    pattern: /\bMath\.random\(|\brandom(UUID|Bytes|Int|FillSync|Fill)\(|\bgetRandomValues\(/,
+    instead: 'take a Random from the Config',
+    allowed: ['machinery/random.ts'],
+  },
+  {
+    pattern: /(?<![.#\w])fetch\(|\bnode:(sqlite|inspector|cluster|quic)\b/,
+    instead: 'take a Client, or an interface of your own, from the Config',
+    allowed: ['storage/embedded/'],
+  },
+];
+
+/** A virtual clock and a seed are in command of everything only if nothing goes around them. */
+const ambient: Rule = {
+  name: 'ambient',
+  applies: (path) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path),
+  check: (path, text) =>
+    eachLine(text, (line) => {
+      if (/^\s*(\/\/|\*|\/\*)/.test(line)) return undefined;
+      const found = AMBIENT.find(
+        ({ pattern, allowed }) =>
+          pattern.test(line) && !allowed.some((place) => path.startsWith(`src/${place}`)),
+      );
+      return found === undefined
+        ? undefined
+        : `"${found.pattern.exec(line)?.[0]}": ${found.instead}`;
     }),
 };
 
@@ -318,6 +386,7 @@ export const rules: readonly Rule[] = [
   singleImport,
   optionalMembers,
   io,
+  ambient,
   readmes,
 ];
 

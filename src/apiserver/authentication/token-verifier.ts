@@ -1,6 +1,7 @@
 // Verifies signatures of ServiceAccount tokens with any of several public keys, so that keys can be
 // rotated.
 
+import { outsideWork } from '#machinery/pending-work.ts';
 import type { TokenKey } from '#machinery/token-keys.ts';
 import { CLOCK_LEEWAY_SECONDS } from './authenticator.ts';
 
@@ -27,7 +28,7 @@ export class TokenVerifier {
     token: string,
     { issuers, now, requiredClaims = [] }: VerifyOptions,
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const { decodeProtectedHeader, jwtVerify } = await import('jose');
+    const { decodeProtectedHeader, jwtVerify } = await outsideWork(import('jose'));
     let keyId: string | undefined;
     try {
       keyId = decodeProtectedHeader(token).kid;
@@ -45,7 +46,9 @@ export class TokenVerifier {
       };
       try {
         return (
-          await jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] })
+          await outsideWork(
+            jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] }),
+          )
         ).payload;
       } catch {
         // The token is signed by another key, has expired, or has another issuer. The next key is

@@ -38,6 +38,13 @@ export class LocalAuthorizer implements Authorizer {
     return () => void this.#reviewers.delete(authorization);
   }
 
+  /** Returns the same reviewers, independent of these. */
+  copy(): LocalAuthorizer {
+    const copy = new LocalAuthorizer();
+    for (const reviewer of this.#reviewers) copy.#reviewers.add(reviewer);
+    return copy;
+  }
+
   authorize(attributes: Attributes): Decision | Promise<Decision> {
     return this.#reviewers.size === 0 ? NO_OPINION : this.#ask(attributes);
   }

@@ -205,5 +205,6 @@ export async function watchAll(
     ...options,
     resourceVersion: '',
     allowBookmarks: options.sendInitialEvents === true,
+    latestBeats: true,
   });
 }

@@ -8,6 +8,7 @@ import { createDeflate, createGunzip, createGzip, createInflate } from 'node:zli
 import { type ProxiedPlace, rewriteLocation } from '../node-proxy/location.ts';
 import type { ApiResponse } from '../request.ts';
 import { HtmlLinks } from './html-links.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 
 /** Returns a stream that rewrites the links of a page. */
 function rewriteHtml(place: ProxiedPlace): Transform {
@@ -22,10 +23,10 @@ function rewriteHtml(place: ProxiedPlace): Transform {
         if (end === chunk.length) callback(null, Buffer.from(text, 'latin1'));
         else {
           this.push(Buffer.from(text, 'latin1'));
-          setImmediate(next, end);
+          inNextTurn(() => next(end));
         }
       };
-      setImmediate(next, 0);
+      inNextTurn(() => next(0));
     },
     flush: (callback) => callback(null, Buffer.from(links.end(), 'latin1')),
   });

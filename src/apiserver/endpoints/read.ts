@@ -48,7 +48,12 @@ export async function handleWatch(
   // Timeouts are random, so that watches that began together do not end together.
   const chosen = services.minWatchTimeoutMs * (1 + services.random.float());
   const timeoutMs = options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : chosen;
-  const events = await rest.watch(new ScopedContext(scope, request), { ...options, timeoutMs });
+  const latestBeats = request.headers['coxswain-heartbeats'] === 'latest';
+  const events = await rest.watch(new ScopedContext(scope, request), {
+    ...options,
+    timeoutMs,
+    latestBeats,
+  });
   if (options.sendInitialEvents === true) request.endpoint?.observeWatchList(request);
   return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));
 }

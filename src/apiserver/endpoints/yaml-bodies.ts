@@ -3,6 +3,7 @@
 // texts are read at once. Longer ones are read one at a time in a separate thread with limits of
 // memory and time, so that other requests do not wait for them.
 
+import { outsideWork } from '#machinery/pending-work.ts';
 import { Worker } from 'node:worker_threads';
 
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
@@ -59,8 +60,8 @@ export async function parseYamlBody(
 }
 
 async function readHere(text: string, limits: YamlLimits): Promise<YamlBody> {
-  // The parser is large, and most servers never need it.
-  const { readYamlBody } = await import('./yaml-reading.ts');
+  // The parser is large; most servers never need it.
+  const { readYamlBody } = await outsideWork(import('./yaml-reading.ts'));
   const reading = readYamlBody(text, limits);
   if ('bug' in reading) throw new Error(reading.bug);
   if ('error' in reading) throw reading.error;

@@ -3,6 +3,7 @@
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { Writable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
+import { outsideWork } from '#machinery/pending-work.ts';
 
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import type { WatchStream } from '#machinery/watch.ts';
@@ -169,7 +170,7 @@ function encodedObject(object: EncodedObject, format: ResponseFormat): Uint8Arra
 async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint8Array> {
   // Compact JSON is a line, and indented JSON ends with its brace, as upstream.
   if (format.mediaType === 'application/json') return Buffer.from(stringifyJson(value, 2), 'utf8');
-  const { formatYaml } = await import('#api/machinery/codec/format-yaml.ts');
+  const { formatYaml } = await outsideWork(import('#api/machinery/codec/format-yaml.ts'));
   return Buffer.from(formatYaml(value), 'utf8');
 }
 
@@ -187,11 +188,13 @@ async function sendComplete(
     return;
   }
   if (body.length > GZIP_THRESHOLD_BYTES && acceptsGzip(request)) {
-    const compressed = await new Promise<Uint8Array>((resolve, reject) => {
-      gzip(body, { level: GZIP_LEVEL }, (error, result) =>
-        error === null ? resolve(result) : reject(error),
-      );
-    });
+    const compressed = await outsideWork(
+      new Promise<Uint8Array>((resolve, reject) => {
+        gzip(body, { level: GZIP_LEVEL }, (error, result) =>
+          error === null ? resolve(result) : reject(error),
+        );
+      }),
+    );
     headers['content-encoding'] = 'gzip';
     headers['vary'] = 'Accept-Encoding';
     observeSize(request, compressed.length);

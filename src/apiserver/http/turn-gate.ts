@@ -4,6 +4,7 @@
 // Between two turns the event loop processes other events.
 
 import { Fifo } from '#machinery/collections/fifo.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 
 /**
  * The maximum in one turn. At the cost of a create (about 100 µs) these take a good millisecond,
@@ -37,7 +38,7 @@ export class TurnGate {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => this.#nextTurn());
+    inNextTurn(() => this.#nextTurn());
   }
 
   #nextTurn(): void {

@@ -10,9 +10,10 @@
 // are not affected.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import type { Clock, Timer } from '#machinery/clock.ts';
+import { type Clock, setPoll, stir, type Timer } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import type { Logger } from '#machinery/log.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
@@ -55,6 +56,8 @@ export interface Subscription {
   readonly namespace: string;
   readonly selection: Selection;
   readonly bookmarks: boolean;
+  /** Only the last of several beats (see StorageBeats) is wanted, and no bookmark is due. Default: false. */
+  readonly latestBeats?: boolean;
   /** The time in ms after which the watch will be ended. Default: no timeout. */
   readonly timeoutMs?: number;
   /** Events that are delivered first. */
@@ -133,6 +136,8 @@ interface Subscriber {
   afterRevision: number;
   /** The timer of the last bookmark before the timeout. */
   lastBookmark: Timer | undefined;
+  /** It gets each beat when it is due, and bookmarks. Set as long as it is served. */
+  exact: { end(): void } | undefined;
 }
 
 /** Returns the object of a state; undefined if the state must be converted first. */
@@ -147,6 +152,10 @@ export class EventSource {
    */
   readonly #indexField: string | undefined;
   readonly #subscribers = new SubscriberIndex<Subscriber>();
+  /** Subscribers that get each beat, and bookmarks if they want them. */
+  readonly #exact = new Set<Subscriber>();
+  /** The number of them that get bookmarks. */
+  #exactBookmarks = 0;
   /** Changes with a revision in (#historyStart, #revision], oldest first. */
   #history: Change[] = [];
   /** Only valid while the source is running. */
@@ -209,7 +218,13 @@ export class EventSource {
       sentRevision: subscription.afterRevision,
       afterRevision: subscription.afterRevision,
       lastBookmark: undefined,
+      exact: undefined,
     };
+    if (subscription.latestBeats !== true && !this.#closed) {
+      this.#beExact(subscriber);
+      // The last beats, which are published now, end the history: then it has no gap.
+      if (this.#config.storage.beats !== undefined) await nextTurn();
+    }
     for (const event of subscription.initial ?? []) subscriber.queue.push(event);
     if (this.#closed) {
       subscriber.queue.close();
@@ -252,8 +267,13 @@ export class EventSource {
       this.#watch = storage.watch(this.#config.prefix, {
         afterRevision: revision,
         progressIntervalMs: interval,
+        progressTopic: this.#topic,
+        progressWanted: () => this.#exactBookmarks > 0,
       });
-      this.#bookmarkTimer = clock.setInterval(interval, () => this.#sendBookmarks());
+      this.#bookmarkTimer = setPoll(clock, interval, () => this.#sendBookmarks(), {
+        topic: this.#topic,
+        mustRun: () => this.#exactBookmarks > 0,
+      });
       void this.#follow(this.#watch);
     } catch (error) {
       this.#running = undefined;
@@ -337,6 +357,12 @@ export class EventSource {
     if (change === undefined && this.#subscribers.size > 0) return 'unconverted';
     this.#revision = event.revision;
     this.#partial = event.more === true;
+    const coalesced = event.type === 'put' && event.coalesced === true;
+    // They come back, and get what is between their last revision and this one from the storage.
+    if (coalesced) {
+      for (const subscriber of [...this.#exact])
+        if (this.#subscribers.has(subscriber)) this.#end(subscriber);
+    }
     if (this.#config.received !== undefined) this.#config.received.value++;
     if (change === undefined) {
       // Nothing is converted only for the history.
@@ -352,6 +378,11 @@ export class EventSource {
     }
     if (this.#subscribers.size > 0)
       this.#subscribers.forEachConcerned(change, (subscriber) => this.#deliver(change, subscriber));
+    if (coalesced) {
+      // The history has no gaps.
+      this.#history = [];
+      this.#historyStart = event.revision;
+    }
     return 'observed';
   }
 
@@ -416,7 +447,10 @@ export class EventSource {
       subscriber.queue.push(watchErrorEvent(error));
       subscriber.queue.close();
     } finally {
-      if (subscriber.queue.ended) subscriber.lastBookmark?.cancel();
+      if (subscriber.queue.ended) {
+        subscriber.lastBookmark?.cancel();
+        subscriber.exact?.end();
+      }
       this.#replays.delete(watch);
     }
   }
@@ -490,13 +524,42 @@ export class EventSource {
   #endAll(last?: EncodedWatchEvent): void {
     for (const subscriber of this.#subscribers) {
       subscriber.lastBookmark?.cancel();
+      subscriber.exact?.end();
       if (last !== undefined) subscriber.queue.push(last);
       subscriber.queue.close();
     }
     this.#subscribers.clear();
   }
 
+  get #topic(): string {
+    return `watch ${this.#config.prefix}`;
+  }
+
+  #beExact(subscriber: Subscriber): void {
+    const { clock, storage, prefix } = this.#config;
+    const release = storage.beats?.observe(prefix);
+    subscriber.exact = {
+      end: () => {
+        subscriber.exact = undefined;
+        this.#exact.delete(subscriber);
+        if (subscriber.bookmarks) this.#exactBookmarks--;
+        release?.();
+      },
+    };
+    this.#exact.add(subscriber);
+    if (!subscriber.bookmarks) return;
+    this.#exactBookmarks++;
+    stir(clock, this.#topic);
+  }
+
+  /** Ends a watch as if the server had timed it out. */
+  #end(subscriber: Subscriber): void {
+    this.#remove(subscriber);
+    subscriber.queue.close();
+  }
+
   #remove(subscriber: Subscriber): void {
+    subscriber.exact?.end();
     subscriber.lastBookmark?.cancel();
     this.#subscribers.delete(subscriber);
   }

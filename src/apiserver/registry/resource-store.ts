@@ -241,11 +241,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const { selection } = options;
     const requested = parseResourceVersion(options.resourceVersion);
     const withState = options.sendInitialEvents ?? requested === 0;
-    const { allowBookmarks: bookmarks, timeoutMs } = options;
+    const { allowBookmarks: bookmarks, timeoutMs, latestBeats = false } = options;
     const subscription = {
       namespace,
       selection,
       bookmarks,
+      latestBeats,
       ...(timeoutMs !== undefined && { timeoutMs }),
     };
     if (!withState) {

@@ -47,6 +47,8 @@ export interface WatchOptions {
    * shortly before. Default: no timeout.
    */
   readonly timeoutMs?: number;
+  /** See Subscription. */
+  readonly latestBeats?: boolean;
 }
 
 /**

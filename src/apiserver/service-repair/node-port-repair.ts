@@ -6,7 +6,7 @@ import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Recorder } from '#client/events/index.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, pause } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { NodePorts } from '../kinds/core/service/node-ports.ts';
 import { formatPortRange, PortBits } from '../kinds/core/service/port-bits.ts';
@@ -43,8 +43,15 @@ export class NodePortRepair {
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#config;
+    let began = clock.monotonic();
     while (!signal.aborted) {
-      await clock.sleep(INTERVAL_MS, signal).catch(() => undefined);
+      // A leak is counted down whether or not anything changes.
+      const waiting =
+        this.#leaks.size > 0
+          ? clock.sleep(INTERVAL_MS, signal)
+          : pause(clock, INTERVAL_MS, began, { signal });
+      await waiting.catch(() => undefined);
+      began = clock.monotonic();
       if (signal.aborted) return;
       await this.check().catch((error: unknown) =>
         logger.warn('service repair: checking node ports failed, retrying', { err: error }),

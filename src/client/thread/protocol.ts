@@ -5,6 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Status } from '#machinery/apierrors.ts';
 import type { WatchEventType } from '#machinery/watch.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 
 export interface ThreadUser {
   readonly name: string;
@@ -119,7 +120,7 @@ export class Outbox<M> {
     }
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => this.#flush());
+    inNextTurn(() => this.#flush());
   }
 
   #flush(): void {

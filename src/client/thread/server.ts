@@ -25,6 +25,7 @@ import {
   type ToServer,
   type WatchedObject,
 } from './protocol.ts';
+import { nextTurn } from '#machinery/turn.ts';
 
 export interface ThreadServerConfig {
   /** For this server only. */
@@ -132,7 +133,7 @@ export class ThreadServer {
       const slice = items.slice(from, from + LIST_SLICE).map(jsonOf);
       this.#send({ kind: 'items', id, lengths: slice.map(({ length }) => length) }, ...slice);
       if (this.#bytesInFlight >= this.#window) await this.#room();
-      else await new Promise((resolve) => setImmediate(resolve));
+      else await nextTurn();
     }
     return from === 0 ? body : { ...body, items: items.slice(from) };
   }

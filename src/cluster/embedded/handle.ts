@@ -26,6 +26,8 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
+import type { Restart } from '#simulation/index.ts';
+import { Restartable } from '../restartable.ts';
 import { installDefinitions, type Definitions } from './extensions/install.ts';
 import { LocalAgent } from './local-agent.ts';
 import {
@@ -65,6 +67,8 @@ export interface LogOptions extends PodOptions {
 
 /** A controller that runs beside the cluster's own. */
 export interface RunningController {
+  /** The component that it is for faults: its name, or 'NAME#2' for the second one of that name. */
+  readonly name: string;
   /**
    * Resolves when no reconcile is in flight. Rejects with the error that ended the controller.
    * Idempotent.
@@ -175,12 +179,16 @@ export interface HandleConfig<C extends Clock> {
   readonly kubeconfigPath: string | undefined;
   readonly random?: Random;
   readonly logger?: Logger;
-  /**
-   * Returns a client of the administrator with this user agent. Default: `client`, whose user agent
-   * says nothing.
-   */
-  clientNamed?(userAgent: string): Client;
   connect(): Duplex;
+  /**
+   * Returns the client of an own controller, by which faults tell its requests apart (`component`)
+   * and managed fields name it (`userAgent`). Default: `client`.
+   */
+  readonly clientOfController?: (component: string, userAgent: string) => Client;
+  /** Returns the clock of an own controller. Default: `clock`. */
+  readonly clockOfController?: (name: string) => Clock;
+  /** Called with a controller that runs, and how it is started again. Returns what is called when it has stopped. */
+  readonly registerController?: (name: string, restart: Restart) => () => void;
   /** Lets time pass until a promise settles, where nothing else moves the clock. */
   moving<T>(promise: Promise<T>): Promise<T>;
   stop(): Promise<void>;
@@ -195,6 +203,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
   const agent = new LocalAgent(connect);
   const stopping = new AbortController();
   const controllers = new Set<RunningController>();
+  const instances = new Map<string, number>();
   const logPath = (pod: string, namespace: string): string =>
     resourcePath(pods, namespace, pod, 'log');
   let stopped: Promise<void> | undefined;
@@ -258,16 +267,30 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     runController(definition, options = {}) {
       const ending = new AbortController();
       const signal = AbortSignal.any([stopping.signal, ending.signal]);
-      const own = config.clientNamed?.(definition.name) ?? client;
-      const services = { clock, random, logger, ...options, client: own, signal };
-      const run = runController(definition, services);
+      const name = instanceName(definition.name, instances);
+      const ownClock = config.clockOfController?.(name) ?? clock;
+      const ownClient = config.clientOfController?.(name, definition.name) ?? client;
+      const component = new Restartable((until) =>
+        runController(definition, {
+          clock: ownClock,
+          random,
+          logger,
+          ...options,
+          client: ownClient,
+          signal: until,
+        }),
+      );
+      const run = component.run(signal);
+      const forget = config.registerController?.(name, (down) => component.restart(down));
       // A failure is reported by stop().
       run.catch(() => undefined);
       const controller: RunningController = {
+        name,
         async stop() {
           controllers.delete(controller);
           ending.abort(new Error('the controller is stopped'));
           await moving(run);
+          forget?.();
         },
       };
       controllers.add(controller);
@@ -276,6 +299,13 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     stop: () => (stopped ??= stop()),
   };
   return handle;
+}
+
+/** Returns 'NAME', or 'NAME#2' for the second controller of that name. */
+function instanceName(name: string, instances: Map<string, number>): string {
+  const number = (instances.get(name) ?? 0) + 1;
+  instances.set(name, number);
+  return number === 1 ? name : `${name}#${number}`;
 }
 
 function scoped<T extends KubeObject>(

@@ -19,11 +19,17 @@ import {
 } from '#dns/index.ts';
 import type { DnsRecordType, Resolved } from '#dns/resolved.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
-import { SeededRandom, systemRandom } from '#machinery/random.ts';
-import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
+import { SeededRandom, systemRandom, type Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
-import { createMemoryStorage } from '#storage/memory/index.ts';
-import { ADMIN_USER, Cluster } from '../cluster.ts';
+import {
+  HistoryHash,
+  SERVER_COMPONENT,
+  Simulation,
+  TEST_COMPONENT,
+  type Faults,
+} from '#simulation/index.ts';
+import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
+import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
 import {
@@ -33,10 +39,20 @@ import {
   parsePodRange,
   parseServiceRanges,
 } from '../network-ranges.ts';
-import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
 import { makeWebhooks } from './extensions/index.ts';
 import type { Webhooks } from './extensions/types.ts';
+import {
+  Awakening,
+  type ClusterState,
+  forkable,
+  type Incarnation,
+  LazyNode,
+  notForkable,
+  type Revive,
+  WakingClock,
+} from './forks/index.ts';
+import type { Forking } from './forks/forking.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 import { makeInsight } from './insight/index.ts';
 import type { Insight } from './insight/types.ts';
@@ -51,6 +67,12 @@ export interface StartClusterOptions {
    * beginning of 2026.
    */
   readonly startMs?: number;
+  /**
+   * On a virtual clock: 'lazy' computes heartbeats of nodes when the clock stops, and leaves out
+   * periodic work that would find nothing new; 'eager' does all of it when it is due. Clients see
+   * the same. Default: 'lazy'.
+   */
+  readonly heartbeats?: 'lazy' | 'eager';
   /**
    * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
    * otherwise random.
@@ -94,6 +116,15 @@ export interface StartClusterOptions {
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
   /**
+   * So many instances of the controller manager and the scheduler run, of which one leads by a Lease: 'controller-manager#1',
+   * 'controller-manager#2' … Default: 1, without election.
+   */
+  readonly controlPlanes?: number;
+  /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
+  readonly hashHistory?: boolean;
+  /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
+  readonly onHistory?: (line: string) => void;
+  /**
    * Records everything from the start, for `events` and `history`. Default: nothing is recorded
    * until `events` is called.
    */
@@ -103,13 +134,18 @@ export interface StartClusterOptions {
 }
 
 /** A cluster of `startCluster`. */
-export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C>, Insight {
+export interface EmbeddedCluster<C extends Clock = Clock>
+  extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>>, Insight {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
+  /** Faults, each in one line: docs/faults.md. */
+  readonly faults: Faults;
   /**
-   * Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError
-   * without `dns`.
+   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual clock, the same seed and the same test it
+   * is the same each time, on every machine. Throws TypeError without `hashHistory`.
    */
+  historyHash(): string;
+  /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Handlers of admission, conversion and authorization as plain functions. */
   readonly webhooks: Webhooks;
@@ -127,6 +163,9 @@ export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<
   startNode(name: string): Promise<void>;
 }
 
+/** A cluster with a virtual clock. */
+export type ForkableCluster = EmbeddedCluster<VirtualClock>;
+
 const NODE_CAPACITY = {
   cpu: '4',
   memory: '32Gi',
@@ -136,65 +175,176 @@ const NODE_CAPACITY = {
 
 export async function startCluster(
   options: StartClusterOptions & { readonly clock: 'virtual' },
-): Promise<EmbeddedCluster<VirtualClock>>;
+): Promise<ForkableCluster>;
 export async function startCluster(options?: StartClusterOptions): Promise<EmbeddedCluster>;
 export async function startCluster(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
   const virtual = options.clock === 'virtual';
-  const clock = virtual ? new VirtualClock({ start: options.startMs }) : systemClock;
+  const clock = virtual
+    ? new WakingClock({
+        start: options.startMs,
+        lazy: options.heartbeats !== 'eager',
+        sockets: options.port !== undefined || options.dnsPort !== undefined,
+      })
+    : systemClock;
   const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
+  const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  const setup = prepare(options, { clock, random, pki });
+  // Certificates take their time, but none of a virtual clock's.
+  const cluster = await Cluster.make(setup.config);
+  joinSimulation(setup, cluster);
+  await setup.moving(cluster.begin());
+  const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
+  const incarnation = embed(options, setup, cluster, access);
+  if (!(clock instanceof WakingClock)) return { ...incarnation.handle, ...notForkable('real') };
+  if (pki !== undefined || options.dnsPort !== undefined)
+    return { ...incarnation.handle, ...notForkable('port') };
+  const revive: Revive = (state, own) => resume(options, state, own);
+  return forkable({
+    running: incarnation,
+    clock,
+    revive,
+    firstRevision: setup.memory.freeze().revision,
+  });
+}
+
+/** Makes the cluster of a state on a clock that shows the time of the state. It begins when it is needed. */
+function resume(
+  options: StartClusterOptions,
+  state: ClusterState,
+  clock: WakingClock,
+): Incarnation {
+  const random = SeededRandom.fromState(state.random);
+  const setup = prepare(options, { clock, random, pki: undefined, state });
+  const awakening = new Awakening(clock, state.readOnlyAt, {
+    beginServer: () => cluster.beginServer(),
+    beginComponents: () => cluster.beginComponents(),
+  });
+  const cluster = Cluster.withoutPort({
+    ...setup.config,
+    resume: {
+      beforeRequest: (method, path) => awakening.beforeRequest(method, path),
+      stoppedNodes: state.stoppedNodes,
+    },
+  });
+  joinSimulation(setup, cluster);
+  if (state.readOnlyAt === undefined) clock.beforeMove = () => awakening.all();
+  return embed(options, setup, cluster, undefined, awakening);
+}
+
+/** Makes the parts that are no components known to faults. */
+function joinSimulation({ simulation }: Setup, cluster: Cluster): void {
+  simulation.register(TEST_COMPONENT);
+  simulation.register(SERVER_COMPONENT);
+  simulation.useClient(cluster.client);
+}
+
+interface Origin {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly pki: Pki | undefined;
+  /** The state that the cluster goes on from. Absent: it is new. */
+  readonly state?: ClusterState;
+}
+
+interface Setup extends Origin {
+  readonly logger: Logger;
+  readonly memory: MemoryStorage;
+  readonly insight: Insight;
+  closeInsight(): void;
+  /** The parts of the API server that are functions of the program. */
+  readonly inProcess: {
+    readonly localWebhooks: LocalWebhooks;
+    readonly localAuthorizer: LocalAuthorizer;
+  };
+  readonly simulation: Simulation;
+  readonly history: HistoryHash | undefined;
+  readonly nodes: readonly LazyNode[];
+  /** The directory of the cluster's files, which is made when there is one. */
+  readonly filesDir: string;
+  readonly config: ClusterConfig;
+  /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
+  moving<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** Makes everything that a cluster consists of, and starts nothing. */
+function prepare(options: StartClusterOptions, origin: Origin): Setup {
+  const { clock, random, pki, state } = origin;
   const logger = options.logger ?? silentLogger;
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
-  // Made when a container writes its first line. The name does not depend on the seed: two clusters
-  // may have the same one.
+  // The name does not depend on the seed: two clusters may have the same one.
   const filesDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const nodeCount = options.nodes ?? 1;
   const podRange =
     options.podCidr === undefined
       ? defaultPodRange(nodeCount)
       : parsePodRange('podCidr', options.podCidr);
-  const nodes = Array.from({ length: nodeCount }, (_, index): ClusterNode => {
+  const nodes = Array.from({ length: nodeCount }, (_, index): LazyNode => {
     const name = `node-${index + 1}`;
     const podCidrs = nodeRanges(podRange, index);
-    return {
-      name,
-      runtime: createSimulatedRuntime({
-        clock,
-        random: random.derive(`runtime/${name}`),
-        podCidr: podCidrs[0],
-      }),
-      simulated: true,
-      podCidrs,
-      podLogsDir: join(filesDir, 'logs', name),
-      addresses: [
-        {
-          type: 'InternalIP',
-          address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}`,
-        },
-        { type: 'Hostname', address: name },
-      ],
-      capacity: options.nodeCapacity ?? NODE_CAPACITY,
+    const runtime = {
+      clock,
+      random: random.derive(`runtime/${name}`),
+      podCidr: podCidrs[0],
+      memoryLogs: true,
     };
+    return new LazyNode(
+      {
+        name,
+        podCidrs,
+        addresses: [
+          {
+            type: 'InternalIP',
+            address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}`,
+          },
+          { type: 'Hostname', address: name },
+        ],
+        capacity: options.nodeCapacity ?? NODE_CAPACITY,
+      },
+      runtime,
+      state?.nodes[index],
+    );
   });
-  const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
-  const storage = createMemoryStorage({ clock, logger });
-  const { insight, wrapHandler, close } = makeInsight({
+  const memory = createMemoryStorage({
     clock,
-    storage,
+    logger,
+    ...(state !== undefined && { state: state.storage }),
+  });
+  const {
+    insight,
+    wrapHandler,
+    close: closeInsight,
+  } = makeInsight({
+    clock,
+    storage: memory,
     record: options.insight ?? false,
   });
   const inProcess = {
-    localWebhooks: new LocalWebhooks(),
-    localAuthorizer: new LocalAuthorizer(),
+    localWebhooks: state?.localWebhooks.copy() ?? new LocalWebhooks(),
+    localAuthorizer: state?.localAuthorizer.copy() ?? new LocalAuthorizer(),
     wrapHandler,
   };
-  // Certificates take their time, but none of a virtual clock's.
-  const cluster = await Cluster.make({
+  const history =
+    options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  const simulation = new Simulation({
+    ...(history !== undefined && { observe: history.filter }),
+    clock,
+    random: random.derive('faults'),
+    storage: memory,
+    onError: (error) => logger.error('fault: a component was not started again', { err: error }),
+  });
+  const { controlPlanes = 1 } = options;
+  if (!Number.isSafeInteger(controlPlanes) || controlPlanes < 1 || controlPlanes > 9)
+    throw new RangeError(`controlPlanes must be from 1 to 9, not ${controlPlanes}`);
+  const config: ClusterConfig = {
     clock,
     random,
     logger,
-    storage,
+    storage: simulation.storage,
+    simulation,
     inProcess,
+    controlPlanes,
+    leaderElect: controlPlanes > 1,
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
@@ -210,13 +360,53 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     schedulerPlugins: options.schedulerPlugins,
     ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
     ...(options.dns === true && { dns: dnsSettings(options, serviceCidr) }),
-  });
-  /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
+  };
   const moving = <T>(promise: Promise<T>): Promise<T> =>
-    virtual ? advancing(clock as VirtualClock, promise) : promise;
-  await moving(cluster.begin());
+    clock instanceof VirtualClock ? advancing(clock, promise) : promise;
+  return {
+    ...origin,
+    logger,
+    memory,
+    insight,
+    closeInsight,
+    inProcess,
+    simulation,
+    history,
+    nodes,
+    filesDir,
+    config,
+    moving,
+  };
+}
 
-  const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
+interface EmbeddedIncarnation extends Incarnation {
+  readonly handle: Omit<EmbeddedCluster, keyof Forking<never>> & {
+    readonly [SIMULATION]: Simulation;
+  };
+}
+
+/** Makes the handle of a cluster. */
+function embed(
+  options: StartClusterOptions,
+  {
+    clock,
+    random,
+    logger,
+    memory,
+    insight,
+    closeInsight,
+    inProcess,
+    simulation,
+    history,
+    nodes,
+    filesDir,
+    moving,
+    state,
+  }: Setup,
+  cluster: Cluster,
+  access: KubeconfigEntry | undefined,
+  awakening?: Awakening,
+): EmbeddedIncarnation {
   const kubeconfigPath = access && join(filesDir, 'kubeconfig');
   const removeFiles = (): void => rmSync(filesDir, { recursive: true, force: true });
   if (access !== undefined) {
@@ -224,6 +414,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     // The file has a key: a process that ends without stop() deletes it, too.
     process.once('exit', removeFiles);
   }
+  const stoppedNodes = new Set(state?.stoppedNodes);
   const handle = makeHandle({
     client: cluster.client,
     clock,
@@ -232,12 +423,16 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     kubeconfigPath,
     random: random.derive('embedding'),
     logger,
-    clientNamed: (userAgent) => cluster.clientOf(ADMIN_USER, userAgent),
     connect: () => cluster.connect(),
+    clientOfController: (component, userAgent) => cluster.clientOfController(component, userAgent),
+    clockOfController: (name) => simulation.clockOf(name, clock),
+    registerController: (name, restart) => simulation.register(name, restart),
     moving,
     async stop() {
+      // Requests that a fault holds back would keep components from stopping.
+      simulation.faults.endAll();
       try {
-        close();
+        closeInsight();
         await moving(cluster.stop());
       } finally {
         process.off('exit', removeFiles);
@@ -246,23 +441,62 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     },
   });
   return {
-    ...handle,
-    ...insight,
-    dnsPort: cluster.dns?.addresses[0]?.port,
-    resolve: async (name, type) => {
-      if (cluster.dns === undefined)
-        throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
-      return resolveWith(cluster.dns, name, type);
+    handle: {
+      ...handle,
+      ...insight,
+      webhooks: makeWebhooks({
+        client: cluster.client,
+        local: inProcess.localWebhooks,
+        authorizer: inProcess.localAuthorizer,
+      }),
+      clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
+      [SIMULATION]: simulation,
+      faults: simulation.faults,
+      historyHash: () => {
+        if (history === undefined)
+          throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
+        return history.digest();
+      },
+      dnsPort: cluster.dns?.addresses[0]?.port,
+      resolve: async (name, type) => {
+        await awakening?.all();
+        if (cluster.dns === undefined)
+          throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
+        return resolveWith(cluster.dns, name, type);
+      },
+      stopNode: async (name) => {
+        await awakening?.all();
+        await moving(cluster.stopNode(name));
+        stoppedNodes.add(name);
+      },
+      startNode: async (name) => {
+        await awakening?.all();
+        await moving(cluster.startNode(name));
+        stoppedNodes.delete(name);
+      },
     },
-    webhooks: makeWebhooks({
-      client: cluster.client,
-      local: inProcess.localWebhooks,
-      authorizer: inProcess.localAuthorizer,
+    freeze: () => ({
+      now: clock.now(),
+      storage: memory.freeze(),
+      localWebhooks: inProcess.localWebhooks.copy(),
+      localAuthorizer: inProcess.localAuthorizer.copy(),
+      nodes: nodes.map((node) => node.freeze()),
+      random: (random as SeededRandom).state(),
+      stoppedNodes: new Set(stoppedNodes),
+      readOnlyAt: state?.readOnlyAt,
     }),
-    clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
-    stopNode: (name) => moving(cluster.stopNode(name)),
-    startNode: (name) => moving(cluster.startNode(name)),
+    awake: () => awakening?.all() ?? Promise.resolve(),
   };
+}
+
+/** The seams of a cluster, which are no part of its public surface. */
+const SIMULATION = Symbol('coxswain.simulation');
+
+/** Throws TypeError for a cluster that `startCluster` has not started. */
+export function simulationOf(cluster: EmbeddedCluster): Simulation {
+  const simulation = (cluster as { readonly [SIMULATION]?: Simulation })[SIMULATION];
+  if (simulation === undefined) throw new TypeError('this cluster is none of startCluster');
+  return simulation;
 }
 
 async function adminKubeconfig(pki: Pki, server: string): Promise<KubeconfigEntry> {

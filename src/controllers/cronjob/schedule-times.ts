@@ -46,11 +46,27 @@ export function nextTime(
     } else if (!schedule.hour.values.has(civil.hour)) {
       at = at - civil.minute * MINUTE_MS + HOUR_MS;
     } else if (!schedule.minute.values.has(civil.minute)) {
-      at += MINUTE_MS;
+      at = nextMinute(zone, schedule, at, civil);
     } else {
       return at;
     }
   }
+}
+
+/** Returns the next minute of the hour at which the schedule may be due, or of the hour after it. */
+function nextMinute(
+  zone: Zone,
+  { minute }: CronTimes,
+  at: number,
+  { hour, minute: now }: Civil,
+): number {
+  let steps = 1;
+  while (now + steps < 60 && !minute.values.has(now + steps)) steps++;
+  const next = at + steps * MINUTE_MS;
+  const { hour: nextHour, minute: then } = zone.civil(next);
+  const expected = now + steps === 60 ? then === 0 : nextHour === hour && then === now + steps;
+  // The clock is changed in between: minute by minute then.
+  return expected ? next : at + MINUTE_MS;
 }
 
 function isDay({ dayOfMonth, dayOfWeek }: CronTimes, { year, month, day }: Civil): boolean {
@@ -79,6 +95,17 @@ function zoneOf(name: string): Zone {
   return zone;
 }
 
+function utcCivil(ms: number): Civil {
+  const date = new Date(ms);
+  return {
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    hour: date.getUTCHours(),
+    minute: date.getUTCMinutes(),
+  };
+}
+
 function makeZone(timeZone: string): Zone {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -90,7 +117,9 @@ function makeZone(timeZone: string): Zone {
     hour: 'numeric',
     minute: 'numeric',
   });
+  const isUtc = timeZone === 'UTC';
   const civil = (ms: number): Civil => {
+    if (isUtc) return utcCivil(ms);
     const parts: Record<string, number> = {};
     for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0 } = parts;

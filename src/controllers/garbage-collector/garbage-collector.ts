@@ -19,7 +19,7 @@ import {
 } from '#client/workqueue/index.ts';
 import { ExponentialRateLimiter } from '#client/workqueue/rate-limiter.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import type { Timer } from '#machinery/clock.ts';
+import { DISCOVERY, type Timer } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { type Counter, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -147,7 +147,8 @@ export class GarbageCollector implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { workers = 20, discoveryPeriodMs = 30_000, clock, logger } = this.#config;
     this.#running = signal;
-    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () =>
+    const looksAt = (): string => DISCOVERY;
+    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs, looksAt }, () =>
       this.#discoverNext(),
     );
     try {

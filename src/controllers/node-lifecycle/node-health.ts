@@ -2,6 +2,8 @@
 
 import type { Node, NodeCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { parseTime } from '#machinery/text/time.ts';
 
 type ReadNode = Immutable<Node>;
 type Condition = Immutable<NodeCondition>;
@@ -39,6 +41,24 @@ export function heartbeatAfter(
     before.statusHeartbeat === statusHeartbeat &&
     before.leaseRenewal === leaseRenewal;
   return same ? before : { uid: node.metadata.uid, seenAtMs: nowMs, statusHeartbeat, leaseRenewal };
+}
+
+/**
+ * Returns when a pass has seen the renewal of a lease, on the monotonic scale: the first pass after
+ * it. This is for leases that the controller gets late, on a virtual clock that it shares with the
+ * nodes.
+ */
+export function passThatSees(
+  renewal: string | undefined,
+  lastPass: { readonly at: number; readonly periodMs: number } | undefined,
+  clock: Clock,
+): number {
+  const now = clock.monotonic();
+  const renewedAt = parseTime(renewal);
+  if (lastPass === undefined || renewedAt === undefined) return now;
+  const { at, periodMs } = lastPass;
+  const since = renewedAt - (clock.now() - Math.floor(now)) - at;
+  return Math.min(now, at + (Math.floor(since / periodMs) + 1) * periodMs);
 }
 
 const WATCHED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;

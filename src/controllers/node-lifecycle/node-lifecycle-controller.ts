@@ -15,7 +15,7 @@ import { type Node, nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { formatTime } from '#machinery/text/time.ts';
+import { formatTime, parseTime } from '#machinery/text/time.ts';
 import {
   type RateLimitingQueue,
   reconciled,
@@ -23,7 +23,7 @@ import {
   requeue,
 } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import * as wait from '#machinery/wait.ts';
+import { ANYTHING, pause } from '#machinery/clock.ts';
 import {
   type Counter,
   exponentialBuckets,
@@ -39,6 +39,7 @@ import {
   conditionsOfSilentNode,
   type Heartbeat,
   heartbeatAfter,
+  passThatSees,
   readyCondition,
 } from './node-health.ts';
 import {
@@ -66,6 +67,17 @@ export interface NodeLifecycleConfig extends ControllerConfig {
   /** The same for a node that has never reported. Default: 60 s. */
   readonly startupGracePeriodMs?: number;
   readonly evictionRates?: EvictionRates;
+  /**
+   * Reports whether a node cannot fall silent without a write to the API. While that is so of all
+   * nodes, passes are left out on a lazy virtual clock. Such nodes have this clock. Default: it is
+   * so of no node.
+   */
+  readonly isAlive?: (nodeName: string) => boolean;
+  /**
+   * The controller takes over from one that ran until this moment: it does not report the nodes
+   * that exist as new, and counts silence from their last report. Default: false.
+   */
+  readonly takesOver?: boolean;
   /**
    * Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8.
    */
@@ -108,7 +120,10 @@ export class NodeLifecycleController implements Controller {
    * yet.
    */
   readonly #permits = new Map<string, EvictionPermit>();
-  /** In the last pass, every zone was in state FullDisruption. */
+  /** Nodes that could not have fallen silent in the last pass: their leases are not looked at. */
+  #alive: ReadonlySet<string> = new Set();
+  #lastPass: { readonly at: number; readonly periodMs: number } | undefined;
+  /** As of the last pass: every zone is in state FullDisruption. */
   #allDisrupted = false;
 
   constructor(config: NodeLifecycleConfig) {
@@ -160,13 +175,14 @@ export class NodeLifecycleController implements Controller {
     this.#nodes = builder.for(nodes, {
       predicate: { delete: false },
       onSeen: (node, before) => {
-        if (before === undefined)
+        if (before === undefined && !(config.takesOver === true && !this.#nodes.hasSynced()))
           this.#event(
             node,
             'RegisteredNode',
             `Registered Node ${node.metadata.name} in Controller`,
           );
-        this.#observe(node);
+        // Later ones are observed by the passes, as upstream.
+        if (before === undefined) this.#observe(node);
       },
       onGone: (node) => {
         this.#heartbeats.delete(node.metadata.name);
@@ -178,9 +194,32 @@ export class NodeLifecycleController implements Controller {
     this.#pods = builder.informerFor(pods);
     this.#pods.addIndexers({ [BY_NODE]: byNode });
     builder.alongside((signal) =>
-      wait.until({ clock, signal, periodMs: monitorPeriodMs }, () => this.#monitor(signal)),
+      this.#monitorUntil(signal, monitorPeriodMs).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      }),
     );
     this.run = builder.complete();
+  }
+
+  async #monitorUntil(signal: AbortSignal, periodMs: number): Promise<void> {
+    const { clock, isAlive = () => false } = this.#config;
+    while (!signal.aborted) {
+      const began = clock.monotonic();
+      await this.#monitor(signal);
+      if (signal.aborted) return;
+      this.#lastPass = { at: began, periodMs };
+      this.#alive = new Set(
+        this.#nodes.lister
+          .list()
+          .map(({ metadata }) => metadata.name)
+          .filter(isAlive),
+      );
+      const allAlive = this.#nodes.lister
+        .list()
+        .every((node) => this.#alive.has(node.metadata.name) && readyStatus(node) === 'True');
+      if (allAlive) await pause(clock, periodMs, began, { topic: ANYTHING, signal });
+      else await clock.sleep(periodMs, signal);
+    }
   }
 
   /** Runs one monitor pass over all nodes. */
@@ -217,14 +256,32 @@ export class NodeLifecycleController implements Controller {
   #observe(node: ReadNode): Heartbeat {
     const { name } = node.metadata;
     const renewal = this.#leases.lister.get(NODE_LEASE_NAMESPACE, name)?.spec.renewTime;
+    const { clock } = this.#config;
     const heartbeat = heartbeatAfter(
       this.#heartbeats.get(name),
       node,
       renewal,
-      this.#config.clock.monotonic(),
+      this.#alive.has(name)
+        ? passThatSees(renewal, this.#lastPass, clock)
+        : clock.monotonic() - this.#silentMs(node, renewal),
     );
     this.#heartbeats.set(name, heartbeat);
     return heartbeat;
+  }
+
+  /**
+   * Returns for how long the node has been silent when this controller takes over and sees it for
+   * the first time.
+   */
+  #silentMs(node: ReadNode, renewal: string | null | undefined): number {
+    const { takesOver = false, clock } = this.#config;
+    // The lease may become known after the node.
+    const before = this.#heartbeats.get(node.metadata.name);
+    if (!takesOver || before?.leaseRenewal !== undefined) return 0;
+    const beats = [renewal, readyCondition(node)?.lastHeartbeatTime].map(
+      (time) => parseTime(time) ?? 0,
+    );
+    return Math.max(0, clock.now() - Math.max(...beats));
   }
 
   /**
@@ -245,7 +302,8 @@ export class NodeLifecycleController implements Controller {
       const heartbeat = this.#observe(node);
       const ready = readyCondition(node);
       const graceMs = ready === undefined ? startupGracePeriodMs : monitorGracePeriodMs;
-      if (clock.monotonic() - heartbeat.seenAtMs <= graceMs) return node;
+      const { isAlive = () => false } = this.#config;
+      if (isAlive(name) || clock.monotonic() - heartbeat.seenAtMs <= graceMs) return node;
       const conditions = conditionsOfSilentNode(node, formatTime(clock.now()));
       if (conditions === node.status.conditions) return node;
       try {

@@ -7,6 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ANYTHING } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -63,7 +64,9 @@ export class PodGcController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, periodMs = 20_000 } = this.#config;
     await Promise.all([this.#pods.waitForSync(signal), this.#nodes.waitForSync(signal)]);
-    await wait.until({ clock, signal, periodMs }, async () => {
+    // A node that is missing is looked for again after a while, whether or not anything changes.
+    const looksAt = (): string | undefined => (this.#missing.size > 0 ? undefined : ANYTHING);
+    await wait.until({ clock, signal, periodMs, looksAt }, async () => {
       try {
         await this.#collect(signal);
       } catch (error) {

@@ -33,6 +33,7 @@ import {
 } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { newQuantity } from '#machinery/text/quantity.ts';
+import { DISCOVERY } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import {
@@ -120,7 +121,8 @@ export class ResourceQuotaController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { workers = 5, discoveryPeriodMs = 30_000, clock, logger } = this.#config;
     this.#running = signal;
-    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () =>
+    const looksAt = (): string => DISCOVERY;
+    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs, looksAt }, () =>
       this.#discover(signal),
     );
     try {

@@ -22,6 +22,7 @@ import {
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
+import { DISCOVERY, pause } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -98,6 +99,7 @@ export class StorageVersionMigrator implements Controller {
     const { client, clock, logger, discoveryPeriodMs = 60_000 } = this.#config;
     const path = groupVersionPath(storageVersionMigrations.group, storageVersionMigrations.version);
     while (!signal.aborted) {
+      const began = clock.monotonic();
       try {
         await client.transport.request({ method: 'GET', path, signal });
         return;
@@ -106,7 +108,8 @@ export class StorageVersionMigrator implements Controller {
         if (!apierrors.isNotFound(error))
           logger.debug('storage version migrator: discovery failed', { err: error });
       }
-      await clock.sleep(discoveryPeriodMs, signal).catch(() => undefined);
+      const options = { topic: DISCOVERY, signal };
+      await pause(clock, discoveryPeriodMs, began, options).catch(() => undefined);
     }
   }
 

@@ -40,17 +40,17 @@ export class ControllerClients {
     this.#server = server;
   }
 
-  /** The transport of the informers. */
-  manager(): Transport {
-    return this.#as(() => MANAGER);
+  /** The transport of the informers. `component`: names the client for faults. */
+  manager(component?: string): Transport {
+    return this.#as(() => MANAGER, component);
   }
 
   /**
    * The transport of a controller. `name` is called at each request, since a controller gets its
-   * client before it has a name.
+   * client before it has a name. `component`: names the client for faults.
    */
-  controller(name: () => string): Transport {
-    return this.#as(() => userOf(name()));
+  controller(name: () => string, component?: string): Transport {
+    return this.#as(() => userOf(name()), component);
   }
 
   /** Throws if a controller exceeded its role, or deleted an object by name alone. */
@@ -61,7 +61,7 @@ export class ControllerClients {
       throw new Error(`deletions without the UID that is meant:\n${[...this.#blind].join('\n')}`);
   }
 
-  #as(user: () => UserInfo): Transport {
+  #as(user: () => UserInfo, component?: string): Transport {
     const handlers = new Map<string, ReturnType<ApiServer['inProcess']>>();
     return createInProcessTransport({
       handler: async (request) => {
@@ -77,7 +77,8 @@ export class ControllerClients {
             this.#blind.add(`${who.name}: ${request.path}`);
         }
         let handler = handlers.get(who.name);
-        if (handler === undefined) handlers.set(who.name, (handler = this.#server.inProcess(who)));
+        if (handler === undefined)
+          handlers.set(who.name, (handler = this.#server.inProcess(who, component)));
         try {
           return await handler(request);
         } catch (error) {

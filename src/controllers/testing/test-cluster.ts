@@ -11,6 +11,7 @@ import type { Transport } from '#client/transport.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger, type RecordingLogger } from '#machinery/log.ts';
 import { type Random, SeededRandom } from '#machinery/random.ts';
+import { FaultInterceptor } from '#simulation/faults/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ControllerClients } from './controller-clients.ts';
@@ -33,6 +34,8 @@ export interface TestCluster {
    * all its writes; its informers read as the controller manager.
    */
   readonly controllers: ControllerClients;
+  /** Where an exploration disturbs the requests of its subject. */
+  readonly interceptor: FaultInterceptor;
   /** Starts a controller with its own informers. Returns the function that stops it. */
   run(make: (config: ControllerConfig) => Controller): Promise<() => Promise<void>>;
   /** Creates a namespace with its default ServiceAccount, so that pods can be created. */
@@ -60,8 +63,10 @@ export async function startTestCluster(config: TestClusterConfig = {}): Promise<
   const memory = createMemoryStorage({ clock, logger });
   const storage = wrapStorage?.(memory) ?? memory;
   // A node in a test is ready as soon as it exists, unless the test sets its conditions.
+  const interceptor = new FaultInterceptor();
   const server = new ApiServer({
     storage,
+    intercept: interceptor.filter,
     clock,
     random,
     logger,
@@ -92,6 +97,7 @@ export async function startTestCluster(config: TestClusterConfig = {}): Promise<
     transport,
     faults,
     controllers,
+    interceptor,
     async run(make) {
       const stop = new AbortController();
       const own = { name: '' };

@@ -1,10 +1,9 @@
 // Reads a container's log file for `kubectl logs`: from a line or time on, limited, and followed
 // while the container writes, across rotations of the file.
 
-import { constants } from 'node:fs';
-import { lstat, type FileHandle } from 'node:fs/promises';
+import type { MemoryLog } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { openUntrusted } from '#machinery/files/untrusted.ts';
+import { inMemory, openLogFile, type LogFile } from './log-file.ts';
 import { logTime, parseLogLine, type LogEntry, type LogStream } from './cri-log.ts';
 
 export interface LogOptions {
@@ -22,6 +21,8 @@ export interface LogOptions {
 
 export interface LogSource {
   readonly path: string;
+  /** The log, if it is in memory: there is no file then. */
+  readonly log?: MemoryLog;
   readonly clock: Clock;
   /** Reports whether the container may still write. Called at the end of the file. */
   readonly isRunning: () => Promise<boolean>;
@@ -96,15 +97,10 @@ async function* entries(
     /** The line is too long: it is skipped up to its end. */
     let skipping = false;
     while (!signal.aborted) {
-      const { bytesRead, buffer } = await file.read(
-        Buffer.allocUnsafe(BLOCK_BYTES),
-        0,
-        BLOCK_BYTES,
-        position,
-      );
-      if (bytesRead > 0) {
-        position += bytesRead;
-        const lines = splitLines(Buffer.concat([rest, buffer.subarray(0, bytesRead)]));
+      const block = await file.read(position, BLOCK_BYTES);
+      if (block.length > 0) {
+        position += block.length;
+        const lines = splitLines(Buffer.concat([rest, block]));
         rest = lines.rest;
         for (const line of lines.complete) {
           const entry = skipping ? undefined : parseLogLine(line);
@@ -119,9 +115,8 @@ async function* entries(
       // Called before the file is read again: the output before the container's end is then
       // complete.
       const running = await source.isRunning();
-      const { size } = await file.stat();
-      if (size > position) continue;
-      const rotated = await reopenIfRotated(source.path, file);
+      if ((await file.size()) > position) continue;
+      const rotated = await file.successor();
       if (rotated !== undefined) {
         await file.close();
         file = rotated;
@@ -150,12 +145,13 @@ async function openLog(
   source: LogSource,
   follow: boolean,
   signal: AbortSignal,
-): Promise<FileHandle | undefined> {
+): Promise<LogFile | undefined> {
+  if (source.log !== undefined) return inMemory(source.log);
   for (;;) {
     // Called before the file is opened: the output before the container's end is then complete.
     const running = follow && (await source.isRunning());
     try {
-      return await openUntrusted(source.path, constants.O_RDONLY);
+      return await openLogFile(source.path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !running) throw error;
     }
@@ -177,30 +173,17 @@ function splitLines(data: Buffer): { readonly complete: Buffer[]; readonly rest:
   return { complete, rest: data.subarray(begin) };
 }
 
-/** Returns the new file at the path if it is not the open one. */
-async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHandle | undefined> {
-  try {
-    const [mine, there] = await Promise.all([file.stat(), lstat(path)]);
-    if (mine.ino === there.ino && mine.dev === there.dev) return undefined;
-    return await openUntrusted(path, constants.O_RDONLY);
-  } catch (error) {
-    // The old file was moved away, and the new one does not exist yet.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 /**
  * Returns the offset of the last `lines` lines. Parts of one line count once, and only lines of
  * `stream` count if it is given.
  */
 async function findTail(
-  file: FileHandle,
+  file: LogFile,
   lines: number,
   stream: LogStream | undefined,
   signal: AbortSignal,
 ): Promise<number> {
-  const { size } = await file.stat();
+  const size = await file.size();
   if (lines <= 0) return size;
   let end = size;
   /** Returns the bytes from `end` to the first newline after it. */
@@ -210,8 +193,7 @@ async function findTail(
   let begin = size;
   while (end > 0 && !signal.aborted) {
     const length = Math.min(BLOCK_BYTES, end);
-    const { buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, end - length);
-    const data = Buffer.concat([buffer.subarray(0, length), pending]);
+    const data = Buffer.concat([await file.read(end - length, length), pending]);
     const base = end - length;
     let stop = data.length;
     for (;;) {

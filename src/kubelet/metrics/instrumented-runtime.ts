@@ -42,12 +42,37 @@ const IMAGE_OPERATIONS: Readonly<Record<keyof ImageService, string>> = {
 /** Sessions last as long as the user wants, so they are counted, but not timed. */
 const SESSIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'port_forward']);
 
-/** Returns a wrapper that counts every call. The runtime itself is unchanged. */
-export function instrumentRuntime(runtime: Runtime, metrics: KubeletMetrics): Runtime {
+/**
+ * Operations after which the runtime may have other pods, containers, images or settings than
+ * before.
+ */
+const CHANGES: ReadonlySet<string> = new Set([
+  'update_runtime_config',
+  'run_podsandbox',
+  'stop_podsandbox',
+  'remove_podsandbox',
+  'create_container',
+  'start_container',
+  'stop_container',
+  'remove_container',
+  'update_container',
+  'pull_image',
+  'remove_image',
+]);
+
+/**
+ * Returns the runtime with every call counted. The runtime itself stays as it is. `onChange` is
+ * called after each that changes it.
+ */
+export function instrumentRuntime(
+  runtime: Runtime,
+  metrics: KubeletMetrics,
+  onChange: () => void,
+): Runtime {
   return {
     name: runtime.name,
-    runtime: instrumented(runtime.runtime, RUNTIME_OPERATIONS, metrics),
-    images: instrumented(runtime.images, IMAGE_OPERATIONS, metrics),
+    runtime: instrumented(runtime.runtime, RUNTIME_OPERATIONS, metrics, onChange),
+    images: instrumented(runtime.images, IMAGE_OPERATIONS, metrics, onChange),
     close: () => runtime.close(),
   };
 }
@@ -56,6 +81,7 @@ function instrumented<T extends object>(
   service: T,
   operations: Readonly<Record<string, string>>,
   metrics: KubeletMetrics,
+  onChange: () => void,
 ): T {
   const methods = new Map<string | symbol, unknown>();
   return new Proxy(service, {
@@ -69,7 +95,8 @@ function instrumented<T extends object>(
         Reflect.apply(Reflect.get(target, name) as () => unknown, target, args);
       const operation =
         typeof name === 'string' && Object.hasOwn(operations, name) ? operations[name] : undefined;
-      const wrapped = operation === undefined ? method : counted(method, operation, metrics);
+      const wrapped =
+        operation === undefined ? method : counted(method, operation, metrics, onChange);
       methods.set(name, wrapped);
       return wrapped;
     },
@@ -80,15 +107,20 @@ function counted(
   method: (...args: readonly unknown[]) => unknown,
   operation: string,
   metrics: KubeletMetrics,
+  onChange: () => void,
 ): (...args: readonly unknown[]) => unknown {
   return (...args) => {
     const seconds = SESSIONS.has(operation) ? () => undefined : metrics.timer();
     const result = method(...args);
     // The result is observed separately, so that the caller does not wait longer than without
     // metrics.
+    const ended = (failed: boolean): void => {
+      metrics.runtimeOperation(operation, seconds(), failed);
+      if (CHANGES.has(operation)) onChange();
+    };
     Promise.resolve(result).then(
-      () => metrics.runtimeOperation(operation, seconds(), false),
-      () => metrics.runtimeOperation(operation, seconds(), true),
+      () => ended(false),
+      () => ended(true),
     );
     return result;
   };

@@ -6,13 +6,14 @@ import { nodes } from '#api/groups/core/v1/index.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, pause, stir } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import type { EventReason, EventSink } from '../events.ts';
-import { formatMicroTime } from '#machinery/text/time.ts';
+import { formatMicroTime, parseTime } from '#machinery/text/time.ts';
 import type { Node, NodeStatus } from '../types.ts';
+import { HeartbeatGrid, type Heartbeat, type HeartbeatKeeper } from './heartbeats.ts';
 import { makeNodeStatus, nodeStatusPatch, sameNodeStatus, type NodeFacts } from './node-status.ts';
 
 export interface NodeReporterConfig {
@@ -22,6 +23,8 @@ export interface NodeReporterConfig {
   readonly logger: Logger;
   readonly events: EventSink;
   readonly nodeName: string;
+  /** See KubeletConfig. */
+  readonly takesOver?: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly taints: readonly v1.Taint[];
@@ -34,6 +37,10 @@ export interface NodeReporterConfig {
   /** The time after which an unchanged status is reported, in milliseconds. */
   readonly reportMs: number;
   readonly leaseDurationSeconds: number;
+  /** Absent: the kubelet makes each heartbeat itself. */
+  readonly keeper?: HeartbeatKeeper;
+  /** Stirs (see `pause` of the clock) when something of the node may have changed. */
+  readonly topic: string;
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
@@ -51,18 +58,26 @@ export class NodeReporter {
   /** The monotonic time of the last written status. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
+  /** The Lease is current for this time. */
+  #leaseDelayMs = 0;
   #nudge: (() => void) | undefined;
   /** `nudge` was called while a report was in flight. */
   #isNudged = false;
+  readonly #grid: HeartbeatGrid;
+  /** Ends that the keeper reports the status. */
+  #endKeeping: (() => void) | undefined;
 
   constructor(config: NodeReporterConfig) {
     this.#config = config;
+    const { clock, checkMs, nodeName } = config;
+    this.#grid = new HeartbeatGrid(clock, checkMs, nodeName);
   }
 
   /**
    * Creates the Node, or adopts the existing one. Retries until it succeeds or the signal aborts.
    */
   async register(signal: AbortSignal): Promise<void> {
+    if (this.#config.takesOver === true && (await this.#takeOver(signal))) return;
     this.#event('Normal', 'Starting', 'Starting kubelet.');
     await this.#retry('node not registered', signal, async () => {
       const facts = await this.#config.facts();
@@ -75,6 +90,8 @@ export class NodeReporter {
 
   /** Maintains the Node until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    // The other kubelet has reported the facts that the start has found.
+    if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
   }
 
@@ -82,6 +99,33 @@ export class NodeReporter {
   nudge(): void {
     this.#isNudged = true;
     this.#nudge?.();
+  }
+
+  /**
+   * Goes on where another kubelet of this node has left off, which the Node and the Lease tell.
+   * False: there is no such Node.
+   */
+  async #takeOver(signal: AbortSignal): Promise<boolean> {
+    const { client, clock, nodeName, checkMs } = this.#config;
+    try {
+      this.#node = await client.resource(nodes).get(nodeName, { signal });
+      const lease = await client
+        .resource(leases)
+        .namespace(LEASE_NAMESPACE)
+        .get(nodeName, { signal });
+      const renewed = parseTime(lease.spec?.renewTime) ?? 0;
+      // The grid is that of the other kubelet.
+      if (renewed + checkMs > clock.now())
+        this.#leaseDelayMs = this.#grid.after(clock.monotonic(), 'lease') - clock.monotonic();
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
+      if (this.#node === undefined) return false;
+    }
+    const ready = this.#node.status.conditions?.find(({ type }) => type === 'Ready');
+    const reportedMs = parseTime(ready?.lastHeartbeatTime) ?? 0;
+    this.#reportedAt = clock.monotonic() - (clock.now() - reportedMs);
+    this.#wasReady = ready === undefined ? undefined : ready.status === 'True';
+    return true;
   }
 
   async #createOrTakeOver(status: NodeStatus, signal: AbortSignal): Promise<Node> {
@@ -124,12 +168,15 @@ export class NodeReporter {
 
   async #reportStatus(signal: AbortSignal): Promise<void> {
     const { clock, checkMs, random } = this.#config;
+    signal.addEventListener('abort', () => this.#endKeeping?.(), { once: true });
     let waitingMs = FIRST_CHECK_MS;
     while (!signal.aborted) {
-      const delayMs = this.#wasReady === true ? checkMs : Math.min(waitingMs, checkMs);
+      const delayMs =
+        this.#wasReady === true
+          ? this.#grid.after(clock.monotonic(), 'status') - clock.monotonic()
+          : wait.jitter(random, Math.min(waitingMs, checkMs), 0.04);
       waitingMs *= 2;
-      if (await this.#sleepOrNudge(clock, wait.jitter(random, delayMs, 0.04), signal))
-        waitingMs = FIRST_CHECK_MS;
+      if (await this.#sleepOrNudge(delayMs, signal)) waitingMs = FIRST_CHECK_MS;
       if (signal.aborted) return;
       await this.#retry('node status not reported', signal, () => this.#report(signal, false), 5);
     }
@@ -142,6 +189,7 @@ export class NodeReporter {
     const status = makeNodeStatus(facts, before, clock.now());
     const due = clock.monotonic() - this.#reportedAt >= reportMs;
     if (!always && !due && before !== undefined && sameNodeStatus(before, status)) return;
+    this.#endKeeping?.();
     const patch = { status: nodeStatusPatch(status, before) };
     try {
       this.#node = await client
@@ -158,6 +206,22 @@ export class NodeReporter {
     }
     this.#reportedAt = clock.monotonic();
     this.#tellReadiness(facts.problems.length === 0);
+    if (this.#wasReady === true && !signal.aborted) this.#keepStatus();
+  }
+
+  /** Lets the keeper report the status as long as it stays the same, if it can. */
+  #keepStatus(): void {
+    const { keeper, clock, nodeName, reportMs, topic } = this.#config;
+    // Otherwise reports are not at regular times.
+    if (reportMs % this.#config.checkMs !== 0) return;
+    const nextDue = this.#grid.statusFrom(this.#reportedAt + reportMs);
+    const heartbeat: Heartbeat = { kind: 'status', nodeName, nextDue, periodMs: reportMs };
+    this.#endKeeping = keeper?.takeOver(heartbeat, (next) => {
+      this.#endKeeping = undefined;
+      this.#reportedAt = next - reportMs;
+      stir(clock, topic);
+    });
+    if (this.#endKeeping !== undefined) this.#reportedAt = Number.POSITIVE_INFINITY;
   }
 
   #tellReadiness(ready: boolean): void {
@@ -192,14 +256,38 @@ export class NodeReporter {
 
   async #renewLease(signal: AbortSignal): Promise<void> {
     const { clock, checkMs } = this.#config;
+    if (this.#leaseDelayMs > 0)
+      await clock.sleep(this.#leaseDelayMs, signal).catch(() => undefined);
     while (!signal.aborted) {
       await this.#retry('node lease not renewed', signal, () => this.#renewOnce(signal));
+      if (signal.aborted) return;
+      const due = await this.#leaveLease(
+        this.#grid.after(clock.monotonic(), 'lease'),
+        checkMs,
+        signal,
+      );
       try {
-        await clock.sleep(checkMs, signal);
+        await clock.sleep(due - clock.monotonic(), signal);
       } catch {
         return;
       }
     }
+  }
+
+  /**
+   * Leaves renewals to the keeper, if it can make them. Resolves with the time of the next renewal
+   * that it does not make.
+   */
+  #leaveLease(nextDue: number, periodMs: number, signal: AbortSignal): Promise<number> {
+    const { keeper, nodeName } = this.#config;
+    return new Promise((resolve) => {
+      const end = keeper?.takeOver({ kind: 'lease', nodeName, nextDue, periodMs }, (next) => {
+        if (end !== undefined) signal.removeEventListener('abort', end);
+        resolve(next);
+      });
+      if (end === undefined) resolve(nextDue);
+      else signal.addEventListener('abort', end, { once: true });
+    });
   }
 
   /** Renews the Lease with one write. Reads it only if another client wrote it. */
@@ -259,23 +347,31 @@ export class NodeReporter {
     }
   }
 
-  /** Sleeps. Resolves with true if `nudge` was called. */
-  #sleepOrNudge(clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> {
-    return new Promise((resolve) => {
-      const finish = (isNudged: boolean): void => {
-        timer.cancel();
-        signal.removeEventListener('abort', stop);
-        this.#nudge = undefined;
-        this.#isNudged = false;
-        resolve(isNudged);
-      };
-      const stop = (): void => finish(false);
-      const timer = clock.setTimer(delayMs, stop);
-      this.#nudge = () => finish(true);
-      signal.addEventListener('abort', stop, { once: true });
-      if (signal.aborted) stop();
-      else if (this.#isNudged) finish(true);
-    });
+  /** Resolves with true if it was nudged. */
+  async #sleepOrNudge(delayMs: number, signal: AbortSignal): Promise<boolean> {
+    const { clock, checkMs, topic } = this.#config;
+    const awake = new AbortController();
+    const wake = (): void => awake.abort();
+    let nudged = false;
+    this.#nudge = () => {
+      nudged = true;
+      wake();
+    };
+    signal.addEventListener('abort', wake, { once: true });
+    if (this.#isNudged) this.#nudge();
+    try {
+      // While the keeper reports, a check has nothing to do unless something of the node changes.
+      if (this.#endKeeping !== undefined && delayMs === checkMs)
+        await pause(clock, checkMs, clock.monotonic(), { topic, signal: awake.signal });
+      else await clock.sleep(delayMs, awake.signal);
+    } catch {
+      // Woken.
+    } finally {
+      signal.removeEventListener('abort', wake);
+      this.#nudge = undefined;
+      this.#isNudged = false;
+    }
+    return nudged;
   }
 }
 

@@ -1,5 +1,6 @@
 // Runs a single probe.
 
+import { outsideWork } from '#machinery/pending-work.ts';
 import { isCriError, type RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
@@ -140,8 +141,8 @@ export class ProbeRunner {
     signal: AbortSignal,
   ): Promise<ProbeOutcome> {
     const peer = address(target.podIP, port);
-    // Loaded on demand: few pods have such probes, and the library is large.
-    const { grpcHealth } = await import('./grpc-probe.ts');
+    // Few pods have such probes, and the library is large.
+    const { grpcHealth } = await outsideWork(import('./grpc-probe.ts'));
     let connected = false;
     try {
       await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>

@@ -330,6 +330,7 @@ export class Routes {
     const uid = podUid(pod);
     const source = {
       path: record.logPath,
+      log: this.#config.runtime.runtime.memoryLog?.(record.id),
       clock: this.#config.clock,
       isRunning: () => Promise.resolve(this.#isRunning(uid, record.id)),
     };

@@ -86,7 +86,18 @@ export class KeyedHeap<K, T> {
     this.#byKey.clear();
   }
 
-  /** Returns every item, in no particular order. */
+  /** Returns a heap with the same items, independent of this one. O(n). */
+  clone(): KeyedHeap<K, T> {
+    const clone = new KeyedHeap<K, T>({ keyOf: this.#keyOf, less: this.#less });
+    for (const { key, item, position } of this.#entries) {
+      const entry = { key, item, position };
+      clone.#entries.push(entry);
+      clone.#byKey.set(key, entry);
+    }
+    return clone;
+  }
+
+  /** Every item, in no particular order. */
   values(): readonly T[] {
     return this.#entries.map(({ item }) => item);
   }

@@ -2,6 +2,7 @@
 // back-pressure as on a socket. Servers can be reached without opening a port.
 
 import { Duplex } from 'node:stream';
+import { inNextTurn } from '../pending-work.ts';
 
 class End extends Duplex {
   /** Set right after both ends are created. */
@@ -23,7 +24,7 @@ class End extends Duplex {
     const { peer } = this;
     if (peer.destroyed)
       done(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
-    else if (peer.push(chunk)) setImmediate(done);
+    else if (peer.push(chunk)) inNextTurn(done);
     else peer.#resume = () => done();
   }
 

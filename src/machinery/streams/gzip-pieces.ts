@@ -3,6 +3,7 @@
 // deflate blocks that ends at a byte and does not contain the last block.
 
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
+import { beginWork } from '../pending-work.ts';
 import { combineCrc32 } from './crc32.ts';
 
 export interface DeflatedPiece {
@@ -18,8 +19,10 @@ const OPTIONS = { finishFlush: constants.Z_SYNC_FLUSH, level: 6 };
 /** Compresses a piece, in a thread of the pool. */
 export function deflatePiece(text: Uint8Array): Promise<DeflatedPiece> {
   const checksum = crc32(text);
+  const end = beginWork();
   return new Promise((resolve, reject) => {
     deflateRaw(text, OPTIONS, (error, bytes) => {
+      end();
       if (error === null) resolve({ bytes: ownCopy(bytes), length: text.length, crc32: checksum });
       else reject(error);
     });
@@ -90,11 +93,13 @@ export class GzipPieces {
 }
 
 function inflated(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
+  const end = beginWork();
   return new Promise((resolve, reject) => {
     inflateRaw(
       Buffer.concat(pieces),
       { finishFlush: constants.Z_SYNC_FLUSH, chunkSize: CHUNK_BYTES },
       (error, bytes) => {
+        end();
         if (error === null) resolve(bytes);
         else reject(error);
       },

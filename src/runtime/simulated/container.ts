@@ -13,13 +13,19 @@ import {
   toNanoseconds,
 } from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
-import type { Random } from '#machinery/random.ts';
+import { SeededRandom, type Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { type ContainerRecord, exitReason } from '../records.ts';
 import type { ContainerSimulation } from './annotations.ts';
 import { inputFrom } from './exec.ts';
 import { isSimulated, type ProgramContext, runProgram } from './run.ts';
-import { FileSystem, type FileSystemConfig } from './shell/file-system.ts';
+import { ContainerLog } from './container-log.ts';
+import {
+  FileSystem,
+  type FileSystemConfig,
+  type FileSystemState,
+  newDirectory,
+} from './shell/file-system.ts';
 import { Input, type Output } from './shell/io.ts';
 import { Replay, type UnknownPolicy } from './shell/kernel.ts';
 
@@ -30,6 +36,7 @@ const NEWLINE = 10;
 
 export interface SimulatedContainerConfig {
   readonly clock: Clock;
+  /** For commands that are run in it. */
   readonly random: Random;
   /**
    * Returns the directories that the container shares with others of its pod. Called when it first
@@ -37,12 +44,30 @@ export interface SimulatedContainerConfig {
    */
   readonly mounts: () => NonNullable<FileSystemConfig['mounts']>;
   readonly record: ContainerRecord;
+  /** The rest of the state to begin with, for a container of a fork. */
+  readonly state?: ContainerState;
+  /** Keeps the log in memory, whatever the record says of a file. */
+  readonly memoryLog: boolean;
+  /** Called before anything about the container changes. */
+  readonly beforeChange: () => void;
   readonly simulation: ContainerSimulation;
   readonly hostname: string;
   /** The command without a command or arguments in the config. Empty: a server. */
   readonly defaultCommand: readonly string[];
   /** Called once, after the record has the state CONTAINER_EXITED. */
   readonly onExit: (container: SimulatedContainer) => void;
+}
+
+/** The state of a container beside its record. */
+export interface ContainerState {
+  readonly log: ContainerLog;
+  /** Bytes of output of the first process. */
+  readonly outputBytes: number;
+  /** Absent: no files were used. */
+  readonly files: FileSystemState | undefined;
+  /** When it ends because it was asked to, and when it is killed: wall-clock milliseconds. */
+  readonly stopAt: number | undefined;
+  readonly killAt: number | undefined;
 }
 
 export type OutputListener = (stream: LogStream, bytes: Buffer) => void;
@@ -62,13 +87,23 @@ export class SimulatedContainer {
   #program: AbortController | undefined;
   #timer: Timer | undefined;
   #files: FileSystem | undefined;
-  /** Input of attached clients; created when the first process reads. */
+  readonly #memoryLog: boolean;
+  readonly #beforeChange: () => void;
+  #log = new ContainerLog();
+  #outputBytes = 0;
+  #stopAt: number | undefined;
+  #killAt: number | undefined;
+  /** Input of attached clients; made when the first process wants to read. */
   #stdin: AttachedInput | undefined;
   #starting = false;
   /**
    * Set for a container that is taken over: its program catches up with the time that it has run.
    */
   #replay: Replay | undefined;
+  /** The files that a program sees while it catches up. */
+  #replayed: FileSystem | undefined;
+  /** Output that the program repeats while it catches up. */
+  #skipBytes = 0;
   #stop: Promise<void> | undefined;
 
   constructor({
@@ -76,17 +111,29 @@ export class SimulatedContainer {
     random,
     mounts,
     record,
+    state,
+    memoryLog,
+    beforeChange,
     simulation,
     hostname,
     defaultCommand,
     onExit,
   }: SimulatedContainerConfig) {
-    this.record = record;
-    this.simulation = simulation;
     this.#clock = clock;
     this.#random = random;
     this.#mounts = mounts;
     this.#hostname = hostname;
+    this.record = record;
+    this.#memoryLog = memoryLog;
+    this.#beforeChange = beforeChange;
+    if (state !== undefined) {
+      this.#log = state.log;
+      this.#outputBytes = state.outputBytes;
+      this.#stopAt = state.stopAt;
+      this.#killAt = state.killAt;
+      if (state.files !== undefined) this.#files = this.#newFiles(state.files);
+    }
+    this.simulation = simulation;
     this.#defaultCommand = defaultCommand;
     this.#onExit = onExit;
   }
@@ -102,6 +149,7 @@ export class SimulatedContainer {
         `container ${this.record.id} is in state ${this.record.state}, not CONTAINER_CREATED`,
       );
     }
+    this.#beforeChange();
     this.#starting = true;
     try {
       if (this.simulation.startDelayMs > 0)
@@ -120,6 +168,7 @@ export class SimulatedContainer {
       this.#exit(128, 'StartError', this.simulation.startError);
       throw new CriError('Internal', this.simulation.startError);
     }
+    this.#beforeChange();
     this.record.state = 'CONTAINER_RUNNING';
     this.record.startedAt = toNanoseconds(this.#clock.now());
     this.#run();
@@ -131,10 +180,37 @@ export class SimulatedContainer {
    */
   resume(): void {
     if (!this.running) return;
+    // A program writes what it has written already: that is in the log and in the files.
+    this.#skipBytes = this.#outputBytes;
     this.#replay = new Replay(
       Math.max(0, this.#clock.now() - toMilliseconds(this.record.startedAt)),
+      () => {
+        this.#skipBytes = 0;
+        this.#replayed?.follow(this.files);
+        this.#replayed = undefined;
+      },
     );
     this.#run();
+    if (this.#stopAt !== undefined && this.#killAt !== undefined) {
+      const now = this.#clock.now();
+      void this.#stopSlowly(this.#killAt - now, this.#stopAt - now);
+    }
+  }
+
+  /** Returns the state beside the record: not a copy but the log, which is forked. */
+  state(): ContainerState {
+    return {
+      log: this.#log.fork(),
+      outputBytes: this.#outputBytes,
+      files: this.#files?.state,
+      stopAt: this.#stopAt,
+      killAt: this.#killAt,
+    };
+  }
+
+  /** The output so far, if it is kept in memory. */
+  get log(): ContainerLog | undefined {
+    return this.#memoryLog ? this.#log : undefined;
   }
 
   #run(): void {
@@ -160,9 +236,7 @@ export class SimulatedContainer {
     const replay = this.#replay;
     const output = (stream: LogStream): Output => ({
       write: (bytes) => {
-        // The log already contains the output from before the container was taken over.
-        if (!program.signal.aborted && replay?.active !== true)
-          this.#write(stream, Buffer.from(bytes));
+        if (!program.signal.aborted) this.#programWrote(stream, Buffer.from(bytes));
         return Promise.resolve();
       },
     });
@@ -177,7 +251,14 @@ export class SimulatedContainer {
       });
     }
     const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
-    runProgram(command, { ...this.context('serve'), replay }, streams, program.signal).then(
+    const context: ProgramContext = {
+      ...this.context('serve'),
+      replay,
+      // The same numbers each time that the program runs.
+      random: new SeededRandom(this.record.id),
+      files: () => this.#programFiles(),
+    };
+    runProgram(command, context, streams, program.signal).then(
       (outcome) => {
         // A program that runs forever continues in the background; its container is only its
         // record.
@@ -193,12 +274,37 @@ export class SimulatedContainer {
 
   /** The container's files. Each exec sees what the first process wrote. */
   get files(): FileSystem {
-    this.#files ??= new FileSystem({
+    if (this.#files === undefined) {
+      this.#beforeChange();
+      this.#files = this.#newFiles();
+    }
+    return this.#files;
+  }
+
+  /**
+   * The files of the first process: while it catches up, files of its own, which it fills as it has
+   * filled the real ones before.
+   */
+  #programFiles(): FileSystem {
+    if (this.#replay?.active !== true) return this.#replayed ?? this.files;
+    this.#replayed ??= new FileSystem({
       now: () => this.#clock.now(),
       hostname: this.#hostname,
-      mounts: this.#mounts(),
+      mounts: this.#mounts().map(({ path }) => ({
+        path,
+        directory: newDirectory(this.#clock.now()),
+      })),
     });
-    return this.#files;
+    return this.#replayed;
+  }
+
+  #newFiles(state?: FileSystemState): FileSystem {
+    return new FileSystem({
+      now: () => this.#clock.now(),
+      hostname: this.#hostname,
+      ...(state === undefined ? { mounts: this.#mounts() } : { state }),
+      beforeChange: this.#beforeChange,
+    });
   }
 
   /**
@@ -254,7 +360,11 @@ export class SimulatedContainer {
   }
 
   #stopSlowly(graceMs: number, stopDurationMs: number): Promise<void> {
-    // The process got its signal with the first stop; a later stop with a shorter grace period may
+    this.#beforeChange();
+    const now = this.#clock.now();
+    this.#stopAt ??= now + stopDurationMs;
+    this.#killAt = Math.min(this.#killAt ?? Number.POSITIVE_INFINITY, now + graceMs);
+    // The process got its signal with the first stop; a later stop with less patience may still
     // kill it earlier.
     this.#stop ??= new Promise((resolve) => {
       const timer = this.#clock.setTimer(stopDurationMs, () => this.#exit(EXIT_SIGTERM));
@@ -302,12 +412,22 @@ export class SimulatedContainer {
     return this.#watchers;
   }
 
+  /** Output of the first process. */
+  #programWrote(stream: LogStream, bytes: Buffer): void {
+    const skipped = Math.min(this.#skipBytes, bytes.length);
+    this.#skipBytes -= skipped;
+    if (skipped === bytes.length) return;
+    // A container that was taken over with its record alone does not know its log.
+    if (this.#replay?.active === true && !this.#memoryLog) return;
+    this.#beforeChange();
+    this.#outputBytes += bytes.length - skipped;
+    this.#write(stream, bytes.subarray(skipped));
+  }
+
   #write(stream: LogStream, bytes: Buffer): void {
-    if (bytes.length === 0) return;
     const shown = this.record.config.tty ? 'stdout' : stream;
     const { logPath } = this.record;
-    if (logPath !== '') {
-      mkdirSync(dirname(logPath), { recursive: true });
+    if (this.#memoryLog || logPath !== '') {
       const now = this.#clock.now();
       const entries: Buffer[] = [];
       let begin = 0;
@@ -317,13 +437,21 @@ export class SimulatedContainer {
       }
       if (begin < bytes.length)
         entries.push(formatLogEntry(now, shown, true, bytes.subarray(begin)));
-      appendFileSync(logPath, Buffer.concat(entries));
+      const text = Buffer.concat(entries);
+      if (this.#memoryLog) this.#log.append(text);
+      else {
+        mkdirSync(dirname(logPath), { recursive: true });
+        appendFileSync(logPath, text);
+      }
     }
     for (const listener of this.#watchers?.output ?? []) listener(shown, bytes);
   }
 
   #exit(exitCode: number, reason = exitReason(exitCode), message = ''): void {
     if (this.record.state === 'CONTAINER_EXITED') return;
+    this.#beforeChange();
+    this.#stopAt = undefined;
+    this.#killAt = undefined;
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#program?.abort(new CriError('NotFound', `container ${this.record.id} has exited`));

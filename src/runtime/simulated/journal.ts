@@ -20,6 +20,7 @@ import { dirname } from 'node:path';
 import type { LinuxContainerResources } from '#cri/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 
 /** The records of one node when the journal was opened, and the sink for its changes. */
 export interface NodeJournal {
@@ -180,7 +181,7 @@ export class SimulationJournal {
     this.#pending.push(encode(line));
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    inNextTurn(() => {
       this.#scheduled = false;
       this.#flush();
       if (this.#appended > (this.#config.rewriteBytes ?? REWRITE_BYTES) + this.#rewritten)

@@ -17,6 +17,7 @@ import {
   type ExecSyncResult,
   isCriError,
   type LinuxContainerResources,
+  type MemoryLog,
   type PodSandboxConfig,
   type PodSandboxStats,
   type PodSandboxStatsFilter,
@@ -33,10 +34,11 @@ import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { NamedImages } from '../named-images.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
-import { SimulatedContainer } from './container.ts';
+import { type ContainerState, SimulatedContainer } from './container.ts';
 import { entryPoint } from './entry-points.ts';
 import { execProgram } from './exec.ts';
 import type { NodeJournal } from './journal.ts';
+import { NodeState, type NodeContent } from './node-state.ts';
 import { type DirectoryNode, newDirectory } from './shell/file-system.ts';
 import type { UnknownPolicy } from './shell/kernel.ts';
 
@@ -70,6 +72,22 @@ export interface SimulatedRuntimeConfig {
    * containers, and nothing is recorded.
    */
   readonly journal?: NodeJournal;
+  /**
+   * The state of a runtime to go on from, at the time at which it was taken. Not with a journal.
+   * Default: nothing runs.
+   */
+  readonly state?: NodeState;
+  /** Keeps the logs of containers in memory. Default: they are written to files. */
+  readonly memoryLogs?: boolean;
+}
+
+/** A runtime whose state can be taken. */
+export interface SimulatedNodeRuntime extends Runtime {
+  /**
+   * Returns the state of this moment. It costs nothing until this runtime changes or another one is
+   * made from it.
+   */
+  freeze(): NodeState;
 }
 
 /**
@@ -86,17 +104,17 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   readonly #random: Random;
   readonly #images: NamedImages;
   readonly #pods: PodTable<SimulatedContainer>;
-  /**
-   * By sandbox, then by the path on the host. Only sandboxes with a container that used files are
-   * present.
-   */
-  readonly #volumes = new Map<string, Map<string, DirectoryNode>>();
+  /** By sandbox, then by the path on the host. Only sandboxes with a container that used files. */
+  #volumes = new Map<string, Map<string, DirectoryNode>>();
   #addresses: AddressPool;
   #podCidr: string;
   #awaitsPodCidr: boolean;
   readonly #stopDurationMs: number;
   readonly #entryPoints: boolean;
   readonly #journal: NodeJournal | undefined;
+  readonly #memoryLogs: boolean;
+  /** The state that was taken since the last change, if it was. */
+  #frozen: NodeState | undefined;
 
   constructor(config: SimulatedRuntimeConfig, images: NamedImages) {
     const clock = config.clock ?? systemClock;
@@ -113,7 +131,54 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#stopDurationMs = config.stopDurationMs ?? 0;
     this.#entryPoints = config.entryPoints ?? false;
     this.#journal = config.journal;
+    this.#memoryLogs = config.memoryLogs ?? false;
     if (this.#journal !== undefined) this.#restore(this.#journal);
+  }
+
+  /** Once, before anything else. */
+  adopt({ sandboxes, containers, volumes, addresses, podCidr, awaitsPodCidr }: NodeContent): void {
+    this.#volumes = volumes;
+    this.#addresses = addresses;
+    this.#podCidr = podCidr;
+    this.#awaitsPodCidr = awaitsPodCidr;
+    for (const record of sandboxes) this.#pods.addSandbox(record);
+    const adopted = containers.map(({ record, state }) => {
+      const sandbox = this.#pods.sandbox(record.podSandboxId);
+      const container = this.#makeContainer(sandbox, record, state);
+      this.#pods.addContainer(container);
+      return container;
+    });
+    for (const container of adopted) container.resume();
+  }
+
+  freeze(): NodeState {
+    return (this.#frozen ??= new NodeState(() => this.#content()));
+  }
+
+  /** To be called before each change of the state: a state that was taken is copied first. */
+  beforeChange(): void {
+    this.#frozen?.keep();
+    this.#frozen = undefined;
+  }
+
+  /** The state itself: the caller copies it. */
+  #content(): NodeContent {
+    return {
+      sandboxes: this.#pods.sandboxes().map(({ record }) => record),
+      containers: this.#pods.containers().map((container) => ({
+        record: container.record,
+        state: container.state(),
+      })),
+      volumes: this.#volumes,
+      images: this.#images.state(),
+      addresses: this.#addresses,
+      podCidr: this.#podCidr,
+      awaitsPodCidr: this.#awaitsPodCidr,
+    };
+  }
+
+  memoryLog(containerId: string): MemoryLog | undefined {
+    return this.#pods.findContainer(containerId)?.log;
   }
 
   #restore({ sandboxes, containers }: NodeJournal): void {
@@ -168,6 +233,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   async updateRuntimeConfig(config: RuntimeConfig): Promise<void> {
     const cidr = config.networkConfig?.podCidr?.split(',')[0];
     if (!cidr) return;
+    if (cidr === this.#podCidr && !this.#awaitsPodCidr) return;
+    this.beforeChange();
     this.#awaitsPodCidr = false;
     if (cidr === this.#podCidr) return;
     this.#addresses = new AddressPool(cidr);
@@ -177,6 +244,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ''): Promise<string> {
+    this.beforeChange();
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
     const ip = hostNetwork ? '' : this.#addresses.allocate();
     let sandbox: Sandbox<SimulatedContainer>;
@@ -196,6 +264,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     if (sandbox === undefined) return;
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
     if (sandbox.record.state === 'SANDBOX_NOTREADY') return;
+    this.beforeChange();
     sandbox.record.state = 'SANDBOX_NOTREADY';
     this.#journal?.changed(sandbox.record);
     this.#addresses.release(sandbox.record.ip);
@@ -210,6 +279,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     const sandbox = this.#pods.readySandbox(podSandboxId);
     const record = this.newContainerRecord(podSandboxId, config, sandboxConfig);
     const container = this.#makeContainer(sandbox, record);
+    this.beforeChange();
     this.#pods.addContainer(container);
     this.#journal?.containerAdded(record);
     this.#pods.publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
@@ -219,6 +289,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   #makeContainer(
     sandbox: Sandbox<SimulatedContainer>,
     record: ContainerRecord,
+    state?: ContainerState,
   ): SimulatedContainer {
     const { annotations, hostname } = sandbox.record.config;
     return new SimulatedContainer({
@@ -226,6 +297,9 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       random: this.#random,
       mounts: () => this.#mounts(record.podSandboxId, record.config),
       record,
+      ...(state !== undefined && { state }),
+      memoryLog: this.#memoryLogs,
+      beforeChange: () => this.beforeChange(),
       simulation: containerSimulation(
         annotations,
         record.config.metadata?.name ?? '',
@@ -257,6 +331,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       ...record.config.linux,
       resources: { ...record.config.linux?.resources, ...resources },
     };
+    this.beforeChange();
     Object.assign(record, { config: { ...record.config, linux } });
     this.#journal?.changed(record);
   }
@@ -383,6 +458,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   ): { path: string; directory: DirectoryNode }[] {
     let volumes = this.#volumes.get(podSandboxId);
     if (volumes === undefined) {
+      this.beforeChange();
       volumes = new Map();
       this.#volumes.set(podSandboxId, volumes);
     }
@@ -391,6 +467,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       const source = hostPath || `:${containerPath}`;
       let directory = volumes.get(source);
       if (directory === undefined) {
+        this.beforeChange();
         directory = newDirectory(this.#clock.now());
         volumes.set(source, directory);
       }
@@ -401,8 +478,13 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   protected override sandboxRemoved(podSandboxId: string): void {
+    this.beforeChange();
     this.#volumes.delete(podSandboxId);
     this.#journal?.removed(podSandboxId);
+  }
+
+  protected override containerRemoving(): void {
+    this.beforeChange();
   }
 
   protected override containerRemoved(containerId: string): void {
@@ -467,16 +549,23 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
  * Creates a runtime of simulated pods. It touches nothing outside of memory, except the journal, if
  * there is one, and the log files of containers with output.
  */
-export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Runtime {
-  const images = new NamedImages({
+export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): SimulatedNodeRuntime {
+  const content = config.state?.content();
+  const images: NamedImages = new NamedImages({
     clock: config.clock ?? systemClock,
     simulation: imageSimulation,
+    ...(content !== undefined && { state: content.images }),
+    beforeChange: () => runtime?.beforeChange(),
   });
-  const runtime = new SimulatedRuntime(config, images);
+  let runtime: SimulatedRuntime | undefined = undefined;
+  const simulated = new SimulatedRuntime(config, images);
+  runtime = simulated;
+  if (content !== undefined) simulated.adopt(content);
   return {
     name: 'simulated',
-    runtime,
+    runtime: simulated,
     images,
-    close: () => Promise.resolve(runtime.close()),
+    close: () => Promise.resolve(simulated.close()),
+    freeze: () => simulated.freeze(),
   };
 }

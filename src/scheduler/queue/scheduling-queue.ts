@@ -7,7 +7,7 @@
 // - A pod that PreEnqueue rejects is gated: it is not attempted, and only an event for which its
 //   plugin registered checks it again.
 
-import type { Clock, Timer } from '#machinery/clock.ts';
+import { type Clock, setPoll, type Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
 import type { Logger } from '#machinery/log.ts';
 import { podUpdateEvent } from '../framework/changes.ts';
@@ -115,7 +115,9 @@ export class SchedulingQueue implements PodNominator {
   /** Handles back-offs and timeouts until the signal aborts. */
   run(signal: AbortSignal): void {
     if (signal.aborted) return;
-    const flush = this.#clock.setInterval(FLUSH_INTERVAL_MS, () => this.#flushUnschedulable());
+    const flush = setPoll(this.#clock, FLUSH_INTERVAL_MS, () => this.#flushUnschedulable(), {
+      mustRun: () => this.#unschedulable.size > 0,
+    });
     const stop = (): void => {
       flush.cancel();
       this.#timer?.cancel();

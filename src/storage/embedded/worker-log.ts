@@ -9,6 +9,7 @@ import { type Revision, StorageError } from '../interface.ts';
 import type { CommitLog, CommitSink, PendingWrite } from '../mvcc/commit-log.ts';
 import type { Request, Response } from './protocol.ts';
 import { RecordWriter } from './record.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 
 /**
  * The maximum size of a batch in bytes (one larger value is a batch of its own), so that no single
@@ -157,7 +158,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   #schedule(): void {
     if (this.#sendScheduled || this.#inFlight !== undefined) return;
     this.#sendScheduled = true;
-    setImmediate(() => {
+    inNextTurn(() => {
       this.#sendScheduled = false;
       this.#sendNext();
     });
@@ -273,7 +274,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   #publishSome(): void {
     const writes = this.#unpublished.slice(0, PUBLISHED_PER_TURN);
     this.#unpublished = this.#unpublished.slice(PUBLISHED_PER_TURN);
-    if (this.#unpublished.length > 0) setImmediate(() => this.#publishSome());
+    if (this.#unpublished.length > 0) inNextTurn(() => this.#publishSome());
     if (writes.length > 0) this.#sink.committed(writes);
   }
 

@@ -1,15 +1,24 @@
-// An ordered map from string keys to items: a B+ tree in which each node has the number of counted
-// items under it. So the number of counted keys in a range can be computed without visiting them.
+// An ordered map from string keys to items: a B+ tree whose nodes know how many of the items under
+// them count, so that the number of keys in a range is known without visiting them.
+//
+// A fork shares all nodes with the original. Each tree changes only nodes that it owns, and copies
+// others first.
 
+import { ForkableMap } from '#machinery/collections/forkable-map.ts';
 import { type KeyLess, lessFor } from './key-order.ts';
 
 export interface Keyed {
   readonly key: string;
 }
 
+/** The identity of a tree between two forks. */
+type Owner = object;
+
 interface Leaf<T> {
   readonly leaf: true;
-  /** Items in ascending order of key. */
+  /** The tree that may change this node. */
+  readonly owner: Owner;
+  /** In ascending order of key. */
   items: T[];
   /** How many of the items are counted. */
   counted: number;
@@ -17,6 +26,7 @@ interface Leaf<T> {
 
 interface Branch<T> {
   readonly leaf: false;
+  readonly owner: Owner;
   children: Node<T>[];
   /**
    * Keys under children[i] are >= bounds[i] and, unless it is the last child, < bounds[i + 1].
@@ -42,9 +52,10 @@ const MAX_MERGED_SIZE = (MAX_SIZE * 3) / 4;
  */
 export class CountedTree<T extends Keyed> {
   readonly #counts: (item: T) => boolean;
-  #root: Node<T> = newLeaf([], 0);
-  /** All items by key, because finding an item by its key is the most frequent operation. */
-  readonly #byKey = new Map<string, T>();
+  #owner: Owner = {};
+  #root: Node<T> = newLeaf(this.#owner, [], 0);
+  /** All items: finding one by its key is what is done most. */
+  #byKey = new ForkableMap<T>();
 
   /**
    * Creates an empty tree. `counts` reports whether an item is counted now. After its result
@@ -63,11 +74,36 @@ export class CountedTree<T extends Keyed> {
     return this.#byKey.get(key);
   }
 
-  /** Inserts the item. Its key must not be in the tree yet. */
+  /**
+   * Returns a tree with the same items. O(1). Items must not be changed any more while both trees
+   * have them: see `replace`.
+   */
+  fork(): CountedTree<T> {
+    const fork = new CountedTree<T>(this.#counts);
+    fork.#root = this.#root;
+    fork.#byKey = this.#byKey.fork();
+    // Neither owns the nodes that both have now.
+    this.#owner = {};
+    return fork;
+  }
+
+  /** Puts an item in the place of the one with its key, which counts as this one does. */
+  replace(item: T): void {
+    const { key } = item;
+    const less = lessFor(key);
+    let node = (this.#root = this.#owned(this.#root));
+    while (!node.leaf) node = this.#ownedChild(node, childIndex(node, key, less));
+    node.items[lowerBound(node.items, key, less)] = item;
+    this.#byKey.set(key, item);
+  }
+
+  /** The item's key must not be in the tree yet. */
   insert(item: T): void {
+    this.#root = this.#owned(this.#root);
     const right = this.#insert(this.#root, item, lessFor(item.key), this.#counts(item) ? 1 : 0);
     if (right !== undefined)
       this.#root = newBranch(
+        this.#owner,
         [this.#root, right.node],
         ['', right.bound],
         this.#root.counted + right.node.counted,
@@ -79,9 +115,10 @@ export class CountedTree<T extends Keyed> {
   delete(key: string): boolean {
     const item = this.get(key);
     if (item === undefined) return false;
+    this.#root = this.#owned(this.#root);
     this.#delete(this.#root, key, lessFor(key), this.#counts(item) ? 1 : 0);
     while (!this.#root.leaf && this.#root.children.length <= 1)
-      this.#root = this.#root.children[0] ?? newLeaf([], 0);
+      this.#root = this.#root.children[0] ?? newLeaf(this.#owner, [], 0);
     this.#byKey.delete(key);
     return true;
   }
@@ -92,11 +129,11 @@ export class CountedTree<T extends Keyed> {
    */
   recount(key: string, change: 1 | -1): void {
     const less = lessFor(key);
-    let node = this.#root;
+    let node = (this.#root = this.#owned(this.#root));
     for (;;) {
       node.counted += change;
       if (node.leaf) return;
-      node = node.children[childIndex(node, key, less)]!;
+      node = this.#ownedChild(node, childIndex(node, key, less));
     }
   }
 
@@ -139,11 +176,26 @@ export class CountedTree<T extends Keyed> {
       return node.items.length > MAX_SIZE ? this.#splitLeaf(node) : undefined;
     }
     const index = childIndex(node, item.key, less);
-    const right = this.#insert(node.children[index]!, item, less, counted);
+    const right = this.#insert(this.#ownedChild(node, index), item, less, counted);
     if (right === undefined) return undefined;
     node.children.splice(index + 1, 0, right.node);
     node.bounds.splice(index + 1, 0, right.bound);
     return node.children.length > MAX_SIZE ? splitBranch(node) : undefined;
+  }
+
+  /** Returns the node if it may be changed, or else a copy. */
+  #owned(node: Node<T>): Node<T> {
+    if (node.owner === this.#owner) return node;
+    return node.leaf
+      ? newLeaf(this.#owner, node.items.slice(), node.counted)
+      : newBranch(this.#owner, node.children.slice(), node.bounds.slice(), node.counted);
+  }
+
+  /** Returns a child of a node that may be changed, as one that may be changed. */
+  #ownedChild(parent: Branch<T>, index: number): Node<T> {
+    const child = parent.children[index] as Node<T>;
+    if (child.owner === this.#owner) return child;
+    return (parent.children[index] = this.#owned(child));
   }
 
   #splitLeaf(leaf: Leaf<T>): { node: Node<T>; bound: string } {
@@ -151,7 +203,7 @@ export class CountedTree<T extends Keyed> {
     let counted = 0;
     for (const item of items) if (this.#counts(item)) counted++;
     leaf.counted -= counted;
-    return { node: newLeaf(items, counted), bound: items[0]!.key };
+    return { node: newLeaf(leaf.owner, items, counted), bound: (items[0] as T).key };
   }
 
   #delete(node: Node<T>, key: string, less: KeyLess, counted: number): void {
@@ -161,7 +213,7 @@ export class CountedTree<T extends Keyed> {
       return;
     }
     const index = childIndex(node, key, less);
-    const child = node.children[index]!;
+    const child = this.#ownedChild(node, index);
     this.#delete(child, key, less, counted);
     if (sizeOf(child) >= MIN_SIZE) return;
     if (node.children.length === 1) {
@@ -173,16 +225,41 @@ export class CountedTree<T extends Keyed> {
       }
       return;
     }
-    mergeAt(node, index > 0 ? index - 1 : index);
+    this.#mergeAt(node, index > 0 ? index - 1 : index);
+  }
+
+  /**
+   * Merges the children at `index` and `index + 1` if they are small enough together, or one is
+   * empty.
+   */
+  #mergeAt(parent: Branch<T>, index: number): void {
+    const right = parent.children[index + 1] as Node<T>;
+    const [leftSize, rightSize] = [sizeOf(parent.children[index] as Node<T>), sizeOf(right)];
+    if (leftSize > 0 && rightSize > 0 && leftSize + rightSize > MAX_MERGED_SIZE) return;
+    const left = this.#ownedChild(parent, index);
+    const bound = parent.bounds[index + 1] as string;
+    if (left.leaf && right.leaf) left.items = left.items.concat(right.items);
+    else if (!left.leaf && !right.leaf) {
+      left.children = left.children.concat(right.children);
+      if (rightSize > 0) left.bounds = left.bounds.concat(bound, right.bounds.slice(1));
+    } else throw new Error('counted tree: leaves at different depths');
+    left.counted += right.counted;
+    parent.children.splice(index + 1, 1);
+    parent.bounds.splice(index + 1, 1);
   }
 }
 
-function newLeaf<T>(items: T[], counted: number): Leaf<T> {
-  return { leaf: true, items, counted };
+function newLeaf<T>(owner: Owner, items: T[], counted: number): Leaf<T> {
+  return { leaf: true, owner, items, counted };
 }
 
-function newBranch<T>(children: Node<T>[], bounds: string[], counted: number): Branch<T> {
-  return { leaf: false, children, bounds, counted };
+function newBranch<T>(
+  owner: Owner,
+  children: Node<T>[],
+  bounds: string[],
+  counted: number,
+): Branch<T> {
+  return { leaf: false, owner, children, bounds, counted };
 }
 
 function sizeOf<T>(node: Node<T>): number {
@@ -219,24 +296,7 @@ function splitBranch<T>(branch: Branch<T>): { node: Node<T>; bound: string } {
   const bounds = branch.bounds.splice(middle);
   const counted = children.reduce((sum, child) => sum + child.counted, 0);
   branch.counted -= counted;
-  return { node: newBranch(children, bounds, counted), bound: bounds[0]! };
-}
-
-/** Merges the children at `index` and `index + 1` if they are small enough together, or one is empty. */
-function mergeAt<T>(parent: Branch<T>, index: number): void {
-  const left = parent.children[index]!;
-  const right = parent.children[index + 1]!;
-  const [leftSize, rightSize] = [sizeOf(left), sizeOf(right)];
-  if (leftSize > 0 && rightSize > 0 && leftSize + rightSize > MAX_MERGED_SIZE) return;
-  const bound = parent.bounds[index + 1]!;
-  if (left.leaf && right.leaf) left.items = left.items.concat(right.items);
-  else if (!left.leaf && !right.leaf) {
-    left.children = left.children.concat(right.children);
-    if (rightSize > 0) left.bounds = left.bounds.concat(bound, right.bounds.slice(1));
-  } else throw new Error('counted tree: leaves at different depths');
-  left.counted += right.counted;
-  parent.children.splice(index + 1, 1);
-  parent.bounds.splice(index + 1, 1);
+  return { node: newBranch(branch.owner, children, bounds, counted), bound: bounds[0] as string };
 }
 
 interface Bound {

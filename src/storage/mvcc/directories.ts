@@ -2,21 +2,35 @@
 // its namespace has quotas, and most namespaces have none. Without this set, such a list would
 // compare keys in many places of the tree.
 
-/** A directory. Its members are its keys and its non-empty subdirectories. */
+import { ForkableMap } from '#machinery/collections/forkable-map.ts';
+
+/** The content of a directory: keys, and subdirectories that are not empty. */
 interface Directory {
-  /** The path, which ends in '/'. */
+  /** The Directories that may change this one; others replace it by a copy. */
+  readonly owner: object;
+  /** Ends in '/'. */
   readonly path: string;
   members: number;
 }
 
 /** The set of directories that contain a key. The key '/a/b/c' is in '/', '/a/' and '/a/b/'. */
 export class Directories {
-  /** The directories by path; each has at least one member. */
-  readonly #byPath = new Map<string, Directory>();
-  /** The directory of the last added key, because the next key is often in it, too. */
+  /** None without members. */
+  #byPath = new ForkableMap<Directory>();
+  #owner = {};
+  /** The one whose key came last: the next one is often in it, too. */
   #last: Directory | undefined;
 
-  /** Reports whether any key begins with the prefix, which ends in '/'. */
+  /** Returns the same directories, independent of these. O(1). */
+  fork(): Directories {
+    const fork = new Directories();
+    fork.#byPath = this.#byPath.fork();
+    this.#owner = {};
+    this.#last = undefined;
+    return fork;
+  }
+
+  /** False only if no key begins with the prefix, which ends in '/'. */
   has(prefix: string): boolean {
     return this.#byPath.has(prefix);
   }
@@ -33,7 +47,7 @@ export class Directories {
   /** Removes a key, which must exist. */
   delete(key: string): void {
     for (let path = key.slice(0, key.lastIndexOf('/') + 1); path !== ''; path = parentOf(path)) {
-      const directory = this.#byPath.get(path);
+      const directory = this.#owned(path);
       if (directory === undefined) throw new Error(`mvcc: ${key} is not in its directory`);
       if (--directory.members > 0) return;
       this.#byPath.delete(path);
@@ -41,12 +55,25 @@ export class Directories {
     }
   }
 
-  /** Adds a member to the directory, and creates the directory if needed. */
+  /** Returns the directory as one that may be changed. */
+  #owned(path: string): Directory | undefined {
+    const directory = this.#byPath.get(path);
+    if (directory === undefined || directory.owner === this.#owner) return directory;
+    const own = { ...directory, owner: this.#owner };
+    this.#byPath.set(own.path, own);
+    return own;
+  }
+
+  /** One more is in the directory. */
   #enter(path: string): Directory {
-    let directory = this.#byPath.get(path);
+    let directory = this.#owned(path);
     if (directory === undefined) {
-      // Copies the path, because a substring would keep the whole key in memory.
-      directory = { path: Buffer.from(path, 'utf8').toString('utf8'), members: 0 };
+      // A copy: what is cut out of a key would keep it.
+      directory = {
+        owner: this.#owner,
+        path: Buffer.from(path, 'utf8').toString('utf8'),
+        members: 0,
+      };
       this.#byPath.set(directory.path, directory);
       const parent = parentOf(directory.path);
       if (parent !== '') this.#enter(parent);

@@ -9,7 +9,7 @@
 // value that was rolled back.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { ANYTHING, type Clock, stir } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
@@ -33,13 +33,21 @@ import {
   type WatchOptions,
 } from '../interface.ts';
 import { listByScan } from '../list-by-scan.ts';
+import { Beats } from './beats.ts';
 import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
-import { type Expiration, Expiry } from './expiry.ts';
-import { DEFAULT_HISTORY_LIMITS, HistoryKeeper, type HistoryLimits } from './history-keeper.ts';
+import { type Expiration, Expiry, type SharedExpirations } from './expiry.ts';
+import {
+  DEFAULT_HISTORY_LIMITS,
+  HistoryKeeper,
+  type HistoryLimits,
+  type RevisionSample,
+} from './history-keeper.ts';
 import type { KeyIndex } from './key-index.ts';
 import { assertKey, assertPrefix } from './key-order.ts';
+import { RevisionTimes } from './revision-times.ts';
 import type { ChangeEvent, MvccStore } from './store.ts';
 import { WatchHub } from './watch-hub.ts';
+import { nextTurn } from '#machinery/turn.ts';
 
 export interface EngineOptions extends Partial<HistoryLimits> {
   readonly clock: Clock;
@@ -49,7 +57,10 @@ export interface EngineOptions extends Partial<HistoryLimits> {
    * before it is cut off. Default: 10,000.
    */
   readonly watchBufferEvents?: number;
-  /** Called once if the engine fails and accepts no more writes. The server that uses it should stop. */
+  /**
+   * Called once if the engine fails and accepts no more writes. The server that uses it should
+   * stop.
+   */
   readonly onFailure?: (error: StorageError) => void;
 }
 
@@ -58,11 +69,28 @@ export interface EngineConfig extends EngineOptions {
   readonly store: MvccStore;
   /** The expirations of the keys in `store`. */
   readonly expirations?: readonly Expiration[];
-  /** Opens the log that makes writes durable. Absent: writes are committed at once, in memory. */
+  /** The state that `store` is a fork of. */
+  readonly state?: EngineState;
+  /** Makes the log that makes writes durable. Absent: writes are committed at once, in memory. */
   readonly openLog?: (sink: CommitSink<EngineWrite>) => CommitLog<EngineWrite>;
 }
 
-/** A pending write, with the promise that its writers wait for. */
+/**
+ * The state of an engine in memory at one moment: an engine can be made from it any number of
+ * times. It shares memory with the engine that it is from, and with those that are made from it.
+ */
+export interface EngineState {
+  readonly revision: Revision;
+  /** The wall-clock time at which the state was taken, in milliseconds since the epoch. */
+  readonly now: number;
+  /** Must not be changed: an engine takes a fork. */
+  readonly store: MvccStore;
+  readonly expirations: SharedExpirations;
+  readonly samples: readonly RevisionSample[];
+  readonly times: RevisionTimes;
+}
+
+/** A pending write and who waits for it. */
 export interface EngineWrite extends PendingWrite {
   /**
    * Resolves to `kv` when the write is committed and visible. Rejects with the StorageError that
@@ -83,6 +111,7 @@ const DEFAULT_WATCH_BUFFER_EVENTS = 10_000;
 
 export class MvccEngine implements Storage {
   readonly now: StorageNow;
+  readonly beats: Beats | undefined;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #store: MvccStore;
@@ -90,6 +119,8 @@ export class MvccEngine implements Storage {
   readonly #hub: WatchHub;
   readonly #expiry: Expiry;
   readonly #history: HistoryKeeper;
+  /** Kept by an engine in memory only. */
+  readonly #times: RevisionTimes;
   readonly #onFailure: ((error: StorageError) => void) | undefined;
   /** The last pending write of each key that has one. */
   readonly #pending = new TransientMap<string, EngineWrite>();
@@ -104,7 +135,8 @@ export class MvccEngine implements Storage {
   #lastCommit = 0;
   /** True if the last commit failed for lack of space. */
   #full = false;
-  /** The promise of the first close() call. */
+  #removeBeats: () => void = () => undefined;
+  /** Set by the first call of close(). */
   #closing: Promise<void> | undefined;
 
   constructor(config: EngineConfig) {
@@ -115,11 +147,13 @@ export class MvccEngine implements Storage {
     this.now = {
       get: (key) => {
         this.#checkOpen();
+        this.beats?.noteRead(key);
         return store.get(key);
       },
       list: (prefix) => {
         this.#checkOpen();
         assertPrefix(prefix);
+        this.beats?.noteRead(prefix);
         return store.under(prefix);
       },
     };
@@ -130,7 +164,12 @@ export class MvccEngine implements Storage {
       bufferEvents: config.watchBufferEvents ?? DEFAULT_WATCH_BUFFER_EVENTS,
       currentRevision: () => store.revision,
     });
-    this.#expiry = new Expiry({ clock, onExpired: (due) => this.#deleteExpired(due) });
+    this.#expiry = new Expiry({
+      clock,
+      onExpired: (due) => this.#deleteExpired(due),
+      ...(config.state !== undefined && { expirations: config.state.expirations }),
+    });
+    this.#times = config.state?.times.fork() ?? new RevisionTimes(store.revision, clock.now());
     this.#history = new HistoryKeeper({
       clock,
       store,
@@ -140,25 +179,47 @@ export class MvccEngine implements Storage {
       maxHistoryRevisions: config.maxHistoryRevisions ?? DEFAULT_HISTORY_LIMITS.maxHistoryRevisions,
       maxHistoryBytes: config.maxHistoryBytes ?? DEFAULT_HISTORY_LIMITS.maxHistoryBytes,
       compact: (revision) => this.#compactAutomatically(revision),
+      ...(config.state !== undefined && { samples: config.state.samples }),
     });
     this.#log = config.openLog?.({
       committed: (writes) => this.#committed(writes),
       rolledBack: (writes, error) => this.#rolledBack(writes, error),
       failed: (writes, error) => this.#failed(writes, error),
     });
+    this.beats = this.#log === undefined ? this.#makeBeats() : undefined;
     for (const expiration of config.expirations ?? []) this.#expiry.set(expiration);
     this.#expiry.start();
     this.#history.written();
   }
 
+  #makeBeats(): Beats | undefined {
+    const { polls } = this.#clock;
+    if (polls === undefined) return undefined;
+    const beats = new Beats({
+      clock: this.#clock,
+      store: this.#store,
+      history: this.#history,
+      onRevision: (revision, at) => {
+        this.#headRevision = revision;
+        this.#times.written(revision, at);
+      },
+      onCompacted: (revision) => this.#times.compact(revision),
+      publish: (event) => this.#hub.publish(event),
+    });
+    this.#removeBeats = polls.addBackground(beats);
+    return beats;
+  }
+
   async get(key: string, options: GetOptions = {}): Promise<KeyValue | undefined> {
     this.#checkOpen();
+    this.beats?.noteRead(key);
     return options.revision ? this.#store.getAt(key, options.revision) : this.#store.get(key);
   }
 
   async list(prefix: string, options?: ListOptions): Promise<ListResult> {
     this.#checkOpen();
     assertPrefix(prefix);
+    this.beats?.noteRead(prefix);
     return this.#store.list(prefix, options);
   }
 
@@ -169,7 +230,7 @@ export class MvccEngine implements Storage {
     return {
       list: async (value, options) => {
         this.#checkOpen();
-        const used = (index ??= this.#store.addIndex(definition, yieldTurn));
+        const used = (index ??= this.#store.addIndex(definition, nextTurn));
         const building = used.ready();
         if (building !== undefined) {
           await building;
@@ -312,6 +373,8 @@ export class MvccEngine implements Storage {
         afterRevision,
         replay: this.#store.eventsAfter(afterRevision, prefix),
         progressIntervalMs: options.progressIntervalMs,
+        progressWanted: options.progressWanted,
+        progressTopic: options.progressTopic,
       });
     } catch (error) {
       // The error comes from the iterator, like every other end of a watch, so that callers handle
@@ -327,12 +390,32 @@ export class MvccEngine implements Storage {
     if (!Number.isSafeInteger(revision))
       throw new TypeError(`storage: ${revision} is not a revision`);
     const obsolete = this.#store.compact(revision);
+    this.#times.compact(revision);
     await this.#log?.compact(this.#store.compactedRevision, obsolete);
   }
 
   /**
-   * Returns the committed state of this moment: its revision, and the newest write of each key, in
-   * order of revision.
+   * Returns the state of this moment, in constant time but for a few bytes for each revision of the
+   * history. Only an engine without a log has it: with one, what a reader sees is not all that was
+   * written.
+   */
+  freeze(): EngineState {
+    this.#checkOpen();
+    if (this.#log !== undefined)
+      throw new Error('storage: only a store that is in memory alone can be forked');
+    return {
+      revision: this.#store.revision,
+      now: this.#clock.now(),
+      store: this.#store.fork(),
+      expirations: this.#expiry.share(),
+      samples: this.#history.samples(),
+      times: this.#times.fork(),
+    };
+  }
+
+  /**
+   * The committed state of this moment: its revision, and the newest write of each key, in order of
+   * revision.
    */
   snapshot(): { readonly revision: Revision; readonly writes: readonly PendingWrite[] } {
     this.#checkOpen();
@@ -369,6 +452,7 @@ export class MvccEngine implements Storage {
   async #close(): Promise<void> {
     this.#expiry.stop();
     this.#history.stop();
+    this.#removeBeats();
     try {
       await this.#log?.close();
     } finally {
@@ -445,10 +529,13 @@ export class MvccEngine implements Storage {
     pending: EngineWrite | undefined,
     expiresAt: number | undefined,
   ): Awaitable<KeyValue | undefined> {
+    if (this.#log === undefined) this.beats?.beforeWrite(key);
     const revision = ++this.#headRevision;
     if (this.#log === undefined) {
       this.#apply(key, kv, expiresAt);
+      this.#times.written(revision, this.#clock.now());
       this.#history.written();
+      stir(this.#clock, ANYTHING);
       return kv;
     }
     const { promise, resolve, reject } = withResolvers<KeyValue | undefined>();
@@ -508,6 +595,7 @@ export class MvccEngine implements Storage {
 
   #compactAutomatically(revision: Revision): void {
     const obsolete = this.#store.compact(revision);
+    this.#times.compact(revision);
     this.#log?.compact(revision, obsolete).catch((error: unknown) => {
       if (this.#closing === undefined)
         this.#logger.warn('store: deleting history failed, retrying at the next compaction', {
@@ -535,10 +623,6 @@ export class MvccEngine implements Storage {
       );
     }
   }
-}
-
-function yieldTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function closedError(): StorageError {

@@ -14,9 +14,18 @@ export interface Expiration {
   readonly deadline: number;
 }
 
+/**
+ * The expirations of a store at one moment. Nothing but an Expiry that is made from it can read it.
+ */
+export interface SharedExpirations {
+  readonly heap: KeyedHeap<string, Expiration>;
+}
+
 export interface ExpiryConfig {
   readonly clock: Clock;
-  /** Called with the expirations that are due. They are removed before the call. */
+  /** The expirations to begin with. */
+  readonly expirations?: SharedExpirations;
+  /** Called with what is due; each is forgotten before the call. */
   readonly onExpired: (due: readonly Expiration[]) => void;
 }
 
@@ -26,15 +35,24 @@ export interface ExpiryConfig {
  */
 const MAX_TIMER_MS = 60 * 60 * 1000;
 
+/** Returns the expirations of a store without any. */
+export function noExpirations(): SharedExpirations {
+  return {
+    heap: new KeyedHeap({
+      keyOf: (item) => item.key,
+      less: (a, b) => a.deadline < b.deadline,
+    }),
+  };
+}
+
 export class Expiry {
   readonly #config: ExpiryConfig;
-  readonly #heap = new KeyedHeap<string, Expiration>({
-    keyOf: (item) => item.key,
-    less: (a, b) => a.deadline < b.deadline,
-  });
+  #heap: KeyedHeap<string, Expiration>;
+  /** Another Expiry has the heap, too: it is copied before it is changed. */
+  #shared: boolean;
   /**
-   * The timer; set exactly when the heap has an item and expiry is started. It fires at #wakeAt,
-   * which is not after any deadline.
+   * Set exactly when the heap has an item and the expiry is started; due at #wakeAt, which no
+   * deadline is before.
    */
   #timer: Timer | undefined;
   #wakeAt = 0;
@@ -42,6 +60,26 @@ export class Expiry {
 
   constructor(config: ExpiryConfig) {
     this.#config = config;
+    this.#shared = config.expirations !== undefined;
+    this.#heap = (config.expirations ?? noExpirations()).heap;
+  }
+
+  /**
+   * Returns what expires, for an Expiry of another store. O(1): a copy is made when one of them is
+   * changed.
+   */
+  share(): SharedExpirations {
+    this.#shared = true;
+    return { heap: this.#heap };
+  }
+
+  /** Returns the heap as one that may be changed. */
+  #own(): KeyedHeap<string, Expiration> {
+    if (this.#shared) {
+      this.#heap = this.#heap.clone();
+      this.#shared = false;
+    }
+    return this.#heap;
   }
 
   /** Starts calling `onExpired`. Expirations that are set before only wait. */
@@ -55,12 +93,12 @@ export class Expiry {
     this.#started = false;
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#heap.clear();
+    if (!this.#shared) this.#heap.clear();
   }
 
   /** Sets the key's expiration, and replaces an earlier one. */
   set(expiration: Expiration): void {
-    this.#heap.put(expiration);
+    this.#own().put(expiration);
     this.#arm();
   }
 
@@ -71,7 +109,7 @@ export class Expiry {
 
   /** Removes the key's expiration. */
   clear(key: string): void {
-    if (this.#heap.size > 0) this.#heap.delete(key);
+    if (this.#heap.size > 0 && this.#heap.has(key)) this.#own().delete(key);
   }
 
   #arm(): void {
@@ -100,7 +138,7 @@ export class Expiry {
       next !== undefined && next.deadline <= now;
       next = this.#heap.peek()
     ) {
-      this.#heap.pop();
+      this.#own().pop();
       due.push(next);
     }
     if (due.length > 0) this.#config.onExpired(due);

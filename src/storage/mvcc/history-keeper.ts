@@ -26,10 +26,18 @@ export const DEFAULT_HISTORY_LIMITS: HistoryLimits = {
   maxHistoryBytes: 64 * 1024 * 1024,
 };
 
+/** A revision that was the current one so many milliseconds before another moment. */
+export interface RevisionSample {
+  readonly agoMs: number;
+  readonly revision: Revision;
+}
+
 export interface HistoryKeeperConfig extends HistoryLimits {
   readonly clock: Clock;
   readonly store: MvccStore;
   readonly compact: (revision: Revision) => void;
+  /** Which revisions of the store were current when. Default: none is known. */
+  readonly samples?: readonly RevisionSample[];
 }
 
 /**
@@ -45,12 +53,27 @@ export class HistoryKeeper {
    * counts as young as the later one.
    */
   #samples: { readonly at: number; readonly revision: Revision }[] = [];
-  /** The timer; it runs exactly while there is history, until stop(). */
+  /** Runs exactly while there is history, until stopped, unless there are beats. */
   #timer: Timer | undefined;
   #stopped = false;
+  /** When the next tick is due, on the monotonic scale. Undefined while there is no history. */
+  #nextTick: number | undefined;
+  /** There are beats, whose history comes when the clock stops: ticks happen then, too (see `tickUpTo`). */
+  #hasBeats = false;
 
   constructor(config: HistoryKeeperConfig) {
     this.#config = config;
+    const now = config.clock.monotonic();
+    this.#samples = (config.samples ?? []).map(({ agoMs, revision }) => ({
+      at: now - agoMs,
+      revision,
+    }));
+  }
+
+  /** Returns what is known of the age of revisions, for a keeper of a copy of the store. */
+  samples(): RevisionSample[] {
+    const now = this.#config.clock.monotonic();
+    return this.#samples.map(({ at, revision }) => ({ agoMs: now - at, revision }));
   }
 
   /** Checks the limits. Call it after each write (or batch of writes) is in the store. */
@@ -63,11 +86,61 @@ export class HistoryKeeper {
     ) {
       this.#compact(store.revisionKeeping(maxHistoryRevisions, maxHistoryBytes));
     }
-    if (this.#timer === undefined && store.historyLength > 0) {
-      this.#timer = this.#config.clock.setInterval(this.#config.compactionIntervalMs, () =>
-        this.#tick(),
-      );
+    if (this.#nextTick === undefined && store.historyLength > 0) {
+      const { clock, compactionIntervalMs } = this.#config;
+      this.#nextTick = clock.monotonic() + compactionIntervalMs;
+      this.#schedule();
     }
+  }
+
+  followBeats(hasBeats: boolean): void {
+    if (this.#hasBeats === hasBeats || this.#stopped) return;
+    this.#hasBeats = hasBeats;
+    this.#schedule();
+  }
+
+  /** With beats: does the ticks up to a time at which all that was due is in the store. */
+  tickUpTo(now: number): void {
+    if (!this.#hasBeats) return;
+    while (this.#nextTick !== undefined && this.#nextTick <= now) this.#tick(this.#nextTick);
+  }
+
+  /** With beats: returns the time of which all history is compacted by the ticks up to `now`. */
+  compactedBy(now: number): number {
+    const { compactionIntervalMs, historyMs } = this.#config;
+    if (this.#nextTick === undefined || this.#nextTick > now) return Number.NEGATIVE_INFINITY;
+    const ticks = Math.floor((now - this.#nextTick) / compactionIntervalMs);
+    // A sample is older than the history that is kept, by less than an interval.
+    const kept = Math.ceil(historyMs / compactionIntervalMs);
+    return ticks < kept
+      ? Number.NEGATIVE_INFINITY
+      : this.#nextTick + (ticks - kept) * compactionIntervalMs;
+  }
+
+  /** Ticks were passed over, the last of them at `cut`: there is no history from before it. */
+  passedOver(cut: number): void {
+    const { compactionIntervalMs, store } = this.#config;
+    this.#samples = [{ at: cut, revision: store.revision }];
+    this.#nextTick = cut + compactionIntervalMs;
+  }
+
+  #schedule(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#stopped || this.#hasBeats || this.#nextTick === undefined) return;
+    const { clock, compactionIntervalMs } = this.#config;
+    const delayMs = this.#nextTick - clock.monotonic();
+    this.#timer =
+      delayMs === compactionIntervalMs
+        ? clock.setInterval(compactionIntervalMs, () => {
+            this.#tick(clock.monotonic());
+            if (this.#nextTick === undefined) this.#schedule();
+          })
+        : // Between two ticks of which the first was not by this timer.
+          clock.setTimer(delayMs, () => {
+            this.#tick(clock.monotonic());
+            this.#schedule();
+          });
   }
 
   /** Stops all compaction. */
@@ -76,18 +149,17 @@ export class HistoryKeeper {
     this.#timer?.cancel();
   }
 
-  #tick(): void {
-    const { clock, store, historyMs } = this.#config;
-    const now = clock.monotonic();
+  #tick(now: number): void {
+    const { store, historyMs, compactionIntervalMs } = this.#config;
+    this.#nextTick = now + compactionIntervalMs;
     this.#samples.push({ at: now, revision: store.revision });
     const old = this.#samples.findLast((sample) => sample.at <= now - historyMs);
     if (old !== undefined) {
       this.#samples = this.#samples.slice(this.#samples.indexOf(old));
       this.#compact(old.revision);
     }
-    if (store.historyLength > 0) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    if (store.historyLength > 0 || this.#hasBeats) return;
+    this.#nextTick = undefined;
     this.#samples = [];
   }
 

@@ -2,6 +2,7 @@
 // the log of events since then. It is purely a data structure: no time, no I/O, no notifications.
 // Everything in it is committed.
 
+import { ForkableLog } from '#machinery/collections/forkable-log.ts';
 import {
   type IndexDefinition,
   type IndexListResult,
@@ -34,6 +35,8 @@ type Version = KeyValue | Tombstone;
  * revision.
  */
 class Entry {
+  /** The store that may change this entry; others replace it by a copy. */
+  readonly owner: object;
   readonly key: string;
   /** Absent exactly when the key does not exist now. */
   latest: KeyValue | undefined;
@@ -43,8 +46,17 @@ class Entry {
    */
   past: Version[] | undefined;
 
-  constructor(key: string) {
+  constructor(owner: object, key: string) {
+    this.owner = owner;
     this.key = key;
+  }
+
+  /** Returns the same versions, as an entry of another store. */
+  copy(owner: object): Entry {
+    const copy = new Entry(owner, this.key);
+    copy.latest = this.latest;
+    copy.past = this.past?.slice();
+    return copy;
   }
 
   at(revision: Revision): KeyValue | undefined {
@@ -73,12 +85,13 @@ class Entry {
 const LAST_KEY = '\u{10ffff}';
 
 export class MvccStore {
-  readonly #tree = new CountedTree<Entry>((entry) => entry.latest !== undefined);
+  #owner = {};
+  #tree = new CountedTree<Entry>((entry) => entry.latest !== undefined);
   /** The directories of the keys in the tree. */
-  readonly #directories = new Directories();
+  #directories = new Directories();
   #indexes: KeyIndex[] = [];
-  /** The events of revisions #compacted + 1 … #revision, one for each, in order. */
-  #log: ChangeEvent[] = [];
+  /** The events of revisions #compacted + 1 … #revision, one each, in order. */
+  #log = new ForkableLog<ChangeEvent>();
   /** The oldest readable revision. */
   #compacted: Revision;
   #revision: Revision;
@@ -91,6 +104,60 @@ export class MvccStore {
   constructor(revision: Revision = 1) {
     this.#compacted = revision;
     this.#revision = revision;
+  }
+
+  /**
+   * Returns a store with the same state and history, independent of this one; the two share what
+   * neither changes. Takes constant time, but for a few bytes for each revision of the history.
+   * Indexes are not copied.
+   */
+  fork(): MvccStore {
+    const fork = new MvccStore();
+    fork.#tree = this.#tree.fork();
+    fork.#directories = this.#directories.fork();
+    fork.#log = this.#log.fork();
+    fork.#compacted = this.#compacted;
+    fork.#revision = this.#revision;
+    fork.#historyBytes = this.#historyBytes;
+    // Neither owns the entries that both have now.
+    this.#owner = {};
+    return fork;
+  }
+
+  /**
+   * Takes back every write after the revision. Only before the store has indexes. Throws Expired,
+   * FutureRevision.
+   */
+  rewind(revision: Revision): void {
+    this.#checkReadable(revision);
+    if (this.#indexes.length > 0) throw new Error('mvcc: a store with indexes cannot be rewound');
+    for (; this.#revision > revision; this.#revision--) {
+      const event = this.#log.at(this.#log.length - 1) as ChangeEvent;
+      this.#log.dropLast(1);
+      this.#takeBack(event);
+    }
+  }
+
+  #takeBack({ type, previous, ...event }: ChangeEvent): void {
+    const key = 'kv' in event ? event.kv.key : event.key;
+    const entry = this.#owned(this.#tree.get(key) as Entry);
+    if (type === 'delete') entry.past = withoutLast(entry.past);
+    if (previous !== undefined) {
+      entry.past = withoutLast(entry.past);
+      this.#historyBytes -= previous.value.length;
+    }
+    const change = type === 'delete' ? 1 : previous === undefined ? -1 : 0;
+    entry.latest = previous;
+    if (change !== 0) this.#tree.recount(key, change);
+    if (entry.latest === undefined && entry.past === undefined) this.#forget(key);
+  }
+
+  /** Returns the entry, which is in the tree, as one that may be changed. */
+  #owned(entry: Entry): Entry {
+    if (entry.owner === this.#owner) return entry;
+    const own = entry.copy(this.#owner);
+    this.#tree.replace(own);
+    return own;
   }
 
   /** The latest revision. */
@@ -220,7 +287,8 @@ export class MvccStore {
    */
   apply(key: string, kv: KeyValue | undefined): ChangeEvent {
     const revision = this.#revision + 1;
-    const entry = this.#tree.get(key);
+    const present = this.#tree.get(key);
+    const entry = present && this.#owned(present);
     const previous = entry?.latest;
     let event: ChangeEvent;
     if (kv === undefined) {
@@ -235,7 +303,7 @@ export class MvccStore {
       if (kv.modRevision !== revision)
         throw new Error(`mvcc: a write of revision ${kv.modRevision} where ${revision} is next`);
       if (entry === undefined) {
-        const created = new Entry(key);
+        const created = new Entry(this.#owner, key);
         created.latest = kv;
         this.#tree.insert(created);
         this.#directories.add(key);
@@ -257,6 +325,24 @@ export class MvccStore {
   }
 
   /**
+   * Moves on to a later revision without history. `latest` has the last writes of the keys that were
+   * written since, in order of revision.
+   */
+  passOver(revision: Revision, latest: readonly KeyValue[]): void {
+    this.compact(this.#revision);
+    for (const kv of latest) {
+      const entry = this.#tree.get(kv.key);
+      if (entry?.latest === undefined)
+        throw new Error(`mvcc: revision ${kv.modRevision} changes ${kv.key}, which does not exist`);
+      this.#owned(entry).latest = kv;
+      for (const index of this.#indexes) index.apply(kv.key, kv, kv.modRevision);
+    }
+    this.#revision = revision;
+    this.#compacted = revision;
+    for (const index of this.#indexes) index.compact(revision);
+  }
+
+  /**
    * Adds a version that was written before the compaction revision. Must be called before any
    * `apply`, in ascending order of revision. Returns the revisions of the versions that are now
    * obsolete (including this one if it is a deletion), in an order in which they can be deleted one
@@ -272,7 +358,7 @@ export class MvccStore {
       obsolete.push(revision);
       if (entry !== undefined) this.#forget(key);
     } else if (entry === undefined) {
-      const restored = new Entry(key);
+      const restored = new Entry(this.#owner, key);
       restored.latest = kv;
       this.#tree.insert(restored);
       this.#directories.add(key);
@@ -287,7 +373,7 @@ export class MvccStore {
     if (revision < this.#compacted) throw this.#expired(revision);
     const events: ChangeEvent[] = [];
     for (let i = revision - this.#compacted; i < this.#log.length; i++) {
-      const event = this.#log[i]!;
+      const event = this.#log.at(i) as ChangeEvent;
       if (keyOf(event).startsWith(prefix)) events.push(event);
     }
     return events;
@@ -304,14 +390,14 @@ export class MvccStore {
     if (revision > this.#revision) throw this.#future(revision);
     const count = revision - this.#compacted;
     for (let i = 0; i < count; i++) {
-      const event = this.#log[i]!;
+      const event = this.#log.at(i) as ChangeEvent;
       if (event.previous === undefined) continue;
       dropped.push(event.previous.modRevision);
       if (event.type === 'delete') dropped.push(event.revision);
       this.#historyBytes -= event.previous.value.length;
       this.#trim(keyOf(event), revision);
     }
-    this.#log = this.#log.slice(count);
+    this.#log.dropFirst(count);
     this.#compacted = revision;
     for (const index of this.#indexes) index.compact(revision);
     return dropped;
@@ -322,7 +408,7 @@ export class MvccStore {
     let drop = Math.max(0, this.#log.length - maxRevisions);
     let bytes = this.#historyBytes;
     for (let i = 0; i < this.#log.length && (i < drop || bytes > maxBytes); i++) {
-      bytes -= this.#log[i]?.previous?.value.length ?? 0;
+      bytes -= this.#log.at(i)?.previous?.value.length ?? 0;
       drop = Math.max(drop, i + 1);
     }
     return this.#compacted + drop;
@@ -344,8 +430,9 @@ export class MvccStore {
     const first = past[drop];
     if (first !== undefined && first.value === undefined && first.modRevision <= revision) drop++;
     if (drop === 0) return;
-    entry.past = drop === past.length ? undefined : past.slice(drop);
-    if (entry.past === undefined && entry.latest === undefined) this.#forget(key);
+    const own = this.#owned(entry);
+    own.past = drop === past.length ? undefined : past.slice(drop);
+    if (own.past === undefined && own.latest === undefined) this.#forget(key);
   }
 
   #forget(key: string): void {
@@ -364,7 +451,7 @@ export class MvccStore {
       // Reverting the creations and deletions since then is cheaper than visiting the keys.
       count = now;
       for (let i = revision - this.#compacted; i < this.#log.length; i++) {
-        const event = this.#log[i]!;
+        const event = this.#log.at(i) as ChangeEvent;
         const change = event.type === 'delete' ? 1 : event.previous === undefined ? -1 : 0;
         if (change !== 0 && keyOf(event).startsWith(prefix) && !less(keyOf(event), from))
           count += change;
@@ -404,6 +491,10 @@ export class MvccStore {
       },
     );
   }
+}
+
+function withoutLast(versions: Version[] | undefined): Version[] | undefined {
+  return versions === undefined || versions.length < 2 ? undefined : versions.slice(0, -1);
 }
 
 export function keyOf(event: ChangeEvent): string {

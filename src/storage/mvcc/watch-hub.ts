@@ -1,7 +1,7 @@
 // All watchers, indexed by prefix: an event is offered only to the watchers of the prefixes of its
 // key, however many others there are. All watchers share one event object.
 
-import type { Clock, Timer } from '#machinery/clock.ts';
+import { type Clock, setPoll, type Timer } from '#machinery/clock.ts';
 import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import { type Revision, StorageError, type StorageEvent } from '../interface.ts';
 import { type ChangeEvent, keyOf } from './store.ts';
@@ -29,7 +29,10 @@ export interface SubscribeOptions {
   /** Past events, which are delivered first. */
   readonly replay: readonly ChangeEvent[];
   readonly progressIntervalMs: number | undefined;
-  /** When the first progress event is sent. Absent: at once. */
+  /** See WatchOptions. */
+  readonly progressWanted?: (() => boolean) | undefined;
+  readonly progressTopic?: string;
+  /** When the first progress is sent. Absent: at once. */
   readonly ready?: Promise<unknown>;
 }
 
@@ -73,10 +76,15 @@ export class WatchHub {
       };
       if (options.ready === undefined) sendProgress();
       else void options.ready.then(sendProgress, sendProgress);
-      watcher.progressTimer = clock.setInterval(options.progressIntervalMs, () => {
-        // A consumer with unread events is not idle, and does not need progress.
+      const again = (): void => {
+        // A consumer that has events to read is not idle, and must not drown in progress.
         if (queue.length === 0) sendProgress();
-      });
+      };
+      const { progressTopic: topic, progressWanted = () => true } = options;
+      watcher.progressTimer =
+        topic === undefined
+          ? clock.setInterval(options.progressIntervalMs, again)
+          : setPoll(clock, options.progressIntervalMs, again, { topic, mustRun: progressWanted });
     }
     return queue;
   }

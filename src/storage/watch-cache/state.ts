@@ -6,6 +6,7 @@ import { CountedTree } from '../mvcc/counted-tree.ts';
 import { KeyIndex } from '../mvcc/key-index.ts';
 import { endOfPrefix, lessFor, successor } from '../mvcc/key-order.ts';
 import { type ChangeEvent, keyOf } from '../mvcc/store.ts';
+import { nextTurn } from '#machinery/turn.ts';
 
 export interface RingLimits {
   /** The number of events that are kept. */
@@ -104,7 +105,7 @@ export class CacheState {
       valueOf,
       scan: (startAfter, limit) => this.list(prefix, { startAfter, limit }).items,
       revision: () => this.#newest,
-      yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
+      yieldTurn: nextTurn,
     });
     this.#indexes.set(definition, index);
     return index;

@@ -10,7 +10,7 @@ import {
   type ReconcileResult,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { Clock, Timer } from '#machinery/clock.ts';
+import { type Clock, DISCOVERY, setPoll, stir, type Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { UpdateStatus } from '../../catalog/internal-client.ts';
 import { type APIService, type ApiServices, isAvailable, isRemote } from '../api-services.ts';
@@ -71,10 +71,14 @@ export class AvailabilityController {
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#config;
-    this.#resync = this.#config.clock.setInterval(RESYNC_MS, () => {
-      for (const { metadata } of this.#config.apiServices.allRemote())
-        this.#queue.add(metadata.name);
-    });
+    const { clock, apiServices } = this.#config;
+    const isRemoteServed = (): boolean => !apiServices.allRemote()[Symbol.iterator]().next().done;
+    const resync = (): void => {
+      for (const { metadata } of apiServices.allRemote()) this.#queue.add(metadata.name);
+      // Changes of the kinds that other servers have are only seen by asking them.
+      if (isRemoteServed()) stir(clock, DISCOVERY);
+    };
+    this.#resync = setPoll(clock, RESYNC_MS, resync, { mustRun: isRemoteServed });
     try {
       await runWorkers(
         this.#queue,
@@ -86,7 +90,7 @@ export class AvailabilityController {
         },
       );
     } finally {
-      this.#resync.cancel();
+      this.#resync?.cancel();
     }
   }
 

@@ -45,6 +45,13 @@ export class LocalWebhooks {
     return { url: `https://${host}/`, remove: () => void this.#handlers.delete(host) };
   }
 
+  /** Returns the same handlers, independent of these. */
+  copy(): LocalWebhooks {
+    const copy = new LocalWebhooks();
+    for (const [host, handler] of this.#handlers) copy.#handlers.set(host, handler);
+    return copy;
+  }
+
   /** Reports whether requests to the host are for functions of this process. */
   serves(host: string): boolean {
     return host.endsWith(DOMAIN);

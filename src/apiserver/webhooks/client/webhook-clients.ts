@@ -40,6 +40,8 @@ export interface WebhookClientsConfig {
   readonly random: Random;
   /** Counts problems of certificates. Default: nothing is counted. */
   readonly certificateMetrics?: CertificateMetrics;
+  /** Awaited before each call, within its time limit. Default: nothing is. */
+  readonly intercept?: (name: string, signal: AbortSignal) => Promise<void> | undefined;
   /** Webhooks that are functions of this process. Default: none. */
   readonly local?: LocalWebhooks;
 }
@@ -105,6 +107,7 @@ export class WebhookClients {
     if (options.signal?.aborted === true) onAbort();
     options.signal?.addEventListener('abort', onAbort, { once: true });
     try {
+      await this.#config.intercept?.(name, controller.signal);
       const bytes = Buffer.from(typeof body === 'string' ? body : stringifyJson(body));
       return await this.#callWithRetries(target, agent, bytes, options, controller.signal);
     } finally {

@@ -2,6 +2,7 @@
 // back-pressure as on a socket.
 
 import { Duplex } from 'node:stream';
+import { inNextTurn } from '../../pending-work.ts';
 
 class End extends Duplex {
   peer!: End;
@@ -20,7 +21,7 @@ class End extends Duplex {
   ): void {
     const { peer } = this;
     if (peer.destroyed) done();
-    else if (peer.push(chunk)) setImmediate(done);
+    else if (peer.push(chunk)) inNextTurn(done);
     else peer.#pending = done;
   }
 

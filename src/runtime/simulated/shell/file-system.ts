@@ -60,6 +60,45 @@ export interface FileSystemConfig {
   readonly hostname: string;
   /** Shared directories, by path. */
   readonly mounts?: readonly { readonly path: string; readonly directory: DirectoryNode }[];
+  /** The content to begin with, its mounts included. */
+  readonly state?: FileSystemState;
+  /** Called before each change. */
+  readonly beforeChange?: () => void;
+}
+
+/** The content of a file system. */
+export interface FileSystemState {
+  readonly root: DirectoryNode;
+  /**
+   * Bytes that this container has written; shared directories count for each container that writes
+   * to them.
+   */
+  bytes: number;
+  nodes: number;
+}
+
+/** Makes copies of nodes: a directory that is mounted in several places is copied once. */
+export class NodeCopier {
+  readonly #copies = new Map<FsNode, FsNode>();
+
+  copy<N extends FsNode>(node: N): N {
+    const present = this.#copies.get(node);
+    if (present !== undefined) return present as N;
+    if (node.kind !== 'directory') {
+      // Contents are replaced, never changed.
+      const copy = { ...node };
+      this.#copies.set(node, copy);
+      return copy;
+    }
+    const copy: DirectoryNode = { ...node, entries: new Map() };
+    this.#copies.set(node, copy);
+    for (const [name, entry] of node.entries) copy.entries.set(name, this.copy(entry));
+    return copy as N;
+  }
+
+  copyState({ root, bytes, nodes }: FileSystemState): FileSystemState {
+    return { root: this.copy(root), bytes, nodes };
+  }
 }
 
 export function newDirectory(now: number): DirectoryNode {
@@ -68,17 +107,20 @@ export function newDirectory(now: number): DirectoryNode {
 
 export class FileSystem {
   readonly #now: () => number;
-  readonly #root: DirectoryNode;
-  /**
-   * The number of bytes that this container has written; writes to shared directories count for
-   * each container.
-   */
-  #bytes = 0;
-  #nodes = 0;
+  readonly #beforeChange: () => void;
+  #state: FileSystemState;
 
-  constructor({ now, hostname, mounts = [] }: FileSystemConfig) {
+  constructor({
+    now,
+    hostname,
+    mounts = [],
+    state,
+    beforeChange = () => undefined,
+  }: FileSystemConfig) {
     this.#now = now;
-    this.#root = newDirectory(now());
+    this.#beforeChange = beforeChange;
+    this.#state = state ?? { root: newDirectory(now()), bytes: 0, nodes: 0 };
+    if (state !== undefined) return;
     for (const path of DIRECTORIES) this.makeDirectory(path, true);
     for (const device of ['null', 'zero', 'random', 'stdin', 'stdout', 'stderr'] as const) {
       this.#directory('/dev').entries.set(device, { kind: 'device', device });
@@ -101,6 +143,21 @@ export class FileSystem {
     }
   }
 
+  /** The content, which changes with this file system. */
+  get state(): FileSystemState {
+    return this.#state;
+  }
+
+  /** From now on this file system has the content of the other one. */
+  follow(other: FileSystem): void {
+    this.#state = other.#state;
+  }
+
+  /** Called before a node is changed in place. */
+  beforeChange(): void {
+    this.#beforeChange();
+  }
+
   /**
    * Returns the node at an absolute path; undefined if it does not exist. Throws FileError if a
    * part of the path is not a directory.
@@ -108,7 +165,7 @@ export class FileSystem {
   find(path: string, followLast = true, depth = 0): FsNode | undefined {
     if (depth > MAX_LINKS) throw new FileError('Too many levels of symbolic links');
     const parts = partsOf(path);
-    let node: FsNode = this.#root;
+    let node: FsNode = this.#state.root;
     for (const [index, part] of parts.entries()) {
       if (node.kind !== 'directory') throw new FileError('Not a directory');
       const next: FsNode | undefined = node.entries.get(part);
@@ -142,10 +199,12 @@ export class FileSystem {
     const present = this.find(path);
     if (present?.kind === 'directory') throw new FileError('Is a directory');
     if (present?.kind === 'device') return;
+    this.#beforeChange();
     const before = present?.kind === 'file' ? present.content.length : 0;
     const after = append ? before + content.length : content.length;
-    if (this.#bytes - before + after > MAX_BYTES) throw new FileError('No space left on device');
-    this.#bytes += after - before;
+    if (this.#state.bytes - before + after > MAX_BYTES)
+      throw new FileError('No space left on device');
+    this.#state.bytes += after - before;
     if (present?.kind === 'file') {
       present.content = append ? Buffer.concat([present.content, content]) : Buffer.from(content);
       present.modified = this.#now();
@@ -163,7 +222,7 @@ export class FileSystem {
   /** Creates a directory. `parents`: creates missing parents, and does not fail if it exists. */
   makeDirectory(path: string, parents: boolean, mode = 0o755): void {
     const parts = partsOf(path);
-    let directory = this.#root;
+    let directory = this.#state.root;
     for (const [index, part] of parts.entries()) {
       const next = directory.entries.get(part);
       const last = index === parts.length - 1;
@@ -195,6 +254,7 @@ export class FileSystem {
     const node = directory.entries.get(name);
     if (node === undefined) throw new FileError('No such file or directory');
     if (node.kind === 'directory' && !recursive) throw new FileError('Is a directory');
+    this.#beforeChange();
     this.#forget(node);
     directory.entries.delete(name);
     directory.modified = this.#now();
@@ -214,6 +274,7 @@ export class FileSystem {
     if (node === undefined) throw new FileError('No such file or directory');
     if (`${to}/`.startsWith(`${from}/`)) throw new FileError('Invalid argument');
     const target = this.#parent(to);
+    this.#beforeChange();
     source.directory.entries.delete(source.name);
     target.directory.entries.set(target.name, node);
   }
@@ -238,14 +299,15 @@ export class FileSystem {
   }
 
   #add(directory: DirectoryNode, name: string, node: FsNode): void {
-    if (++this.#nodes > MAX_NODES) throw new FileError('No space left on device');
+    this.#beforeChange();
+    if (++this.#state.nodes > MAX_NODES) throw new FileError('No space left on device');
     directory.entries.set(name, node);
     directory.modified = this.#now();
   }
 
   #forget(node: FsNode): void {
-    this.#nodes--;
-    if (node.kind === 'file') this.#bytes -= node.content.length;
+    this.#state.nodes--;
+    if (node.kind === 'file') this.#state.bytes -= node.content.length;
     if (node.kind === 'directory') for (const entry of node.entries.values()) this.#forget(entry);
   }
 }

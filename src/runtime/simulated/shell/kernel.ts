@@ -35,19 +35,23 @@ export interface KernelConfig {
 const MAX_REPLAYED_WAITS = 20_000;
 
 /**
- * Replays a program that started in the past: its waits take no time until it has caught up with
- * the present.
+ * A program that started in the past, as if it had run since: its waits take no time until it has
+ * caught up. It has caught up when it waits for something that is still to come; what it does
+ * before that, also at this very moment, it has done already.
  */
 export class Replay {
+  readonly #onEnd: (() => void) | undefined;
+  #active = true;
   #remainingMs: number;
   #waits = 0;
 
-  constructor(remainingMs: number) {
+  constructor(remainingMs: number, onEnd?: () => void) {
     this.#remainingMs = remainingMs;
+    this.#onEnd = onEnd;
   }
 
   get active(): boolean {
-    return this.#remainingMs > 0;
+    return this.#active;
   }
 
   get remainingMs(): number {
@@ -55,7 +59,10 @@ export class Replay {
   }
 
   end(): void {
+    if (!this.#active) return;
+    this.#active = false;
     this.#remainingMs = 0;
+    this.#onEnd?.();
   }
 
   /** Returns the remaining part of a wait, in milliseconds. */
@@ -63,6 +70,7 @@ export class Replay {
     if (++this.#waits > MAX_REPLAYED_WAITS) this.end();
     const passed = Math.min(ms, this.#remainingMs);
     this.#remainingMs -= passed;
+    if (passed < ms) this.end();
     return ms - passed;
   }
 }

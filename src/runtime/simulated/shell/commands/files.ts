@@ -116,7 +116,10 @@ const touch: CommandFunction = (process) => {
       const node = files.find(full);
       if (node === undefined) {
         if (!flags.has('c')) files.write(full, Buffer.alloc(0), false);
-      } else if ('modified' in node) node.modified = clock.now();
+      } else if ('modified' in node) {
+        files.beforeChange();
+        node.modified = clock.now();
+      }
     },
   );
 };
@@ -172,6 +175,7 @@ const chmod: CommandFunction = (process) => {
     (path) => {
       const node = process.kernel.config.files.find(pathOf(process, path));
       if (node === undefined) throw new FileError('No such file or directory');
+      process.kernel.config.files.beforeChange();
       if ('mode' in node) node.mode = newMode(node.mode, mode);
     },
   );

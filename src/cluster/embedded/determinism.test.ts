@@ -1,0 +1,22 @@
+// The same seed gives the same history: in one process, and in others.
+
+import { expect, test } from 'vitest';
+import { hashOfScenario } from './determinism.scenario.ts';
+
+test(
+  'the same seed gives the same history, 100 times in one process',
+  { timeout: 300_000 },
+  async () => {
+    const first: string[] = [];
+    const expected = await hashOfScenario('seed', (line) => first.push(line));
+    for (let run = 1; run < 100; run++) {
+      const lines: string[] = [];
+      const hash = await hashOfScenario('seed', (line) => lines.push(line));
+      if (hash !== expected) {
+        const at = lines.findIndex((line, index) => line !== first[index]);
+        expect({ run, at, line: lines[at] }).toEqual({ run, at, line: first[at] });
+      }
+    }
+    expect(await hashOfScenario('another seed')).not.toBe(expected);
+  },
+);

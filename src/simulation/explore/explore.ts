@@ -1,0 +1,148 @@
+// Runs one test again and again, each time with another disturbance, and compares the outcomes.
+
+import {
+  describeDisturbance,
+  DISTURBANCE_KINDS,
+  type Disturbance,
+  type DisturbanceKind,
+  disturbancesOf,
+  type RunSize,
+} from './disturbance.ts';
+import { nextChoices } from './interleaver.ts';
+
+/** One run of the test. */
+export interface RunResult {
+  readonly size: RunSize;
+  readonly outcome: readonly unknown[];
+  /** Thrown by the test, an invariant or a reconciler. */
+  readonly failure?: unknown;
+  /** For several reconcilers: the choices of their order, and how many there were at each. */
+  readonly choices?: readonly number[];
+  readonly branches?: readonly number[];
+}
+
+export interface ExploreLimits {
+  /** The disturbances that are tried. Default: all. */
+  readonly kinds?: readonly DisturbanceKind[];
+  /** Default: 1000. */
+  readonly maxRuns?: number;
+  /** So many choices of the order of requests are varied. Default: 10. */
+  readonly depth?: number;
+  /** Stops after so many problems. Default: 1. */
+  readonly maxProblems?: number;
+}
+
+/** A run that ended differently. */
+export interface ExplorationProblem {
+  readonly disturbance: Disturbance;
+  /** 'a crash after write 2' */
+  readonly description: string;
+  readonly outcome: readonly unknown[];
+  /** Set if the run failed instead of ending. */
+  readonly failure?: unknown;
+}
+
+export interface Exploration {
+  readonly runs: number;
+  /** False: `maxRuns` or `maxProblems` ended it before everything had been tried. */
+  readonly complete: boolean;
+  /** The size of the undisturbed run. */
+  readonly size: RunSize;
+  /** The outcome of the undisturbed run. */
+  readonly outcome: readonly unknown[];
+  readonly problems: readonly ExplorationProblem[];
+}
+
+/** `run`: runs the test once. Rejects with what the undisturbed run fails with. */
+export async function exploreRuns(
+  run: (disturbance: Disturbance) => Promise<RunResult>,
+  { kinds = DISTURBANCE_KINDS, maxRuns = 1000, depth = 10, maxProblems = 1 }: ExploreLimits = {},
+): Promise<Exploration> {
+  const calm = await run({ kind: 'none' });
+  if (calm.failure !== undefined) throw calm.failure;
+  const expected = JSON.stringify(calm.outcome);
+  const problems: ExplorationProblem[] = [];
+  let runs = 1;
+  /** Runs one disturbance. Returns undefined when the limits are reached. */
+  const attempt = async (disturbance: Disturbance): Promise<RunResult | undefined> => {
+    if (runs >= maxRuns || problems.length >= maxProblems) return undefined;
+    runs++;
+    const result = await run(disturbance);
+    const { failure, outcome } = result;
+    if (failure !== undefined || JSON.stringify(outcome) !== expected)
+      problems.push({
+        disturbance,
+        description: describeDisturbance(disturbance),
+        outcome,
+        ...(failure !== undefined && { failure }),
+      });
+    return result;
+  };
+  const complete = async (): Promise<boolean> => {
+    const tried = new Set(kinds);
+    for (const disturbance of disturbancesOf(calm.size, tried))
+      if ((await attempt(disturbance)) === undefined) return false;
+    if (!tried.has('order') || calm.branches === undefined) return true;
+    let choices = nextChoices(calm.choices ?? [], calm.branches, depth);
+    while (choices !== undefined) {
+      const result = await attempt({ kind: 'order', choices });
+      if (result === undefined) return false;
+      choices = nextChoices(result.choices ?? [], result.branches ?? [], depth);
+    }
+    return true;
+  };
+  const isComplete = await complete();
+  return {
+    runs,
+    complete: isComplete && problems.length < maxProblems,
+    size: calm.size,
+    outcome: calm.outcome,
+    problems,
+  };
+}
+
+/** Thrown for an exploration that has found problems. */
+export class ExplorationError extends Error {
+  readonly exploration: Exploration;
+
+  constructor(exploration: Exploration) {
+    super(messageOf(exploration));
+    this.name = 'ExplorationError';
+    this.exploration = exploration;
+  }
+}
+
+function messageOf({ problems, outcome, runs }: Exploration): string {
+  const [first] = problems;
+  if (first === undefined) return 'the exploration has found no problem';
+  const head = `run ${runs}, with ${first.description}:`;
+  if (first.failure !== undefined) {
+    const { failure } = first;
+    return `${head} ${failure instanceof Error ? failure.message : JSON.stringify(failure)}`;
+  }
+  return `${head} the outcome differs from that without a fault:\n${difference(outcome, first.outcome)}`;
+}
+
+/** So many differing objects are shown. */
+const MAX_SHOWN = 5;
+
+/** Returns the objects that only one of the outcomes has, with a sign in front: '-' without a fault, '+' with it. */
+function difference(expected: readonly unknown[], actual: readonly unknown[]): string {
+  const texts = (objects: readonly unknown[]): string[] =>
+    objects.map((object) => JSON.stringify(object));
+  const without = (from: string[], others: string[]): string[] => {
+    const left = [...others];
+    return from.filter((text) => {
+      const at = left.indexOf(text);
+      if (at >= 0) left.splice(at, 1);
+      return at < 0;
+    });
+  };
+  const [before, after] = [texts(expected), texts(actual)];
+  const lines = [
+    ...without(before, after).map((text) => `- ${text}`),
+    ...without(after, before).map((text) => `+ ${text}`),
+  ];
+  const more = lines.length - MAX_SHOWN;
+  return [...lines.slice(0, MAX_SHOWN), ...(more > 0 ? [`and ${more} more`] : [])].join('\n');
+}

@@ -1,0 +1,215 @@
+// Beats: writes that follow from the time alone, such as the renewals of a node's Lease. On a lazy
+// virtual clock they are not made one by one. They are made up for whenever the clock stops, before
+// anything can read: then the store has the revisions, values and history that it would have had.
+// If the history of some beats has been compacted by then, only the last one of each key is made.
+//
+//   takeOver   a component has made two beats, and leaves the rest to the store
+//   released   something else writes the key, or a watcher wants to see each beat when it is due;
+//              watchers get the last beat, and the component goes on
+
+import { ANYTHING, type Background, type Clock, stir } from '#machinery/clock.ts';
+import type { Beat, KeyValue, Revision, StorageBeats } from '../interface.ts';
+import { beatTemplate, type BeatTemplate } from './beat-template.ts';
+import type { HistoryKeeper } from './history-keeper.ts';
+import type { ChangeEvent, MvccStore } from './store.ts';
+
+export interface BeatsConfig {
+  readonly clock: Clock;
+  readonly store: MvccStore;
+  readonly history: HistoryKeeper;
+  /** Called with each revision that was added, and its time in milliseconds since the epoch. */
+  readonly onRevision: (revision: Revision, at: number) => void;
+  /** Called with a revision before which there is no history any more. */
+  readonly onCompacted: (revision: Revision) => void;
+  readonly publish: (event: ChangeEvent) => void;
+}
+
+interface Source {
+  readonly key: string;
+  readonly directory: string;
+  readonly periodMs: number;
+  readonly render: BeatTemplate;
+  readonly onReleased: (nextDue: number) => void;
+  nextDue: number;
+  /** The last write of the key that was published. */
+  readonly published: KeyValue;
+}
+
+export class Beats implements StorageBeats, Background {
+  readonly #config: BeatsConfig;
+  readonly #sources = new Map<string, Source>();
+  /** Prefixes that are watched beat by beat, and by how many watchers. */
+  readonly #observed = new Map<string, number>();
+  #nextDue = Number.POSITIVE_INFINITY;
+  #read = false;
+
+  constructor(config: BeatsConfig) {
+    this.#config = config;
+  }
+
+  get nextDue(): number {
+    return this.#nextDue;
+  }
+
+  takeOver(beat: Beat): (() => void) | undefined {
+    const { key, previous, latest, periodMs, nextDue, onReleased } = beat;
+    const { store, history, clock } = this.#config;
+    const current = store.get(key);
+    if (current?.modRevision !== latest.revision || this.#isObserved(key)) return undefined;
+    const render = beatTemplate(previous, latest);
+    if (render === undefined || !(nextDue > clock.monotonic())) return undefined;
+    const directory = key.slice(0, key.lastIndexOf('/') + 1);
+    const source: Source = {
+      key,
+      directory,
+      periodMs,
+      render,
+      onReleased,
+      nextDue,
+      published: current,
+    };
+    this.#sources.set(key, source);
+    history.followBeats(true);
+    this.#plan();
+    return () => this.#release(source);
+  }
+
+  /**
+   * A watcher wants to see each beat of the keys under the prefix. Returns a function that ends it.
+   */
+  observe(prefix: string): () => void {
+    this.#observed.set(prefix, (this.#observed.get(prefix) ?? 0) + 1);
+    for (const source of this.#sources.values())
+      if (source.key.startsWith(prefix)) this.#release(source);
+    let ended = false;
+    return () => {
+      if (ended) return;
+      ended = true;
+      const left = (this.#observed.get(prefix) ?? 1) - 1;
+      if (left === 0) this.#observed.delete(prefix);
+      else this.#observed.set(prefix, left);
+    };
+  }
+
+  /** Something else is about to write the key. */
+  beforeWrite(key: string): void {
+    const source = this.#sources.get(key);
+    if (source !== undefined) this.#release(source);
+  }
+
+  /** Something reads the key, or the keys under a prefix that ends in '/'. */
+  noteRead(path: string): void {
+    if (this.#read || this.#sources.size === 0) return;
+    if (!path.endsWith('/')) this.#read = this.#sources.has(path);
+    else {
+      for (const { directory } of this.#sources.values()) {
+        if (!directory.startsWith(path) && !path.startsWith(directory)) continue;
+        this.#read = true;
+        return;
+      }
+    }
+  }
+
+  takeRead(): boolean {
+    const read = this.#read;
+    this.#read = false;
+    return read;
+  }
+
+  catchUp(now: number): void {
+    const { history } = this.#config;
+    const due = [...this.#sources.values()].filter(({ nextDue }) => nextDue <= now);
+    const cut = history.compactedBy(now);
+    if (due.some(({ nextDue }) => nextDue <= cut)) this.#skip(due, cut);
+    for (const [at, source] of beatsUpTo(due, now)) {
+      history.tickUpTo(at);
+      this.#write(source, at);
+      history.written();
+    }
+    history.tickUpTo(now);
+    this.#plan();
+  }
+
+  #write(source: Source, at: number): void {
+    const { store, onRevision } = this.#config;
+    const { key, createRevision } = store.get(source.key) as KeyValue;
+    const modRevision = store.revision + 1;
+    const wallClock = this.#wallClock(at);
+    store.apply(key, { key, value: source.render(wallClock), createRevision, modRevision });
+    onRevision(modRevision, wallClock);
+  }
+
+  /** Passes over the beats up to `cut`, whose history is compacted. */
+  #skip(due: readonly Source[], cut: number): void {
+    const { store, history, onRevision, onCompacted } = this.#config;
+    const start = store.revision;
+    const countUpTo = (at: number): number => {
+      let count = 0;
+      for (const { nextDue, periodMs } of due)
+        if (nextDue <= at) count += Math.floor((at - nextDue) / periodMs) + 1;
+      return count;
+    };
+    const latest: KeyValue[] = [];
+    for (const { key, nextDue, periodMs, render } of due) {
+      if (nextDue > cut) continue;
+      const at = nextDue + Math.floor((cut - nextDue) / periodMs) * periodMs;
+      const value = render(this.#wallClock(at));
+      const modRevision = start + countUpTo(at);
+      latest.push({ ...(store.get(key) as KeyValue), value, modRevision });
+    }
+    const skipped = countUpTo(cut);
+    for (const source of due) {
+      const { nextDue, periodMs } = source;
+      if (nextDue <= cut)
+        source.nextDue = nextDue + (Math.floor((cut - nextDue) / periodMs) + 1) * periodMs;
+    }
+    store.passOver(
+      start + skipped,
+      latest.sort((a, b) => a.modRevision - b.modRevision),
+    );
+    history.passedOver(cut);
+    onRevision(store.revision, this.#wallClock(cut));
+    onCompacted(store.revision);
+  }
+
+  #wallClock(monotonic: number): number {
+    const { clock } = this.#config;
+    return clock.now() - Math.floor(clock.monotonic()) + Math.floor(monotonic);
+  }
+
+  #isObserved(key: string): boolean {
+    for (const prefix of this.#observed.keys()) if (key.startsWith(prefix)) return true;
+    return false;
+  }
+
+  #release(source: Source): void {
+    if (this.#sources.get(source.key) !== source) return;
+    this.#sources.delete(source.key);
+    const { store, history, publish, clock } = this.#config;
+    if (this.#sources.size === 0) history.followBeats(false);
+    this.#plan();
+    const { key, published: previous, nextDue } = source;
+    const kv = store.get(key);
+    // Writes of other keys have been published since: the event is from now.
+    if (kv !== undefined && kv !== previous)
+      publish({ type: 'put', revision: store.revision, kv, previous, coalesced: true });
+    stir(clock, ANYTHING);
+    source.onReleased(nextDue);
+  }
+
+  #plan(): void {
+    this.#nextDue = Number.POSITIVE_INFINITY;
+    for (const { nextDue } of this.#sources.values())
+      this.#nextDue = Math.min(this.#nextDue, nextDue);
+  }
+}
+
+/** Returns the beats up to `now` in order, and moves the sources on. */
+function beatsUpTo(sources: readonly Source[], now: number): (readonly [number, Source])[] {
+  const beats: (readonly [number, Source])[] = [];
+  for (const source of sources) {
+    for (; source.nextDue <= now; source.nextDue += source.periodMs)
+      beats.push([source.nextDue, source]);
+  }
+  return beats.sort((a, b) => a[0] - b[0]);
+}
