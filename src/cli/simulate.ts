@@ -1,16 +1,18 @@
 // `cox simulate`: runs a scenario with many seeds.
 
 import {
-  defaultProcesses,
   loadScenario,
   runSeed,
   scheduleOf,
-  serveSeeds,
   simulate as simulateSeeds,
   type SimulationReport,
+} from '#cluster/simulate/index.ts';
+import {
+  defaultProcesses,
+  serveSeeds,
   startProcesses,
   WORKER_VARIABLE,
-} from '#cluster/simulate/index.ts';
+} from './simulate-processes.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 
@@ -43,7 +45,7 @@ export async function simulate(name: string, flags: SimulateFlags): Promise<void
       seeds,
       faults,
       clock: systemClock,
-      limitMs: flags.for === undefined ? undefined : toMilliseconds(flags.for),
+      ...(flags.for !== undefined && { limitMs: toMilliseconds(flags.for) }),
       signal: interrupted.signal,
       ...(processes !== undefined && { workers: processes.runners }),
       onResult: ({ seed: each, problems }) => {

@@ -1,5 +1,6 @@
-// A whole cluster in one process: the API server, and the controllers, the scheduler and the kubelets of its nodes, which reach it
-// through in-process clients. This is the only place that knows them all.
+// A whole cluster in one process: the API server, and the controllers, the scheduler and the
+// kubelets of its nodes, which reach it through in-process clients. This is the only place that
+// knows them all.
 
 import { networkInterfaces } from 'node:os';
 import { pipeline, type Duplex } from 'node:stream';
@@ -57,13 +58,13 @@ export interface ClusterConfig {
   /** Closed when the cluster stops. */
   readonly storage: Storage;
   /**
-   * Needed by `listen`. With it, the authority's certificate is published in every namespace, and pods get a token of their
-   * ServiceAccount.
+   * Needed by `listen`. With it, the authority's certificate is published in every namespace, and
+   * pods get a token of their ServiceAccount.
    */
   readonly pki?: Pki;
   /** Absent: no port is opened. Port 0: any that is free. */
   readonly listen?: { readonly bindAddress: string; readonly port: number };
-  /** Where the kubelets listen. Absent: they open no ports. */
+  /** The ports of the kubelets. Absent: they open no ports. */
   readonly kubeletPorts?: KubeletPorts;
   /** The cluster's DNS server. Absent: there is none, and pods have the node's. */
   readonly dns?: DnsSettings;
@@ -74,8 +75,8 @@ export interface ClusterConfig {
   /** Their runtimes are closed when the cluster stops. */
   readonly nodes: readonly ClusterNode[];
   /**
-   * A thread beside this one for the controllers, the scheduler and these nodes; it ends with the cluster. Default: all are in this
-   * thread. Plugins of the scheduler cannot go there.
+   * A thread beside this one for the controllers, the scheduler and these nodes; it ends with the
+   * cluster. Default: all are in this thread. Plugins of the scheduler cannot go there.
    */
   readonly thread?: {
     readonly components: ComponentsRunner;
@@ -86,28 +87,34 @@ export interface ClusterConfig {
   readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
-  /** Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of nodes. */
+  /**
+   * Addresses for services of type LoadBalancer, in the format of IpPool.parse. Default: nodes'
+   * addresses.
+   */
   readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that it can name besides those in the tree. */
+  /** Plugins that the configuration can name besides the built-in ones. */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which groups, versions and resources are served. Default: stable versions. */
+  /** The served groups, versions and resources. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run (see selectControllers). Default: all. */
+  /** The controllers to run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
   readonly leaderElect?: boolean;
   /** Where faults are injected. The storage has to be the simulation's. Absent: nothing can be injected. */
   readonly simulation?: Simulation;
   /**
-   * So many instances of the controllers and the scheduler run, of which one leads. Default: 1. More than one needs `leaderElect`, and no
-   * `thread`.
+   * So many instances of the controllers and the scheduler run, of which one leads. Default: 1.
+   * More than one needs `leaderElect`, and no `thread`.
    */
   readonly controlPlanes?: number;
   /** See ComponentsConfig. Also counts the errors of the other thread, which has its own. */
   readonly faults?: UncaughtErrors;
-  /** The cluster goes on from the state of another one, which `storage` and the runtimes of the nodes have. Absent: it is new. */
+  /**
+   * The cluster goes on from the state of another one, which `storage` and the runtimes of the
+   * nodes have. Absent: it is new.
+   */
   readonly resume?: ResumeConfig;
   /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
   readonly readyTimeoutMs?: number;
@@ -118,8 +125,9 @@ export interface ClusterConfig {
 }
 
 /**
- * How a cluster goes on from a state. It is begun with `beginServer` and `beginComponents` when it is needed, instead of `begin`; then it
- * writes nothing on its own that the other cluster would not have written.
+ * How a cluster goes on from a state. It is begun with `beginServer` and `beginComponents` when it
+ * is needed, instead of `begin`; then it writes nothing on its own that the other cluster would not
+ * have written.
  */
 export interface ResumeConfig {
   /** Awaited before each request of the program. `method`: of HTTP. Undefined: nothing has to be waited for. */
@@ -143,7 +151,10 @@ export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters']
 
 export class Cluster {
   readonly #config: ClusterConfig;
-  /** PEM: what signs the tokens of ServiceAccounts. Each time it is asked for without a directory it would be another. */
+  /**
+   * PEM: what signs the tokens of ServiceAccounts. Each time it is asked for without a directory it
+   * would be another.
+   */
   readonly #serviceAccountKey: string | undefined;
   readonly #abort = new AbortController();
   /** The components of this thread. */
@@ -165,12 +176,12 @@ export class Cluster {
   /** All components have started. Nodes may not be ready yet. */
   #started = false;
   #onNodeStarted: (started: number) => void = () => undefined;
-  /** How nodes of other processes are reached: made when the first one is. */
+  /** Connects to nodes of other processes. Made at the first connection. */
   #elsewhere: Promise<NodeConnector> | undefined;
   #stopping: Promise<void> | undefined;
   /** Resolves with the reason if a component ends that should not. */
   readonly failed: Promise<Error>;
-  /** As the administrator. */
+  /** The administrator's client. */
   readonly client: Client;
 
   /** make() and begin(). */
@@ -331,10 +342,17 @@ export class Cluster {
     return this.#dns?.server;
   }
 
-  /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
+  /**
+   * Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without
+   * encryption. It stays in the process.
+   */
   connect(): Duplex {
-    const connect = (): Duplex =>
-      this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+    return this.connectAs({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+  }
+
+  /** Returns such a connection of another user. */
+  connectAs(user: User): Duplex {
+    const connect = (): Duplex => this.#server.connect(user);
     // A connection may be used for anything.
     const ready = this.#config.resume?.beforeRequest('CONNECT', '/');
     return ready === undefined ? connect() : connectLater(ready, connect);
@@ -345,7 +363,7 @@ export class Cluster {
     return this.#clientOfProgram(user, undefined, userAgent);
   }
 
-  /** Where the API server listens; undefined if it does not. */
+  /** The address of the API server; undefined if it does not listen. */
   get url(): string | undefined {
     return this.#url;
   }
@@ -402,7 +420,10 @@ export class Cluster {
     this.#started = true;
   }
 
-  /** For this machine's node, and for other machines that join. A cluster without it works on this machine. */
+  /**
+   * Grants the permissions of the pod network, for this machine's node and for other machines that
+   * join. Without them the cluster still works on this machine.
+   */
   async #permitPodNetwork(): Promise<void> {
     if (this.#config.nodes.every(({ podNetwork }) => podNetwork === undefined)) return;
     try {
@@ -452,8 +473,8 @@ export class Cluster {
   }
 
   /**
-   * The components are healthy if they have started, have not failed, and their thread answers. As in kube-apiserver, a component
-   * that only waits to become the leader is healthy.
+   * The components are healthy if they have started, have not failed, and their thread answers. As
+   * in kube-apiserver, a component that only waits to become the leader is healthy.
    */
   #componentHealth(): ComponentHealth {
     let failure: Error | undefined;
@@ -533,7 +554,7 @@ export class Cluster {
     return this.#components.startNode(name);
   }
 
-  /** A cluster is ready when pods can run: every node says so, and nothing keeps pods off it. */
+  /** Waits until pods can run: every node is Ready, and no taint keeps pods off it. */
   async #waitForNodes(): Promise<void> {
     const isReady = (node: Immutable<Node>): boolean =>
       node.status.conditions?.some(
@@ -628,7 +649,10 @@ export class Cluster {
     return this.#clientOfProgram(ADMIN_USER, component, userAgent);
   }
 
-  /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */
+  /**
+   * Connects to kubelets in this process without a port, and to kubelets that joined from other
+   * machines at their own ports.
+   */
   #nodeConnector(): NodeConnector {
     return {
       connect: async (target, signal): Promise<Duplex> => {

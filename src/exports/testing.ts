@@ -12,6 +12,12 @@ export type {
 export { explore } from '#cluster/embedded/explore.ts';
 export type { ExploreOptions } from '#cluster/embedded/explore.ts';
 export type { ExploreContext, ExploreTest } from '#cluster/embedded/explore-context.ts';
+export type {
+  ScenarioAction,
+  ScenarioContext,
+  ScenarioInvariant,
+  SimulationScenario,
+} from '#cluster/simulate/index.ts';
 export { ExplorationError } from '#simulation/explore/index.ts';
 export type {
   Disturbance,

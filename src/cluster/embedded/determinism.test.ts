@@ -1,5 +1,7 @@
 // The same seed gives the same history: in one process, and in others.
 
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { hashOfScenario } from './determinism.scenario.ts';
 
@@ -20,3 +22,12 @@ test(
     expect(await hashOfScenario('another seed')).not.toBe(expected);
   },
 );
+
+test('another process has the same history', { timeout: 120_000 }, async () => {
+  const scenario = new URL('./determinism.scenario.ts', import.meta.url).href;
+  const program = `const { hashOfScenario } = await import(${JSON.stringify(scenario)});
+    process.stdout.write(await hashOfScenario('seed'));`;
+  const args = ['--import', 'tsx', '--input-type=module', '-e', program];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(stdout).toBe(await hashOfScenario('seed'));
+});

@@ -2,8 +2,11 @@
 
 import { expect, test } from 'vitest';
 import { configMaps } from '#api/groups/core/v1/index.ts';
-import { defineController, ownerReference } from '#controllers/operator/index.ts';
-import type { ControllerDefinition } from '#controllers/operator/index.ts';
+import {
+  type ControllerDefinition,
+  defineController,
+  ownerReference,
+} from '#controllers/operator/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ExplorationError } from '#simulation/explore/index.ts';
 import { explore } from './explore.ts';

@@ -23,6 +23,7 @@ import { SeededRandom, systemRandom, type Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import {
   HistoryHash,
+  recorder,
   SERVER_COMPONENT,
   Simulation,
   TEST_COMPONENT,
@@ -40,8 +41,6 @@ import {
   parseServiceRanges,
 } from '../network-ranges.ts';
 import { Pki } from '../pki.ts';
-import { makeWebhooks } from './extensions/index.ts';
-import type { Webhooks } from './extensions/types.ts';
 import {
   Awakening,
   type ClusterState,
@@ -53,9 +52,18 @@ import {
   WakingClock,
 } from './forks/index.ts';
 import type { Forking } from './forks/forking.ts';
+import { makeWebhooks } from './extensions/index.ts';
+import type { Webhooks } from './extensions/types.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 import { makeInsight } from './insight/index.ts';
 import type { Insight } from './insight/types.ts';
+import {
+  openRecording,
+  readRecording,
+  type Recording,
+  type ReplayedRequest,
+  replayRecording,
+} from './recording.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
@@ -95,19 +103,19 @@ export interface StartClusterOptions {
    */
   readonly schedulerPlugins?: readonly PluginRegistration[];
   /**
-   * Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1':
-   * 'true' }`. Default: stable ones.
+   * Changes of the served API versions: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default:
+   * stable ones are served.
    */
   readonly runtimeConfig?: RuntimeConfig;
   /**
-   * Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all.
+   * The controllers to run: '*' all default ones, 'foo' this one, '-foo' not this one. Default:
+   * all.
    */
   readonly controllers?: readonly string[];
   /**
    * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also
-   * listens on 127.0.0.1 (0: any port that is
-   * free). Names outside of the cluster are resolved only by servers that the ConfigMap
-   * `cluster-dns` names. Default: none.
+   * listens on 127.0.0.1 (0: any port that is free). Names outside of the cluster are resolved only
+   * by servers that the ConfigMap `cluster-dns` names. Default: none.
    */
   readonly dns?: boolean;
   readonly dnsPort?: number;
@@ -116,12 +124,17 @@ export interface StartClusterOptions {
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
   /**
-   * So many instances of the controller manager and the scheduler run, of which one leads by a Lease: 'controller-manager#1',
-   * 'controller-manager#2' … Default: 1, without election.
+   * So many instances of the controller manager and the scheduler run, of which one leads by a
+   * Lease: 'controller-manager#1', 'controller-manager#2' … Default: 1, without election.
    */
   readonly controlPlanes?: number;
   /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
   readonly hashHistory?: boolean;
+  /**
+   * Records the requests of clients that come by the port or the agent in this file, which is created. Watches, exec and port-forward are
+   * not recorded. The file has no credentials, but the bodies of the requests.
+   */
+  readonly recordTo?: string;
   /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
   readonly onHistory?: (line: string) => void;
   /**
@@ -141,10 +154,16 @@ export interface EmbeddedCluster<C extends Clock = Clock>
   /** Faults, each in one line: docs/faults.md. */
   readonly faults: Faults;
   /**
-   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual clock, the same seed and the same test it
-   * is the same each time, on every machine. Throws TypeError without `hashHistory`.
+   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual
+   * clock, the same seed and the same test it is the same each time, on every machine. Throws
+   * TypeError without `hashHistory`.
    */
   historyHash(): string;
+  /**
+   * Sends the requests of a recording (`recordTo`) in their order, as their users, each at its time after the beginning. Returns their status
+   * codes. Throws TypeError for a file that is none, and without a virtual clock.
+   */
+  replay(recording: string): Promise<readonly ReplayedRequest[]>;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Handlers of admission, conversion and authorization as plain functions. */
@@ -259,6 +278,7 @@ interface Setup extends Origin {
   };
   readonly simulation: Simulation;
   readonly history: HistoryHash | undefined;
+  readonly recording: Recording | undefined;
   readonly nodes: readonly LazyNode[];
   /** The directory of the cluster's files, which is made when there is one. */
   readonly filesDir: string;
@@ -326,8 +346,17 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
   };
   const history =
     options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  // A fork does not continue the file of the cluster that it comes from.
+  const recording =
+    options.recordTo === undefined || state !== undefined
+      ? undefined
+      : openRecording(options.recordTo);
+  const observers = [
+    ...(recording === undefined ? [] : [recorder(clock, (request) => recording.add(request))]),
+    ...(history === undefined ? [] : [history.filter]),
+  ];
   const simulation = new Simulation({
-    ...(history !== undefined && { observe: history.filter }),
+    observe: (next) => observers.reduce((handler, observer) => observer(handler), next),
     clock,
     random: random.derive('faults'),
     storage: memory,
@@ -372,6 +401,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     inProcess,
     simulation,
     history,
+    recording,
     nodes,
     filesDir,
     config,
@@ -398,6 +428,7 @@ function embed(
     inProcess,
     simulation,
     history,
+    recording,
     nodes,
     filesDir,
     moving,
@@ -435,6 +466,7 @@ function embed(
         closeInsight();
         await moving(cluster.stop());
       } finally {
+        recording?.close();
         process.off('exit', removeFiles);
         await rm(filesDir, { recursive: true, force: true });
       }
@@ -452,6 +484,16 @@ function embed(
       clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
       [SIMULATION]: simulation,
       faults: simulation.faults,
+      replay: async (path) => {
+        if (!(clock instanceof VirtualClock))
+          throw new TypeError(
+            "a recording is replayed on virtual time: start with clock: 'virtual'",
+          );
+        return replayRecording(readRecording(path), {
+          clock,
+          connect: (user) => cluster.connectAs(user),
+        });
+      },
       historyHash: () => {
         if (history === undefined)
           throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');

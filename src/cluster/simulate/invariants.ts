@@ -1,4 +1,5 @@
-// The invariants of every simulation. Some hold at any time; the others hold once all faults are over and the cluster has recovered.
+// The invariants of every simulation. Some hold at any time; the others hold once all faults are over and the cluster
+// has recovered.
 
 import { deployments, replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
 import { jobs } from '#api/groups/batch/v1/index.ts';

@@ -1,4 +1,5 @@
-// What the API server has acknowledged: writes of the scenario must persist, and an eviction must have been allowed by its budget.
+// Acknowledged requests: writes of the scenario must persist, and an eviction must have been allowed
+// by its budget.
 
 import { pods, type Pod } from '#api/groups/core/v1/index.ts';
 import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';

@@ -1,4 +1,5 @@
-// One run of a scenario with one seed: the setup, the actions and the faults in the order of their times, and the invariants throughout.
+// One run of a scenario with one seed: the setup, the actions and the faults in the order of their times, and the
+// invariants throughout.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -16,11 +17,11 @@ export interface SeedResult {
   readonly simulatedMs: number;
   readonly faults: number;
   readonly requests: number;
-  /** Of the whole history: the same for the same seed. */
+  /** The hash of the whole history: the same for the same seed. */
   readonly hash: string;
-  /** Actions that the server has rejected with an error of its own. */
+  /** The number of actions that the server has rejected with an error of its own. */
   readonly rejected: number;
-  /** What was wrong; empty: nothing. */
+  /** The violated invariants, and the errors of the scenario; empty: none. */
   readonly problems: readonly string[];
   readonly schedule: readonly ScheduledFault[];
 }
@@ -179,7 +180,9 @@ class SeedRun {
   }
 }
 
-/** Lets virtual time pass while a promise waits for nothing else: a fault may delay the requests of the scenario, too. */
+/**
+ * Lets virtual time pass while a promise waits for nothing else: a fault may delay the requests of the scenario, too.
+ */
 async function whileTimePasses<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   const state = { settled: false };
   const settle = (): void => {

@@ -7,7 +7,7 @@ import type { EmbeddedCluster, StartClusterOptions } from '../embedded/start-clu
 import { UserError } from '../user-error.ts';
 import { FAULT_KINDS, type FaultKind } from './schedule.ts';
 
-/** What the functions of a scenario get. */
+/** The argument of a scenario's functions. */
 export interface ScenarioContext {
   readonly cluster: EmbeddedCluster<VirtualClock>;
   /** Depends on the seed only. */

@@ -1,4 +1,5 @@
-// The faults of a run as a value: drawn from the seed, applied one after the other, and shrunk when they break something.
+// The faults of a run as a value: drawn from the seed, applied one after the other, and shrunk when they break
+// something.
 
 import type { Random } from '#machinery/random.ts';
 import type { Fault, Faults } from '#simulation/index.ts';
@@ -59,9 +60,9 @@ export interface ScheduleConfig {
   readonly durationMs: number;
   readonly nodes: number;
   /** Default: all. */
-  readonly kinds?: readonly FaultKind[] | undefined;
+  readonly kinds?: readonly FaultKind[];
   /** Default: 12. */
-  readonly perHour?: number | undefined;
+  readonly perHour?: number;
 }
 
 /** Draws a schedule: the times are independent of each other. */

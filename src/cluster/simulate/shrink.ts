@@ -1,8 +1,8 @@
 // Finds a smaller list that still fails, by leaving out parts of it (Zeller's delta debugging).
 
 /**
- * Returns a part of `items` with which `fails` still resolves with true, and of which no single item can be left out, unless `maxRuns` ends
- * the search before.
+ * Returns a part of `items` with which `fails` still resolves with true, and of which no single item can be left out,
+ * unless `maxRuns` ends the search before.
  */
 export async function shrink<T>(
   items: readonly T[],

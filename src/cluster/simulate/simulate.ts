@@ -21,12 +21,12 @@ export interface SimulateOptions {
   /** Without faults only the scenario itself varies. Default: true. */
   readonly faults?: boolean;
   /** No further seed begins after so many milliseconds of real time. */
-  readonly limitMs?: number | undefined;
+  readonly limitMs?: number;
   readonly clock: Clock;
   /** Runs a seed. Default: in this process, one after the other. */
   readonly workers?: readonly SeedRunner[];
   readonly onResult?: (result: SeedResult) => void;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /** Runs one seed with the schedule that follows from it. */

@@ -74,7 +74,7 @@ export async function disturb(scenario: Scenario): Promise<Robustness> {
   return { writes: size.writes, events: size.events, outcome, disturbed };
 }
 
-/** The name of the subject, by which its requests are told apart. */
+/** The name of the subject, by which its requests are recognized. */
 const SUBJECT = 'subject';
 
 async function runWith(scenario: Scenario, disturbance: Disturbance): Promise<RunResult> {

@@ -1,7 +1,6 @@
 // A second child is made because the cache does not show the first one yet.
 
-import type { ExploredExhibit } from '../exhibit.ts';
-import { issue } from '../exhibit.ts';
+import { type ExploredExhibit, issue } from '../exhibit.ts';
 import { declare, ignoring, specController } from '../parts.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 

@@ -2,9 +2,8 @@
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { UserError } from '../user-error.ts';
-import type { SeedResult } from './run-seed.ts';
-import type { SeedRunner } from './simulate.ts';
+import type { SeedResult, SeedRunner } from '#cluster/simulate/index.ts';
+import { UserError } from '#cluster/user-error.ts';
 
 /** The environment variable that makes `cox simulate` such a process. */
 export const WORKER_VARIABLE = 'COX_SIMULATE_WORKER';
