@@ -40,7 +40,7 @@ interface Polls {
   pause(periodMs: number, since: number, options: PauseOptions): Promise<void>;
   stir(topic: string): void;
   addBackground(background: Background): () => void;
-  /** Leaves nothing out until the returned function is called. */
+  /** Disables skipping until the returned function is called. */
   keepAwake(): () => void;
 }
 
@@ -271,7 +271,7 @@ export class VirtualClock implements Clock {
   readonly polls: Polls | undefined;
   readonly #topics = new Map<string, Topic>();
   readonly #backgrounds = new Set<Background>();
-  /** How often keepAwake() was called and not ended. */
+  /** The number of calls of keepAwake() that have not ended. */
   #keptAwake = 0;
 
   constructor(config: VirtualClockConfig = {}) {
