@@ -358,9 +358,10 @@ export class EventSource {
     this.#revision = event.revision;
     this.#partial = event.more === true;
     const coalesced = event.type === 'put' && event.coalesced === true;
-    // They come back, and get what is between their last revision and this one from the storage.
+    // Clients of ended watches watch again, and receive from the storage the events between their
+    // last revision and this one.
     if (coalesced) {
-      for (const subscriber of [...this.#exact])
+      for (const subscriber of this.#exact)
         if (this.#subscribers.has(subscriber)) this.#end(subscriber);
     }
     if (this.#config.received !== undefined) this.#config.received.value++;
