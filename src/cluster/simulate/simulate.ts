@@ -98,7 +98,7 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
 }
 
 /** Returns the first seed itself, and then 'SEED+1', 'SEED+2'; numbers are counted on. */
-function seedNumber(first: string, index: number): string {
+export function seedNumber(first: string, index: number): string {
   if (/^\d{1,15}$/.test(first)) return String(Number(first) + index);
   return index === 0 ? first : `${first}+${index}`;
 }

@@ -8,7 +8,7 @@ const record = (sequence: number): ChangeRecord => ({
   timeMs: 0,
   change: 'ADDED',
   revision: sequence,
-  object: { metadata: { name: 'x', uid: '', resourceVersion: '1', creationTimestamp: null } },
+  object: { metadata: { name: 'x', uid: '', resourceVersion: '1', creationTimestamp: '' } },
   previous: undefined,
 });
 const numbers = (log: Iterable<{ readonly sequence: number }>): number[] =>
