@@ -86,7 +86,7 @@ export interface ApiServerConfig {
   readonly advertiseAddress?: string;
   /** A stage of the chain behind authorization: simulation injects faults there. Default: none. */
   readonly intercept?: Filter;
-  /** Awaited before each call of a webhook, within its time limit. Default: nothing is. */
+  /** Is awaited before each call of a webhook, within its time limit. Default: no delay. */
   readonly interceptWebhook?: (name: string, signal: AbortSignal) => Promise<void> | undefined;
   /**
    * Other API servers use the same storage, and are published together with this one. Default:
@@ -113,13 +113,16 @@ export interface ApiServerConfig {
   readonly authorizer?: Authorizer;
   /** The authorization modes, in order. Default: Node, RBAC. */
   readonly authorizationModes?: readonly AuthorizationMode[];
-  /** Asked after system:masters and before the `authorizationModes`. Default: none. */
+  /**
+   * The authorizer that is called after system:masters and before the `authorizationModes`. Default:
+   * none.
+   */
   readonly localAuthorizer?: Authorizer;
   /** Webhooks that are functions of this process. Default: none. */
   readonly localWebhooks?: LocalWebhooks;
   /** Whether the server's own client has `latestHeartbeats` (InProcessTransportConfig). Default: false. */
   readonly latestHeartbeats?: boolean;
-  /** Is put around the whole handler chain, to observe or hold requests. Default: nothing. */
+  /** Wraps the whole handler chain, to observe or hold requests. Default: no wrapper. */
   readonly wrapHandler?: (handler: Handler) => Handler;
   /** Whether anonymous requests are allowed. Default: only for health and version. */
   readonly anonymous?: AnonymousRequests;

@@ -128,7 +128,7 @@ export interface WatchOptions {
    * no progress events.
    */
   readonly progressIntervalMs?: number;
-  /** Reports whether progress after the first is of use at present. Default: it always is. */
+  /** Reports whether progress after the first is needed now. Default: always. */
   readonly progressWanted?: () => boolean;
   /** Stirs (see `setPoll` of the clock) when it comes to be of use. */
   readonly progressTopic?: string;
@@ -160,7 +160,7 @@ export interface StorageNow {
   list(prefix: string): readonly KeyValue[];
 }
 
-/** A key that is written once a period, with nothing changed but the times in its value. */
+/** A key that is written once a period; only the times in its value change. */
 export interface Beat {
   readonly key: string;
   /**
@@ -172,10 +172,10 @@ export interface Beat {
     readonly at: number;
     readonly revision: Revision;
   };
-  /** When the next one is due, on the clock's monotonic scale. */
+  /** The time of the next write, on the clock's monotonic scale. */
   readonly nextDue: number;
   readonly periodMs: number;
-  /** Called once if the store makes no more of them, with the time of the next. */
+  /** Called once when the store stops the writes, with the time of the next write. */
   readonly onReleased: (nextDue: number) => void;
 }
 

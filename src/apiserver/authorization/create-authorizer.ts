@@ -13,7 +13,7 @@ import { UnionAuthorizer } from './union.ts';
 export interface AuthorizerSources {
   readonly roles: RoleCache;
   readonly nodeGraph: NodeGraph;
-  /** Asked before the modes. Default: none. */
+  /** The authorizer that is called before the modes. Default: none. */
   readonly local?: Authorizer;
 }
 

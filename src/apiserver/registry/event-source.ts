@@ -136,7 +136,7 @@ interface Subscriber {
   afterRevision: number;
   /** The timer of the last bookmark before the timeout. */
   lastBookmark: Timer | undefined;
-  /** It gets each beat when it is due, and bookmarks. Set as long as it is served. */
+  /** Set while the watch receives bookmarks and each beat when it is due. */
   exact: { end(): void } | undefined;
 }
 
@@ -152,9 +152,9 @@ export class EventSource {
    */
   readonly #indexField: string | undefined;
   readonly #subscribers = new SubscriberIndex<Subscriber>();
-  /** Subscribers that get each beat, and bookmarks if they want them. */
+  /** Subscribers that receive each beat, and bookmarks if requested. */
   readonly #exact = new Set<Subscriber>();
-  /** The number of them that get bookmarks. */
+  /** The number of subscribers in `#exact` that receive bookmarks. */
   #exactBookmarks = 0;
   /** Changes with a revision in (#historyStart, #revision], oldest first. */
   #history: Change[] = [];
@@ -222,7 +222,7 @@ export class EventSource {
     };
     if (subscription.latestBeats !== true && !this.#closed) {
       this.#beExact(subscriber);
-      // The last beats, which are published now, end the history: then it has no gap.
+      // The last beats, which are published now, end the history, so that the history has no gap.
       if (this.#config.storage.beats !== undefined) await nextTurn();
     }
     for (const event of subscription.initial ?? []) subscriber.queue.push(event);
@@ -358,9 +358,10 @@ export class EventSource {
     this.#revision = event.revision;
     this.#partial = event.more === true;
     const coalesced = event.type === 'put' && event.coalesced === true;
-    // They come back, and get what is between their last revision and this one from the storage.
+    // Clients of ended watches watch again, and receive from the storage the events between their
+    // last revision and this one.
     if (coalesced) {
-      for (const subscriber of [...this.#exact])
+      for (const subscriber of this.#exact)
         if (this.#subscribers.has(subscriber)) this.#end(subscriber);
     }
     if (this.#config.received !== undefined) this.#config.received.value++;

@@ -7,7 +7,7 @@ import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
 
 export interface WrittenValue {
   readonly value: Uint8Array;
-  /** When it was written, in milliseconds since the epoch. */
+  /** The time of the write, in milliseconds since the epoch. */
   readonly at: number;
 }
 

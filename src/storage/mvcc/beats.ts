@@ -19,7 +19,7 @@ export interface BeatsConfig {
   readonly history: HistoryKeeper;
   /** Called with each revision that was added, and its time in milliseconds since the epoch. */
   readonly onRevision: (revision: Revision, at: number) => void;
-  /** Called with a revision before which there is no history any more. */
+  /** Called when the history before a revision is dropped. */
   readonly onCompacted: (revision: Revision) => void;
   readonly publish: (event: ChangeEvent) => void;
 }
@@ -94,7 +94,7 @@ export class Beats implements StorageBeats, Background {
     };
   }
 
-  /** Something else is about to write the key. */
+  /** Releases the key before another writer writes it. */
   beforeWrite(key: string): void {
     const source = this.#sources.get(key);
     if (source !== undefined) this.#release(source);

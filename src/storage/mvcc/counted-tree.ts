@@ -54,7 +54,7 @@ export class CountedTree<T extends Keyed> {
   readonly #counts: (item: T) => boolean;
   #owner: Owner = {};
   #root: Node<T> = newLeaf(this.#owner, [], 0);
-  /** All items: finding one by its key is what is done most. */
+  /** All items by key, since most operations look up a key. */
   #byKey = new ForkableMap<T>();
 
   /**
@@ -82,7 +82,7 @@ export class CountedTree<T extends Keyed> {
     const fork = new CountedTree<T>(this.#counts);
     fork.#root = this.#root;
     fork.#byKey = this.#byKey.fork();
-    // Neither owns the nodes that both have now.
+    // Neither tree owns the shared nodes now.
     this.#owner = {};
     return fork;
   }
@@ -191,7 +191,7 @@ export class CountedTree<T extends Keyed> {
       : newBranch(this.#owner, node.children.slice(), node.bounds.slice(), node.counted);
   }
 
-  /** Returns a child of a node that may be changed, as one that may be changed. */
+  /** Returns a child, or a copy of it in the node, which may be changed. The node may be changed. */
   #ownedChild(parent: Branch<T>, index: number): Node<T> {
     const child = parent.children[index] as Node<T>;
     if (child.owner === this.#owner) return child;

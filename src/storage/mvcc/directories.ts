@@ -18,7 +18,7 @@ export class Directories {
   /** None without members. */
   #byPath = new ForkableMap<Directory>();
   #owner = {};
-  /** The one whose key came last: the next one is often in it, too. */
+  /** The directory of the last key. The next key is often in the same directory. */
   #last: Directory | undefined;
 
   /** Returns the same directories, independent of these. O(1). */
@@ -55,7 +55,7 @@ export class Directories {
     }
   }
 
-  /** Returns the directory as one that may be changed. */
+  /** Returns the directory, or a copy of it, which may be changed. */
   #owned(path: string): Directory | undefined {
     const directory = this.#byPath.get(path);
     if (directory === undefined || directory.owner === this.#owner) return directory;
@@ -64,7 +64,7 @@ export class Directories {
     return own;
   }
 
-  /** One more is in the directory. */
+  /** Counts one more key in the directory. */
   #enter(path: string): Directory {
     let directory = this.#owned(path);
     if (directory === undefined) {

@@ -69,7 +69,7 @@ export interface EngineConfig extends EngineOptions {
   readonly store: MvccStore;
   /** The expirations of the keys in `store`. */
   readonly expirations?: readonly Expiration[];
-  /** The state that `store` is a fork of. */
+  /** The state from which `store` was forked. */
   readonly state?: EngineState;
   /** Makes the log that makes writes durable. Absent: writes are committed at once, in memory. */
   readonly openLog?: (sink: CommitSink<EngineWrite>) => CommitLog<EngineWrite>;
@@ -83,14 +83,14 @@ export interface EngineState {
   readonly revision: Revision;
   /** The wall-clock time at which the state was taken, in milliseconds since the epoch. */
   readonly now: number;
-  /** Must not be changed: an engine takes a fork. */
+  /** The store. It must not be changed; each engine works on a fork. */
   readonly store: MvccStore;
   readonly expirations: SharedExpirations;
   readonly samples: readonly RevisionSample[];
   readonly times: RevisionTimes;
 }
 
-/** A pending write and who waits for it. */
+/** A pending write, and the callers that wait for it. */
 export interface EngineWrite extends PendingWrite {
   /**
    * Resolves to `kv` when the write is committed and visible. Rejects with the StorageError that
@@ -119,7 +119,7 @@ export class MvccEngine implements Storage {
   readonly #hub: WatchHub;
   readonly #expiry: Expiry;
   readonly #history: HistoryKeeper;
-  /** Kept by an engine in memory only. */
+  /** Present only in an engine without a log. */
   readonly #times: RevisionTimes;
   readonly #onFailure: ((error: StorageError) => void) | undefined;
   /** The last pending write of each key that has one. */

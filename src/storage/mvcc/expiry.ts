@@ -25,7 +25,7 @@ export interface ExpiryConfig {
   readonly clock: Clock;
   /** The expirations to begin with. */
   readonly expirations?: SharedExpirations;
-  /** Called with what is due; each is forgotten before the call. */
+  /** Called with the due expirations, which are removed before the call. */
   readonly onExpired: (due: readonly Expiration[]) => void;
 }
 
@@ -73,7 +73,7 @@ export class Expiry {
     return { heap: this.#heap };
   }
 
-  /** Returns the heap as one that may be changed. */
+  /** Returns the heap, or a copy of it, which may be changed. */
   #own(): KeyedHeap<string, Expiration> {
     if (this.#shared) {
       this.#heap = this.#heap.clone();

@@ -36,7 +36,7 @@ export interface HistoryKeeperConfig extends HistoryLimits {
   readonly clock: Clock;
   readonly store: MvccStore;
   readonly compact: (revision: Revision) => void;
-  /** Which revisions of the store were current when. Default: none is known. */
+  /** The ages of revisions of the store. Default: none is recorded. */
   readonly samples?: readonly RevisionSample[];
 }
 
@@ -56,7 +56,7 @@ export class HistoryKeeper {
   /** Runs exactly while there is history, until stopped, unless there are beats. */
   #timer: Timer | undefined;
   #stopped = false;
-  /** When the next tick is due, on the monotonic scale. Undefined while there is no history. */
+  /** The time of the next tick, on the monotonic scale. Undefined while there is no history. */
   #nextTick: number | undefined;
   /** There are beats, whose history comes when the clock stops: ticks happen then, too (see `tickUpTo`). */
   #hasBeats = false;
@@ -70,7 +70,7 @@ export class HistoryKeeper {
     }));
   }
 
-  /** Returns what is known of the age of revisions, for a keeper of a copy of the store. */
+  /** Returns the recorded ages of revisions, for a keeper of a copy of the store. */
   samples(): RevisionSample[] {
     const now = this.#config.clock.monotonic();
     return this.#samples.map(({ at, revision }) => ({ agoMs: now - at, revision }));

@@ -20,14 +20,14 @@ export class RevisionTimes {
     this.#lastAt = at;
   }
 
-  /** Records when the revision was written: the next one after all before. */
+  /** Records the time of the next revision. */
   written(revision: Revision, at: number): void {
     if (at === this.#lastAt) return;
     this.#lastAt = at;
     this.#instants.push({ revision, at });
   }
 
-  /** Returns when the revision was written; undefined if that is not known. */
+  /** Returns the time of the revision; undefined if it is not recorded. */
   timeOf(revision: Revision): number | undefined {
     // The number of instants that begin at the revision or before it.
     let low = 0;

@@ -119,7 +119,7 @@ export class MvccStore {
     fork.#compacted = this.#compacted;
     fork.#revision = this.#revision;
     fork.#historyBytes = this.#historyBytes;
-    // Neither owns the entries that both have now.
+    // Neither store owns the shared entries now.
     this.#owner = {};
     return fork;
   }
@@ -152,7 +152,7 @@ export class MvccStore {
     if (entry.latest === undefined && entry.past === undefined) this.#forget(key);
   }
 
-  /** Returns the entry, which is in the tree, as one that may be changed. */
+  /** Returns the entry of the tree, or a copy of it in the tree, which may be changed. */
   #owned(entry: Entry): Entry {
     if (entry.owner === this.#owner) return entry;
     const own = entry.copy(this.#owner);

@@ -32,7 +32,7 @@ export interface SubscribeOptions {
   /** See WatchOptions. */
   readonly progressWanted?: (() => boolean) | undefined;
   readonly progressTopic?: string;
-  /** When the first progress is sent. Absent: at once. */
+  /** The first progress is sent when the promise settles. Absent: at once. */
   readonly ready?: Promise<unknown>;
 }
 

@@ -40,7 +40,7 @@ export interface WebhookClientsConfig {
   readonly random: Random;
   /** Counts problems of certificates. Default: nothing is counted. */
   readonly certificateMetrics?: CertificateMetrics;
-  /** Awaited before each call, within its time limit. Default: nothing is. */
+  /** Is awaited before each call, within its time limit. Default: no delay. */
   readonly intercept?: (name: string, signal: AbortSignal) => Promise<void> | undefined;
   /** Webhooks that are functions of this process. Default: none. */
   readonly local?: LocalWebhooks;
