@@ -39,7 +39,7 @@ export async function fork({
     const before = await liveMB();
     let copy: typeof cluster | undefined;
     await measure('fork', async () => void (copy = await cluster.fork()));
-    figures.size!.push((await liveMB()) - before);
+    figures.size!.push(Math.max(0.001, (await liveMB()) - before));
     const used = copy!;
     await measure('read', () => used.list(configMaps, { namespace: 'default' }));
     await measure('write', () => used.apply(configMap));

@@ -95,9 +95,15 @@ export interface ClusterConfig {
   readonly runtimeConfig?: RuntimeConfig;
   /** The controllers to run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
-  /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
+  /**
+   * Others run on the same store: controllers and a scheduler work in one of all that do. Default:
+   * false.
+   */
   readonly leaderElect?: boolean;
-  /** Where faults are injected. The storage has to be the simulation's. Absent: nothing can be injected. */
+  /**
+   * Where faults are injected. The storage has to be the simulation's. Absent: nothing can be
+   * injected.
+   */
   readonly simulation?: Simulation;
   /**
    * So many instances of the controllers and the scheduler run, of which one leads. Default: 1.
@@ -111,7 +117,10 @@ export interface ClusterConfig {
    * nodes have. Absent: it is new.
    */
   readonly resume?: ResumeConfig;
-  /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
+  /**
+   * start() waits for the nodes to be ready until no further one has become so for this time.
+   * Default: 60,000.
+   */
   readonly readyTimeoutMs?: number;
   /** Parts of the API server that are functions of the program. Default: none. */
   readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
@@ -125,7 +134,10 @@ export interface ClusterConfig {
  * have written.
  */
 export interface ResumeConfig {
-  /** Awaited before each request of the program. `method`: of HTTP. Undefined: nothing has to be waited for. */
+  /**
+   * Awaited before each request of the program. `method`: of HTTP. Undefined: nothing has to be
+   * waited for.
+   */
   readonly beforeRequest: (method: string, path: string) => Promise<void> | undefined;
   /** Nodes whose kubelets do not run. */
   readonly stoppedNodes: ReadonlySet<string>;
@@ -204,7 +216,10 @@ export class Cluster {
     return new Cluster({ ...config, listen: undefined }, undefined);
   }
 
-  /** Once. Starts everything; resolves when the nodes are ready. What was started is stopped again if that fails. */
+  /**
+   * Once. Starts everything; resolves when the nodes are ready. What was started is stopped again
+   * if that fails.
+   */
   async begin(): Promise<void> {
     try {
       await this.#start();
@@ -276,6 +291,7 @@ export class Cluster {
       random: random.derive('apiserver'),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
+      latestHeartbeats: clock instanceof VirtualClock,
       sharesStorage: config.leaderElect === true && controlPlanes === 1,
       ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
       nodeConnector: this.#nodeConnector(),
@@ -353,7 +369,10 @@ export class Cluster {
     return ready === undefined ? connect() : connectLater(ready, connect);
   }
 
-  /** Returns a client whose requests are made by the user. Its user agent names it in managed fields. */
+  /**
+   * Returns a client whose requests are made by the user. Its user agent names it in managed
+   * fields.
+   */
   clientOf(user: User, userAgent?: string): Client {
     return this.#clientOfProgram(user, undefined, userAgent);
   }
@@ -381,7 +400,9 @@ export class Cluster {
     await this.#permitPodNetwork();
   }
 
-  /** Once, after beginServer(). Starts everything else. The nodes may not be ready when it resolves. */
+  /**
+   * Once, after beginServer(). Starts everything else. The nodes may not be ready when it resolves.
+   */
   async beginComponents(): Promise<void> {
     const { thread, logger, progress } = this.#config;
     const total = this.#nodeNames().length;
@@ -430,7 +451,10 @@ export class Cluster {
     }
   }
 
-  /** Runs a part without which the cluster goes on: its failure is logged, and with `faults` it is restarted. */
+  /**
+   * Runs a part without which the cluster goes on: its failure is logged, and with `faults` it is
+   * restarted.
+   */
   #keep(
     name: string,
     part: { run(until: AbortSignal): Promise<void> } | undefined,
@@ -491,7 +515,8 @@ export class Cluster {
     const current = this.#tls;
     if (listen === undefined || current === undefined) return;
     const latest = (): Promise<KeyPair> => {
-      // The client certificate for kubelets is read again, and renewed, with the next connection to one.
+      // The client certificate for kubelets is read again, and renewed, with the next connection to
+      // one.
       this.#elsewhere = undefined;
       return servingCertificate(this.#config, listen.bindAddress);
     };

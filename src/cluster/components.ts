@@ -65,11 +65,17 @@ export interface ControlConfig {
   readonly schedulerPlugins?: readonly PluginRegistration[];
   /** The controllers to run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
-  /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
+  /**
+   * Others run on the same store: controllers and a scheduler work in one of all that do. Default:
+   * false.
+   */
   readonly leaderElect?: boolean;
   /** Published in every namespace, and signs what is approved. */
   readonly authority?: KeyPair;
-  /** PEM: published in every namespace for pods to verify the API server. Default: the authority's certificate. */
+  /**
+   * PEM: published in every namespace for pods to verify the API server. Default: the authority's
+   * certificate.
+   */
   readonly rootCa?: string;
   /** PEM: what signs the tokens of ServiceAccounts. */
   readonly serviceAccountKey?: string;
@@ -99,7 +105,10 @@ export interface ComponentsConfig {
   readonly kubeletPorts?: KubeletPorts;
   /** The DNS settings in the pods' resolv.conf. */
   readonly podDns?: PodDns;
-  /** On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make each of them. */
+  /**
+   * On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make
+   * each of them.
+   */
   readonly heartbeats?: NodeHeartbeats;
   /** The components go on from a state: kubelets take over their nodes. Default: false. */
   readonly resumes?: boolean;
@@ -181,7 +190,10 @@ export class Components implements RunningComponents {
     this.#proxyMetrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
   }
 
-  /** Once. Resolves when the kubelets have begun. Throws what is wrong with the scheduler's configuration. */
+  /**
+   * Once. Resolves when the kubelets have begun. Throws what is wrong with the scheduler's
+   * configuration.
+   */
   async start(): Promise<void> {
     const { control, nodes, onNodeStarted } = this.#config;
     if (control !== undefined) this.#startControl(control);
@@ -378,7 +390,10 @@ export class Components implements RunningComponents {
     return this.accept(node, far) ? near : undefined;
   }
 
-  /** The API server talks to the node's kubelet over this connection. False: there is no such kubelet here. */
+  /**
+   * The API server talks to the node's kubelet over this connection. False: there is no such
+   * kubelet here.
+   */
   accept(node: string, connection: Duplex): boolean {
     const kubelet = this.#kubelets.get(node);
     kubelet?.handleConnection(connection, API_SERVER_USER);
@@ -566,7 +581,10 @@ function component(name: string): User {
   return { name, groups: [AUTHENTICATED] };
 }
 
-/** Controllers are ServiceAccounts of kube-system, each with the role of its name; what they write is the manager's. */
+/**
+ * Controllers are ServiceAccounts of kube-system, each with the role of its name; what they write
+ * is the manager's.
+ */
 function controllerIdentity(account: string): [user: User, userAgent: string] {
   const name = `system:serviceaccount:kube-system:${account}`;
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system', AUTHENTICATED];

@@ -183,7 +183,10 @@ export interface HandleConfig<C extends Clock> {
   readonly clientOfController?: (component: string, userAgent: string) => Client;
   /** Returns the clock of an own controller. Default: `clock`. */
   readonly clockOfController?: (name: string) => Clock;
-  /** Called with a controller that runs, and how it is started again. Returns what is called when it has stopped. */
+  /**
+   * Called with a controller that runs, and how it is started again. Returns what is called when it
+   * has stopped.
+   */
   readonly registerController?: (name: string, restart: Restart) => () => void;
   /** Advances time until a promise settles, on a clock that does not move by itself. */
   moving<T>(promise: Promise<T>): Promise<T>;

@@ -131,12 +131,16 @@ export interface StartClusterOptions {
   /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
   readonly hashHistory?: boolean;
   /**
-   * Records the requests of clients that come by the port or the agent in this file, which is created. Watches, exec and port-forward are
-   * not recorded. The file has no credentials, but the bodies of the requests.
+   * With `hashHistory`: called with each line that is hashed. It shows where two histories part.
+   * Default: nothing is called.
+   */
+  readonly onHistory?: (line: string) => void;
+  /**
+   * Records the requests of clients that come by the port or the agent in this file, which is
+   * created. Watches, exec and port-forward are not recorded. The file has no credentials, but the
+   * bodies of the requests. Forks record nothing.
    */
   readonly recordTo?: string;
-  /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
-  readonly onHistory?: (line: string) => void;
   /**
    * Records everything from the start, for `events` and `history`. Default: nothing is recorded
    * until `events` is called.
@@ -160,11 +164,15 @@ export interface EmbeddedCluster<C extends Clock = Clock>
    */
   historyHash(): string;
   /**
-   * Sends the requests of a recording (`recordTo`) in their order, as their users, each at its time after the beginning. Returns their status
-   * codes. Throws TypeError for a file that is none, and without a virtual clock.
+   * Sends the requests of a recording (`recordTo`) in their order, as their users, each at its time
+   * after the beginning. Returns their status codes. Throws TypeError for a file that is none, and
+   * without a virtual clock.
    */
   replay(recording: string): Promise<readonly ReplayedRequest[]>;
-  /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
+  /**
+   * Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError
+   * without `dns`.
+   */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Handlers of admission, conversion and authorization as plain functions. */
   readonly webhooks: Webhooks;
@@ -227,7 +235,10 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   });
 }
 
-/** Makes the cluster of a state on a clock that shows the time of the state. It begins when it is needed. */
+/**
+ * Makes the cluster of a state on a clock that shows the time of the state. It begins when it is
+ * needed.
+ */
 function resume(
   options: StartClusterOptions,
   state: ClusterState,

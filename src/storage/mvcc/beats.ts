@@ -81,10 +81,13 @@ export class Beats implements StorageBeats, Background {
     this.#observed.set(prefix, (this.#observed.get(prefix) ?? 0) + 1);
     for (const source of this.#sources.values())
       if (source.key.startsWith(prefix)) this.#release(source);
+    // Whatever is done periodically may be of interest.
+    const mayDoze = prefix === '/' ? this.#config.clock.polls?.keepAwake() : undefined;
     let ended = false;
     return () => {
       if (ended) return;
       ended = true;
+      mayDoze?.();
       const left = (this.#observed.get(prefix) ?? 1) - 1;
       if (left === 0) this.#observed.delete(prefix);
       else this.#observed.set(prefix, left);

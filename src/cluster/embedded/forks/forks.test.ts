@@ -210,6 +210,19 @@ describe('a fork', () => {
     expect(JSON.parse(body)).toMatchObject({ kind: 'Namespace', metadata: { name: 'default' } });
   });
 
+  test('has the handlers of the program, and no faults', async () => {
+    const cluster = await start();
+    await cluster.webhooks.validate(configMaps, ({ object, deny }) => {
+      if (object.metadata.name === 'bad') deny('no bad ones');
+    });
+    cluster.faults.fail(500, { component: 'test', kind: 'ConfigMap' });
+    const fork = await copy(cluster);
+    await expect(fork.apply(configMap('bad', '1'))).rejects.toThrow('no bad ones');
+    await fork.apply(configMap('good', '1'));
+    expect(fork.faults.list()).toEqual([]);
+    await expect(cluster.apply(configMap('good', '1'))).rejects.toThrow('fault');
+  });
+
   test('many at once', async () => {
     const cluster = await start();
     await cluster.apply(web(2));
