@@ -48,7 +48,8 @@ export class Beats implements StorageBeats, Background {
   }
 
   get nextDue(): number {
-    return this.#nextDue;
+    if (this.#sources.size === 0) return Number.POSITIVE_INFINITY;
+    return Math.min(this.#nextDue, this.#config.history.nextTick);
   }
 
   takeOver(beat: Beat): (() => void) | undefined {
