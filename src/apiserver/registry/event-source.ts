@@ -360,7 +360,7 @@ export class EventSource {
     const coalesced = event.type === 'put' && event.coalesced === true;
     // They come back, and get what is between their last revision and this one from the storage.
     if (coalesced) {
-      for (const subscriber of [...this.#exact])
+      for (const subscriber of this.#exact)
         if (this.#subscribers.has(subscriber)) this.#end(subscriber);
     }
     if (this.#config.received !== undefined) this.#config.received.value++;
