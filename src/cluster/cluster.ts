@@ -13,12 +13,7 @@ import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
-import {
-  createInProcessTransport,
-  type InProcessHandler,
-  type InProcessTransportConfig,
-} from '#client/in-process.ts';
-import type { Transport } from '#client/transport.ts';
+import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
 import type { ControllerName } from '#controllers/controllers.ts';
 import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
