@@ -48,7 +48,8 @@ export class Beats implements StorageBeats, Background {
   }
 
   get nextDue(): number {
-    return this.#nextDue;
+    if (this.#sources.size === 0) return Number.POSITIVE_INFINITY;
+    return Math.min(this.#nextDue, this.#config.history.nextTick);
   }
 
   takeOver(beat: Beat): (() => void) | undefined {
@@ -123,7 +124,7 @@ export class Beats implements StorageBeats, Background {
     const { history } = this.#config;
     const due = [...this.#sources.values()].filter(({ nextDue }) => nextDue <= now);
     const cut = history.compactedBy(now);
-    if (due.some(({ nextDue }) => nextDue <= cut)) this.#skip(due, cut);
+    if (due.some(({ nextDue }) => nextDue < cut)) this.#skip(due, cut);
     for (const [at, source] of beatsUpTo(due, now)) {
       history.tickUpTo(at);
       this.#write(source, at);
@@ -142,34 +143,28 @@ export class Beats implements StorageBeats, Background {
     onRevision(modRevision, wallClock);
   }
 
-  /** Passes over the beats up to `cut`, whose history is compacted. */
+  /** Passes over the beats before `cut`, whose history is compacted. */
   #skip(due: readonly Source[], cut: number): void {
     const { store, history, onRevision, onCompacted } = this.#config;
     const start = store.revision;
-    const countUpTo = (at: number): number => {
-      let count = 0;
-      for (const { nextDue, periodMs } of due)
-        if (nextDue <= at) count += Math.floor((at - nextDue) / periodMs) + 1;
-      return count;
-    };
-    const latest: KeyValue[] = [];
-    for (const { key, nextDue, periodMs, render } of due) {
-      if (nextDue > cut) continue;
-      const at = nextDue + Math.floor((cut - nextDue) / periodMs) * periodMs;
-      const value = render(this.#wallClock(at));
-      const modRevision = start + countUpTo(at);
-      latest.push({ ...(store.get(key) as KeyValue), value, modRevision });
+    const skipped = due.filter(({ nextDue }) => nextDue < cut);
+    const latest = skipped
+      .map(({ key, nextDue, periodMs, render }): KeyValue => {
+        const at = nextDue + (beatsBefore(cut, nextDue, periodMs) - 1) * periodMs;
+        // With the beat itself.
+        let modRevision = start + 1;
+        for (const other of skipped) modRevision += beatsBefore(at, other.nextDue, other.periodMs);
+        const { createRevision } = store.get(key) as KeyValue;
+        return { key, value: render(this.#wallClock(at)), createRevision, modRevision };
+      })
+      .sort((a, b) => a.modRevision - b.modRevision);
+    let count = 0;
+    for (const source of skipped) {
+      const beats = beatsBefore(cut, source.nextDue, source.periodMs);
+      count += beats;
+      source.nextDue += beats * source.periodMs;
     }
-    const skipped = countUpTo(cut);
-    for (const source of due) {
-      const { nextDue, periodMs } = source;
-      if (nextDue <= cut)
-        source.nextDue = nextDue + (Math.floor((cut - nextDue) / periodMs) + 1) * periodMs;
-    }
-    store.passOver(
-      start + skipped,
-      latest.sort((a, b) => a.modRevision - b.modRevision),
-    );
+    store.passOver(start + count, latest);
     history.passedOver(cut);
     onRevision(store.revision, this.#wallClock(cut));
     onCompacted(store.revision);
@@ -205,6 +200,11 @@ export class Beats implements StorageBeats, Background {
     for (const { nextDue } of this.#sources.values())
       this.#nextDue = Math.min(this.#nextDue, nextDue);
   }
+}
+
+/** Returns how many beats are due before a time. */
+function beatsBefore(at: number, nextDue: number, periodMs: number): number {
+  return nextDue < at ? Math.ceil((at - nextDue) / periodMs) : 0;
 }
 
 /** Returns the beats up to `now` in order, and moves the sources on. */
