@@ -16,7 +16,8 @@ function ticks(): Ticks | undefined {
   if (!existsSync('/proc/stat')) return undefined;
   // proc(5): user, nice, system, idle, iowait, irq, softirq, steal; the time of this machine's own
   // guests is counted within user.
-  const counts = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] as string)
+  const counts = readFileSync('/proc/stat', 'utf8')
+    .split('\n', 1)[0]!
     .trim()
     .split(/\s+/)
     .slice(1, 9)

@@ -43,10 +43,10 @@ function missingPaths(document: string, text: string): string[] {
   const folder = dirname(document);
   const prose = text.replace(/^```[\s\S]*?^```/gm, '');
   const links = [...prose.matchAll(LINK)]
-    .map((match) => match[1] as string)
+    .map((match) => match[1]!)
     .filter((link) => !/^[a-z]+:/.test(link));
   const spans = [...prose.matchAll(CODE_SPAN)]
-    .map((match) => match[1] as string)
+    .map((match) => match[1]!)
     .filter((span) => EXAMPLES[document]?.includes(span) !== true);
   return [
     ...links.filter((link) => !exists(join(folder, link))),

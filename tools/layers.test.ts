@@ -86,7 +86,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
 const resolveImport = (file: string, specifier: string): string =>
   specifier.startsWith('#') ? join(source, specifier.slice(1)) : resolve(dirname(file), specifier);
 
-const layerOf = (file: string): string => relative(source, file).split('/')[0] as string;
+const layerOf = (file: string): string => relative(source, file).split('/')[0]!;
 
 /**
  * Returns whether the file is a test. Conformance suites and files that only tests use count as
@@ -132,7 +132,7 @@ function cyclesOf(graph: FolderImports): string[][] {
   for (const start of [...graph.keys()].sort()) {
     const cycle = shortestCycle(graph, start);
     if (cycle === undefined) continue;
-    const first = cycle.indexOf([...cycle].sort()[0] as string);
+    const first = cycle.indexOf([...cycle].sort()[0]!);
     const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
     cycles.set(rotated.join(), rotated);
   }
@@ -143,7 +143,7 @@ function shortestCycle(graph: FolderImports, start: string): string[] | undefine
   const queue: string[][] = [[start]];
   const seen = new Set<string>();
   for (const path of queue) {
-    for (const next of graph.get(path.at(-1) as string)?.keys() ?? []) {
+    for (const next of graph.get(path.at(-1)!)?.keys() ?? []) {
       if (next === start) return path;
       if (seen.has(next)) continue;
       seen.add(next);
@@ -225,7 +225,7 @@ describe('layers', () => {
       const graph = folderImports(layer);
       for (const cycle of cyclesOf(graph)) {
         const edges = cycle.map(
-          (from, index) => graph.get(from)?.get(cycle[(index + 1) % cycle.length] as string) ?? [],
+          (from, index) => graph.get(from)?.get(cycle[(index + 1) % cycle.length]!) ?? [],
         );
         const smallest = edges.reduce((least, imports) =>
           imports.length < least.length ? imports : least,

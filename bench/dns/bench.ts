@@ -70,7 +70,7 @@ export async function dns(): Promise<void> {
   const echo = createSocket('udp4');
   try {
     const port = Number(await line(ours));
-    if (coredns !== undefined) await answering(COREDNS_PORT, NAMES[1] as string);
+    if (coredns !== undefined) await answering(COREDNS_PORT, NAMES[1]!);
     echo.on('message', (message, from) => {
       // The packet is as long as an answer.
       echo.send(Buffer.concat([message, Buffer.alloc(16)]), from.port, from.address);

@@ -25,7 +25,7 @@ for (let i = 0; i < SOCKETS; i++) {
   let next = i;
   let lastAnswer = performance.now();
   const send = (): void => {
-    const question = questions[next++ % questions.length] as Buffer;
+    const question = questions[next++ % questions.length]!;
     question.writeUInt16BE(next & 0xffff, 0);
     socket.send(Buffer.from(question));
   };

@@ -12,7 +12,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 
-const access = await loadKubeconfig(process.argv[2] as string);
+const access = await loadKubeconfig(process.argv[2]!);
 const heapAtStart = process.memoryUsage().heapUsed;
 const server = new DnsServer({
   client: createClient(

@@ -134,7 +134,7 @@ function networkOf(
       serviceCidrs: [],
     },
     cni: { confDir: dir, dataDir: dir, hostPorts: false },
-    system: systemPodNetwork(['nsenter', `--net=/run/netns/${machine.inside.at(-1) as string}`]),
+    system: systemPodNetwork(['nsenter', `--net=/run/netns/${machine.inside.at(-1)!}`]),
     logger: silentLogger,
   });
 }

@@ -127,7 +127,7 @@ class BoundPods {
 
   see(pod: Immutable<Pod>): void {
     if (!pod.spec.nodeName) return;
-    const group = (pod.metadata.namespace ?? '').split('-')[0] as string;
+    const group = (pod.metadata.namespace ?? '').split('-')[0]!;
     const seen = this.#of(group);
     const before = seen.size;
     seen.add(pod.metadata.uid ?? '');
@@ -188,10 +188,10 @@ async function makePods(client: Client, group: string, of: PodGroup): Promise<vo
   const names = Array.from({ length: spread }, (_, i) => (spread === 1 ? group : `${group}-${i}`));
   for (const name of names) await namespaceNamed(client, name);
   await atOnce(count, async (i) => {
-    const template = templates[i % templates.length] as (typeof templates)[number];
+    const template = templates[i % templates.length]!;
     // The pods have no priority.
     const pod = podOf(`pod-${i}`, template, false);
-    const namespace = names[i % names.length] as string;
+    const namespace = names[i % names.length]!;
     if (volumesOf !== undefined) await makeVolumes(client, namespace, i, volumesOf);
     const inNamespace = client.resource(pods).namespace(namespace);
     await untilAllowed(() =>

@@ -35,7 +35,7 @@ export async function runInProcess(workload: Workload): Promise<Measured> {
     byClass: false,
     client: clientOf('admin', ['system:masters', 'system:authenticated']),
     startScheduling: () => {
-      thread = new SchedulerThread(process.argv[1] as string, (user) => server.inProcess(user));
+      thread = new SchedulerThread(process.argv[1]!, (user) => server.inProcess(user));
     },
     cpuSeconds: () => {
       const { user, system } = process.cpuUsage();

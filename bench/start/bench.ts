@@ -83,7 +83,7 @@ function embedded(rounds: number): void {
     runs.push((JSON.parse(text) as number[]).map((ms) => ms / 1000));
   }
   ['import', 'start', 'stop', '  CPU of the whole process'].forEach((what, index) =>
-    show({ what, unit: 's', values: runs.map((run) => run[index] as number) }),
+    show({ what, unit: 's', values: runs.map((run) => run[index]!) }),
   );
 }
 

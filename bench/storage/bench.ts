@@ -1,5 +1,7 @@
-// How fast the storage engines are: `npx tsx bench/storage/bench.ts [memory|embedded]…`. Prints one
+// Measures the storage engines: `npx tsx bench/storage/bench.ts [memory|embedded]…`. Prints one
 // line per figure.
+//
+//
 //
 // The embedded engine writes to a directory under --dir (default: the system's temporary directory,
 // which must be on a real disk for the figures to mean anything).

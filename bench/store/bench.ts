@@ -1,8 +1,8 @@
-// Durable writes: ConfigMaps created through the API by 1, 64 and 256 clients, on the embedded
-// store, each beside what the same disk gives in the same run to something that does nothing but
-// keep records of that size: a file that is appended to and synced, and SQLite alone, with as many
-// records for each sync as there are clients. And beside what a bare TLS server in Node gives to 64
-// clients, which says how fast the processors are in this hour.
+// Measures durable writes: ConfigMaps created through the API by 1, 64 and 256 clients, on the
+// embedded store. In the same run it measures the limit of the disk for records of that size, with
+// as many records for each sync as there are clients: a file that is appended to and synced, and
+// SQLite alone. It measures a bare TLS server in Node with 64 clients, too, which shows the present
+// speed of the processors.
 
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -71,7 +71,7 @@ export async function store(): Promise<void> {
         delays.push(delay);
         stolenPercents.push(stolenPercent);
       }
-      const { file, sqlite } = ceilings.get(clients) as { file: Ceiling; sqlite: Ceiling };
+      const { file, sqlite } = ceilings.get(clients)!;
       const rates = rounds.map(({ requests, elapsedMs }) => requests / (elapsedMs / 1000));
       const what = `creates, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
       show({

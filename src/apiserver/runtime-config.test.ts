@@ -86,26 +86,32 @@ describe('a server', () => {
     await expect(t.client.resource(clusterRoles).get(ROLE)).rejects.toThrow('not found');
     await t.stop();
 
-    const asked = await startTestServer({
+    const withStorageMigration = await startTestServer({
       runtimeConfig: { 'storagemigration.k8s.io/v1beta1': 'true' },
     });
-    expect((await send(asked.server, { path: PATH })).code).toBe(200);
-    expect((await send(asked.server, { path: '/apis' })).text).toContain(
+    expect((await send(withStorageMigration.server, { path: PATH })).code).toBe(200);
+    expect((await send(withStorageMigration.server, { path: '/apis' })).text).toContain(
       'storagemigration.k8s.io/v1beta1',
     );
     expect(
-      (await send(asked.server, { path: '/openapi/v3/apis/storagemigration.k8s.io/v1beta1' })).code,
+      (
+        await send(withStorageMigration.server, {
+          path: '/openapi/v3/apis/storagemigration.k8s.io/v1beta1',
+        })
+      ).code,
     ).toBe(200);
     const { spec } = (
-      await send(asked.server, {
+      await send(withStorageMigration.server, {
         path: '/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.storagemigration.k8s.io',
       })
     ).json;
     expect(spec).toMatchObject({ groupPriorityMinimum: 15_800, versionPriority: 9 });
-    await asked.client.resource(storageVersionMigrations).list();
-    expect((await asked.client.resource(clusterRoles).get(ROLE)).rules).toHaveLength(4);
-    const storage = asked.storage;
-    await asked.server.stop();
+    await withStorageMigration.client.resource(storageVersionMigrations).list();
+    expect((await withStorageMigration.client.resource(clusterRoles).get(ROLE)).rules).toHaveLength(
+      4,
+    );
+    const storage = withStorageMigration.storage;
+    await withStorageMigration.server.stop();
     // Its discovery document and OpenAPI paths are gone, too.
     const again = await startTestServer({ storage });
     const services = (

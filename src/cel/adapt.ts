@@ -5,7 +5,7 @@
 import { evaluationError } from './errors.ts';
 import { parseDuration, parseTimestamp } from './standard/time-text.ts';
 import { notAList, notAMap } from './schema-values.ts';
-import type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';
+import type { ListType, MapType, ObjectType, Type } from './types.ts';
 import {
   AbstractMap,
   adaptDynamic,
@@ -26,7 +26,7 @@ import { WorkLimit } from './work-limit.ts';
 
 type Adapter = (raw: unknown) => Value;
 
-/** For types that need no conversion beyond that of any JSON. */
+/** The adapter of types that need the general conversion of JSON only. */
 const asIs: Adapter = adaptDynamic;
 
 const adapters = new WeakMap<Type, Adapter>();
@@ -133,7 +133,7 @@ function isPlain(type: Type, open: Set<string>): boolean {
       if (names === undefined) return false;
       open.add(type.name);
       return names.every((name) => {
-        const field = type.field(name) as FieldType;
+        const field = type.field(name)!;
         return (
           field.default === undefined && field.property === undefined && isPlain(field.type, open)
         );
@@ -279,7 +279,7 @@ class UnstructuredObject extends AbstractMap {
     }
     if (!(other instanceof UnstructuredObject)) return true;
     const seen = new Set(names.map((name) => this.#type.field(name)?.property ?? name));
-    // As upstream: an unknown field of only one of the objects makes no difference.
+    // As in upstream, unknown fields of only one of the objects are not compared.
     return Object.keys(this.#raw).every((name) => {
       const theirs = seen.has(name) ? undefined : other.#rawOf(name);
       return theirs === undefined || equal(this.#raw[name], theirs);

@@ -8,7 +8,7 @@ type List = readonly unknown[] | ListValue;
 
 /** Up to this length, copying takes no longer than joining. */
 const COPIED = 256;
-/** The largest list. No request holds so many items. */
+/** The maximum length of a list. Lists in requests are shorter. */
 const MAX_ITEMS = 10_000_000;
 
 class ConcatList extends ListValue {

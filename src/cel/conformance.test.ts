@@ -109,7 +109,7 @@ function run(it: ConformanceTest): string | undefined {
 
 const files = new Map<string, ConformanceTest[]>();
 for (const it of conformanceTests()) {
-  const file = it.path.split('/')[0] as string;
+  const file = it.path.split('/')[0]!;
   files.set(file, [...(files.get(file) ?? []), it]);
 }
 

@@ -114,7 +114,7 @@ export function lex(source: string, maxTokens = 200_000): Lexed {
  * one that ended it.
  */
 function unrecognized(source: string, at: number): string {
-  const first = String.fromCodePoint(source.codePointAt(at) as number);
+  const first = String.fromCodePoint(source.codePointAt(at)!);
   if (first === '|' || first === '&' || first === '=') return source.slice(at, at + 2);
   if (first === '"' || first === "'") {
     const rest = source.slice(at);

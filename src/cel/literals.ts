@@ -79,7 +79,7 @@ function checkList(
   const [expected] = typesOf;
   const at = typesOf.findIndex((type) => expected !== undefined && !sameType(expected, type));
   // Only the first mismatch is reported.
-  if (at > 0) mismatch(issues, elements[at]!, expected as Type, typesOf[at]!);
+  if (at > 0) mismatch(issues, elements[at]!, expected!, typesOf[at]!);
 }
 
 function checkMap(
@@ -94,10 +94,9 @@ function checkMap(
   const [expected] = typesOf;
   for (const [index, type] of typesOf.entries()) {
     const entry = entries[index]!;
-    if (!sameType((expected as typeof type).key, type.key))
-      mismatch(issues, entry.key, (expected as typeof type).key, type.key);
-    if (!sameType((expected as typeof type).value, type.value)) {
-      mismatch(issues, entry.value, (expected as typeof type).value, type.value);
+    if (!sameType(expected!.key, type.key)) mismatch(issues, entry.key, expected!.key, type.key);
+    if (!sameType(expected!.value, type.value)) {
+      mismatch(issues, entry.value, expected!.value, type.value);
     }
   }
 }

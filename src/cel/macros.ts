@@ -110,7 +110,7 @@ function quantifier(kind: 'all' | 'exists' | 'existsOne', name: string, variable
       const make = new Maker(call.offset);
       const predicate = call.arguments[variables]!;
       const shape: ComprehensionShape = { kind, predicate };
-      const range = call.target as Expression;
+      const range = call.target!;
       const accumulator = make.name(ACCUMULATOR);
       const loop = {
         ...variablesOf(call, variables, 'argument must be a simple name'),
@@ -164,12 +164,12 @@ function collector(name: string, variables: 1 | 2, filtered: boolean, mapped: bo
       const make = new Maker(call.offset);
       const names = variablesOf(call, variables, 'argument is not an identifier');
       const predicate = filtered ? call.arguments[variables]! : undefined;
-      const item = mapped ? (call.arguments.at(-1) as Expression) : call.arguments[0]!;
+      const item = mapped ? call.arguments.at(-1)! : call.arguments[0]!;
       const accumulator = make.name(ACCUMULATOR);
       const append = make.call(operators.add, accumulator, make.list(item));
       return make.loop({
         ...names,
-        range: call.target as Expression,
+        range: call.target!,
         init: make.list(),
         condition: make.literal(true),
         step:
@@ -198,14 +198,14 @@ function mapTransformer(name: string, filtered: boolean, entries: boolean): Macr
       const make = new Maker(call.offset);
       const names = variablesOf(call, 2, 'argument must be a simple name');
       const predicate = filtered ? call.arguments[2]! : undefined;
-      const item = call.arguments.at(-1) as Expression;
+      const item = call.arguments.at(-1)!;
       const accumulator = make.name(ACCUMULATOR);
       const insert = entries
         ? make.call(MAP_INSERT, accumulator, item)
         : make.call(MAP_INSERT, accumulator, make.name(names.variable), item);
       return make.loop({
         ...names,
-        range: call.target as Expression,
+        range: call.target!,
         init: { kind: 'map', entries: [], offset: call.offset },
         condition: make.literal(true),
         step:
@@ -305,7 +305,7 @@ function optionalMapper(name: string, flat: boolean): Macro {
     expand(call) {
       const make = new Maker(call.offset);
       const [variable, item] = call.arguments as [Expression, Expression];
-      const target = call.target as Expression;
+      const target = call.target!;
       if (variable.kind !== 'identifier') {
         throw new MacroError(
           variable.offset,
@@ -349,7 +349,7 @@ export const sortMacros: readonly Macro[] = [
     arity: 2,
     expand(call) {
       const make = new Maker(call.offset);
-      const target = call.target as Expression;
+      const target = call.target!;
       if (target.kind === 'literal' || target.kind === 'map' || target.kind === 'struct') {
         const allowed = 'a list, identifier, comprehension, call or select expression';
         throw new MacroError(target.offset, `sortBy can only be applied to ${allowed}`);
@@ -358,7 +358,7 @@ export const sortMacros: readonly Macro[] = [
       const keys = collector('map', 1, false, true).expand({
         ...call,
         target: input,
-      }) as Expression;
+      })!;
       const sorted: Expression = {
         kind: 'call',
         function: SORT_BY_KEYS,

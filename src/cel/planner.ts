@@ -182,7 +182,7 @@ class Planner {
       case operators.optionalIndex:
         return this.#index(node, nested);
       case operators.optionalSelect: {
-        const operand = this.#operand(args[0] as Expression, nested);
+        const operand = this.#operand(args[0]!, nested);
         const field = (args[1] as Literal).value as string;
         return (frame) => {
           const value = operand(frame);
@@ -202,9 +202,9 @@ class Planner {
           COMPARISONS[node.function] as (order: number) => boolean,
         );
       case operators.in: {
-        const set = constantSet(args[1] as Expression);
+        const set = constantSet(args[1]!);
         if (set !== undefined) {
-          const item = this.plan(args[0] as Expression);
+          const item = this.plan(args[0]!);
           return (frame) => set(item(frame));
         }
         break;

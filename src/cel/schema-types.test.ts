@@ -46,7 +46,7 @@ describe('schemas', () => {
       template: { type: 'object', 'x-kubernetes-embedded-resource': true },
     },
   };
-  const type = typeOfSchema(schema, 'Self') as Type;
+  const type = typeOfSchema(schema, 'Self')!;
   const self = {
     replicas: 3,
     ratio: 1,
@@ -89,7 +89,7 @@ describe('schemas', () => {
     expect(
       evaluate(
         'self.metadata.name + self.kind',
-        typeOfSchema({ type: 'object' }, 'Self', true) as Type,
+        typeOfSchema({ type: 'object' }, 'Self', true)!,
         self.template,
       ),
     ).toBe('pPod');

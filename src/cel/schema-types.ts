@@ -121,7 +121,7 @@ function metadataOf(schema: Schema): Schema {
   const metadataProperties = metadata?.properties;
   return metadataProperties?.name?.type === 'string' &&
     metadataProperties.generateName?.type === 'string'
-    ? (metadata as Schema)
+    ? metadata!
     : META;
 }
 
@@ -174,12 +174,12 @@ function typeOf(schema: Schema, name: string): Type | undefined {
       maxLength:
         (schema.maxLength ?? undefined) === undefined
           ? MAX_REQUEST - 2
-          : Math.max(0, schema.maxLength as number) * 4,
+          : Math.max(0, schema.maxLength!) * 4,
     };
   }
   switch (schema.type) {
     case 'array':
-      return listOf(schema, child(schema.items as Schema), name);
+      return listOf(schema, child(schema.items!), name);
     case 'object':
       return isMap(schema)
         ? mapOf(schema, child(schema.additionalProperties), name)
@@ -198,7 +198,7 @@ function typeOf(schema: Schema, name: string): Type | undefined {
 /** Returns a function that creates the type of a visible part on first use. */
 function lazy(schema: Schema, name: string): () => Type {
   let type: Type | undefined;
-  return () => (type ??= typeOf(schema, name) as Type);
+  return () => (type ??= typeOf(schema, name)!);
 }
 
 function listOf(schema: Schema, items: Schema, name: string): ListType {
@@ -210,12 +210,9 @@ function listOf(schema: Schema, items: Schema, name: string): ListType {
     get element() {
       return element();
     },
-    maxItems: Math.max(
-      0,
-      schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / ((minSize(items) as number) + 1)),
-    ),
+    maxItems: Math.max(0, schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / (minSize(items)! + 1))),
     ...(listType === 'set' && { setBy: [] }),
-    // As upstream: a key with an escaped name is missing in every item.
+    // As in upstream, items lack keys with an escaped name.
     ...(listType === 'map' && { setBy: schema['x-kubernetes-list-map-keys'] ?? [] }),
   };
 }
@@ -234,7 +231,7 @@ function mapOf(schema: Schema, values: Schema, name: string): MapType {
     },
     maxProperties: Math.max(
       0,
-      schema.maxProperties ?? Math.floor((MAX_REQUEST - 2) / ((minSize(values) as number) + 6)),
+      schema.maxProperties ?? Math.floor((MAX_REQUEST - 2) / (minSize(values)! + 6)),
     ),
   };
 }
@@ -247,7 +244,7 @@ function objectOf(schema: Schema, name: string): ObjectType {
     const property = cached === undefined ? properties.get(key) : undefined;
     if (property === undefined) return cached;
     cached = {
-      type: typeOf(child(property.schema), `${name}.${key}`) as Type,
+      type: typeOf(child(property.schema), `${name}.${key}`)!,
       ...(property.name !== key && { property: property.name }),
     };
     fields.set(key, cached);

@@ -53,9 +53,9 @@ describe('messages', () => {
     for (const { original, error } of cases) {
       const message = environment.compile(original.expr).error?.message ?? 'compiled';
       // Only the first syntax error is reported here; cel-go continues by guessing.
-      const wanted = (error as string).replaceAll(/ERROR: :(?=-?\d)/g, 'ERROR: <input>:');
+      const wanted = error!.replaceAll(/ERROR: :(?=-?\d)/g, 'ERROR: <input>:');
       const grammar = wanted.includes('Syntax error');
-      const first = (text: string): string => text.split('\nERROR')[0] as string;
+      const first = (text: string): string => text.split('\nERROR')[0]!;
       if (grammar ? first(message) !== first(wanted) : message !== wanted)
         different.push(original.expr);
     }

@@ -1,4 +1,4 @@
-// `cox certs`: makes certificates and kubeconfigs, and says which files it has made.
+// `cox certs`: makes certificates and kubeconfigs, and prints the paths of the files.
 
 import {
   initCertificates,

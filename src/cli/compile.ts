@@ -23,7 +23,7 @@ export async function compile(build: Build | undefined): Promise<void> {
   process.exit((await withoutFlags) ?? 0);
 }
 
-/** As programs load it that import the package. Answers the exit status. */
+/** Compiles for programs that import the package, with their flags. Returns the exit status. */
 async function compileWithoutFlags(): Promise<number> {
   const child = spawn(process.execPath, process.argv.slice(1, 3), { stdio: 'inherit' });
   const [status] = (await once(child, 'exit')) as [number | null];

@@ -1,4 +1,5 @@
-// `cox completion`: scripts that complete commands, flags and values in a shell. Made from the commands themselves.
+// `cox completion`: scripts that complete commands, flags and values in a shell. They are generated
+// from the commands themselves.
 
 import type { Command, Option } from 'commander';
 
@@ -10,7 +11,7 @@ interface Flag {
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
-  /** Its values, if they are few. */
+  /** The flag's values, if they are few. */
   readonly choices: readonly string[];
 }
 
@@ -98,7 +99,8 @@ function bashScript(commands: readonly Completed[]): string {
     esac
   done
   case "$path $previous" in
-${choices.join('')}    ${withValue.length === 0 ? "''" : withValue.join('|')}) COMPREPLY=($(compgen -f -- "$current")); return ;;
+${choices.join('')}    ${withValue.length === 0 ? "''" : withValue.join('|')}) COMPREPLY=($(compgen \
+-f -- "$current")); return ;;
   esac
   if [[ -z $words ]]; then
     case "$path" in

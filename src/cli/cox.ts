@@ -1,5 +1,6 @@
-// The `cox` command: parses arguments, runs one subcommand, and turns errors that a user can act on into one line and exit status 1.
-// main.ts runs it from the sources, tools/program/cox.ts runs it built.
+// The `cox` command: parses arguments, runs one subcommand, and turns errors that a user can act on
+// into one line and exit status 1. main.ts runs it from the sources, tools/program/cox.ts runs it
+// built.
 
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
@@ -7,6 +8,7 @@ import { COXSWAIN_VERSION, KUBERNETES_VERSION } from '#cluster/version.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
+import { addInspectCommands } from './inspect/commands.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
@@ -149,10 +151,15 @@ export function createProgram(build?: Build): Command {
       '--container-runtime-endpoint <socket>',
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
     )
+    .option(
+      '--images <dir>',
+      'import the images in this folder into containerd: archives (docker save, OCI) and OCI layouts',
+    )
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
     .option(
       '--pod-cidr <cidrs>',
-      'addresses of pods: one range, or one of each IP family, separated by a comma (default: 10.244.0.0/16, wider for more than 256 nodes)',
+      'addresses of pods: one range, or one of each IP family, separated by a comma ' +
+        '(default: 10.244.0.0/16, wider for more than 256 nodes)',
     )
     .addOption(podNetworkOption())
     .addOption(vxlanIdOption())
@@ -194,7 +201,8 @@ export function createProgram(build?: Build): Command {
     )
     .option(
       '--runtime-config <settings>',
-      "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
+      "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' " +
+        '… (default: stable versions)',
       settings,
     )
     .option(
@@ -236,7 +244,8 @@ Examples:
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
     .option(
       '--clean',
-      'also end its pods, and remove rules, addresses, bridges and routes from this machine, those of killed clusters, too; if it does not run, only that',
+      'also end its pods, and remove rules, addresses, bridges and routes from this machine, ' +
+        'those of killed clusters, too; if it does not run, only that',
     )
     .action(async (options) => {
       const { down } = await import('./down.ts');
@@ -255,8 +264,10 @@ Examples:
     .addHelpText(
       'after',
       `
-It also cleans up after a crash, and can be repeated. Only directories that a cluster has made are touched; files of others in them
-stay, and so does the entry that up --merge-kubeconfig has made. What a node ran with --container-runtime-endpoint stays in that runtime.
+It also cleans up after a crash, and can be repeated. Only directories that a cluster has made are \
+touched; files of others in them
+stay, and so does the entry that up --merge-kubeconfig has made. What a node ran with \
+--container-runtime-endpoint stays in that runtime.
 
 Examples:
   $ cox reset                                    asks, then removes the cluster in ./.coxswain
@@ -267,6 +278,8 @@ Examples:
       await reset(options);
     });
 
+  addInspectCommands(program);
+
   const snapshot = program
     .command('snapshot')
     .description(
@@ -275,8 +288,10 @@ Examples:
     .addHelpText(
       'after',
       `
-A snapshot is the value of every object at one revision, with a checksum. It is taken while the cluster runs, or while it does
-not. Certificates and keys are not in it: keep DATA-DIR/pki as well, and the file of --encryption-provider-config if there is one.
+A snapshot is the value of every object at one revision, with a checksum. It is taken while the \
+cluster runs, or while it does
+not. Certificates and keys are not in it: keep DATA-DIR/pki as well, and the file of \
+--encryption-provider-config if there is one.
 
 Examples:
   $ cox snapshot save backup.snap                of the cluster in ./.coxswain
@@ -288,6 +303,7 @@ Examples:
     .command('save <file>')
     .description('write a snapshot to FILE, which appears only once all of it is on the disk')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
     .action(async (file, options) => (await import('./snapshot.ts')).save(file, options));
 
   snapshot
@@ -312,6 +328,7 @@ Examples:
       revisions,
       0,
     )
+    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
     .action(async (file, options) => (await import('./snapshot.ts')).restore(file, options));
 
   program
@@ -322,8 +339,10 @@ Examples:
     .addHelpText(
       'after',
       `
-What is compiled is kept beside the program, in a folder that must be writable: what Node needs for its version with these flags, and
-without any, as tests that import the package run. npm run build does this, and cox up when it stops, if it was not done before.`,
+What is compiled is kept beside the program, in a folder that must be writable: what Node needs for \
+its version with these flags, and
+without any, as tests that import the package run. npm run build does this, and cox up when it \
+stops, if it was not done before.`,
     )
     .action(async () => (await import('./compile.ts')).compile(build));
 
@@ -390,8 +409,10 @@ function addSimulate(program: Command): void {
     .addHelpText(
       'after',
       `
-SCENARIO is rolling-updates, jobs, node-failures, or a JavaScript or TypeScript module whose default export is a scenario (docs/faults.md
-describes it). All of it runs on simulated nodes and on virtual time. A seed that fails is run again with fewer faults; the fewest
+SCENARIO is rolling-updates, jobs, node-failures, or a JavaScript or TypeScript module whose \
+default export is a scenario (docs/faults.md
+describes it). All of it runs on simulated nodes and on virtual time. A seed that fails is run \
+again with fewer faults; the fewest
 with which it fails are printed. The same seed gives the same run each time. Exit status 1: a seed has failed.
 
 Examples:
@@ -412,7 +433,8 @@ function addEnvtest(program: Command): void {
   const envtest = program
     .command('envtest')
     .description(
-      "lay out a folder for KUBEBUILDER_ASSETS, with this server in the place of upstream's programs, and print its path",
+      "lay out a folder for KUBEBUILDER_ASSETS, with this server in the place of upstream's " +
+        'programs, and print its path',
     )
     .option('--dir <dir>', 'the folder (default: one in the cache of the user)')
     .addHelpText(
@@ -420,7 +442,8 @@ function addEnvtest(program: Command): void {
       `
 Examples:
   $ KUBEBUILDER_ASSETS=$(cox envtest) go test ./...                          with garbage collection
-  $ COX_ENVTEST_NODES=2 KUBEBUILDER_ASSETS=$(cox envtest) go test ./...      with all controllers, and nodes on which pods run
+  $ COX_ENVTEST_NODES=2 KUBEBUILDER_ASSETS=$(cox envtest) go test ./...      with all controllers, \
+and nodes on which pods run
   $ COX_ENVTEST_CONTROLLERS= KUBEBUILDER_ASSETS=$(cox envtest) go test ./... the API server alone, as upstream's`,
     )
     .action(async (options: { readonly dir?: string }) => {

@@ -1,4 +1,5 @@
-// Describes an error that ends the command. The text never contains a line of the program: in the built one they are of 100 KB.
+// Describes an error that ends the command. The text never contains a line of the program: in the
+// built one they are of 100 KB.
 
 import { CommanderError } from 'commander';
 import { UserError } from '#cluster/user-error.ts';

@@ -48,7 +48,7 @@ export const numberUpTo =
     return value;
   };
 
-/** 'a=true,b=false,c', after those that were given before. */
+/** Parses 'a=true,b=false,c', and adds the settings to those of earlier flags. */
 export const settings = (
   text: string,
   before: Readonly<Record<string, string>> = {},
@@ -73,7 +73,7 @@ export const labels = (text: string): Record<string, string> =>
     }),
   );
 
-/** One value of a flag that may be repeated. Values may contain commas. */
+/** Adds one value of a flag that may be repeated. Values may contain commas. */
 export const repeated = (text: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   text,
@@ -95,7 +95,7 @@ export const logLevel = (text: string): number => {
   return Number(text);
 };
 
-/** As upstream, which knows no names here. */
+/** Parses an IP address. Like upstream, it accepts no host names. */
 export const ipAddress = (text: string): string => {
   if (isIP(text) === 0) throw new InvalidArgumentError('an IP address, such as 10.0.0.1.');
   return text;

@@ -6,7 +6,10 @@ import type { Build } from './build.ts';
 /** After this long, what was needed for the start and not since is compiled no more. */
 const FRESH_SECONDS = 600;
 
-/** For a cluster that stops: if nothing was there when it began, its next start shall have something. */
+/**
+ * Keeps the compiled code when a cluster stops, so that the next start has some. Does nothing if
+ * there was compiled code at the start.
+ */
 export function keepCompiledOnce(build: Build | undefined, logger: Logger): void {
   if (build === undefined || build.compiledBefore || process.uptime() > FRESH_SECONDS) return;
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ownCommand, typed } from './own-command.ts';
+import { COMMANDS, ownCommand, typed } from './own-command.ts';
 
 const SCRIPT = '/app/node_modules/coxswain/bin/cox.js';
 const files = (links: Readonly<Record<string, string>>) => (path: string) => links[path];
@@ -44,4 +44,10 @@ test('messages get the words in place of the command', () => {
   );
   expect(typed('stop it with: cox down', 'bin/cox.js')).toBe('stop it with: bin/cox.js down');
   expect(typed('the coxswain: cox downs', 'npx cox')).toBe('the coxswain: cox downs');
+});
+
+test('every command of the program is known, so that messages that name it are right', async () => {
+  const { createProgram } = await import('./cox.ts');
+  const names = createProgram().commands.map((command) => command.name());
+  expect([...COMMANDS].toSorted()).toEqual(names.toSorted());
 });

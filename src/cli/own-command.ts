@@ -1,4 +1,5 @@
-// How the user can type the commands that messages name: 'cox' if it is on PATH, otherwise 'npx cox' or the path of the script.
+// Computes how the user can type the commands in messages: 'cox' if it is on PATH, otherwise 'npx
+// cox' or the path of the script.
 
 import { realpathSync } from 'node:fs';
 import { delimiter, join, sep } from 'node:path';
@@ -37,10 +38,14 @@ function existing(path: string): string | undefined {
   }
 }
 
-const COMMANDS =
-  'up|down|reset|snapshot|compile|apiserver|controller-manager|scheduler|kubelet|proxy|dns|ingress|certs|completion|envtest|rolling-update|version';
+/** Every command of the program. */
+export const COMMANDS: readonly string[] = (
+  'up down reset snapshot compile certs completion envtest version apiserver ' +
+  'controller-manager scheduler kubelet proxy dns ingress status why top logs kubeconfig ' +
+  'image doctor rolling-update simulate'
+).split(' ');
 /** The command where a text names it to be typed: in quotes, after a prompt, after `&&` and after a colon. */
-const NAMED = new RegExp(`(?<=['\`]|\\$ |&& |: )cox (?=(?:${COMMANDS})\\b)`, 'g');
+const NAMED = new RegExp(`(?<=['\`]|\\$ |&& |: )cox (?=(?:${COMMANDS.join('|')})\\b)`, 'g');
 
 /** Returns a message with its commands as they can be typed. */
 export function typed(text: string, own: string = command()): string {

@@ -1,4 +1,5 @@
-// Flags of the commands that run a node: how its pods reach those of other machines.
+// Flags of the commands that run a node, for connections between its pods and those of other
+// machines.
 
 import { Option } from 'commander';
 import { numberUpTo } from './flags.ts';

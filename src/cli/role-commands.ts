@@ -1,4 +1,5 @@
-// The commands of roles that run apart. Their flags have the names of upstream's components; upstream/ says what becomes of each.
+// The commands of separate roles. Their flags have the names of upstream's components; upstream/
+// has the disposition of each flag.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KUBERNETES_VERSION } from '#cluster/version.ts';
@@ -88,7 +89,8 @@ function withCommonFlags(command: Command): Command {
     .addHelpText(
       'after',
       `
-Other flags of Kubernetes' component are accepted, too: with a warning if they change nothing, with an error if leaving them
+Other flags of Kubernetes' component are accepted, too: with a warning if they change nothing, with \
+an error if leaving them
 out would be wrong.`,
     );
 }
@@ -107,7 +109,8 @@ function addApiServer(program: Command): void {
       )
       .option(
         '--with-controllers <names>',
-        "run the scheduler and these controllers here, with --store memory: '*' all, 'foo' this one, '-foo' not this one",
+        "run the scheduler and these controllers here, with --store memory: '*' all, 'foo' " +
+          "this one, '-foo' not this one",
         list,
       )
       .option(
@@ -140,7 +143,8 @@ function addApiServer(program: Command): void {
       .option('--service-node-port-range <ports>', 'node ports of services', '30000-32767')
       .option(
         '--cert-dir <dir>',
-        "directory of files that no flag names, as 'cox certs init' makes them; without apiserver.crt in it, one is made",
+        "directory of files that no flag names, as 'cox certs init' makes them; without " +
+          'apiserver.crt in it, one is made',
       )
       .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/apiserver.crt)')
       .option(
@@ -196,7 +200,8 @@ function addApiServer(program: Command): void {
       )
       .option(
         '--requestheader-client-ca-file <file>',
-        'authority of front proxies, whose headers name users (default: CERT-DIR/front-proxy-ca.crt; without, there are none)',
+        'authority of front proxies, whose headers name users (default: ' +
+          'CERT-DIR/front-proxy-ca.crt; without, there are none)',
       )
       .option(
         '--requestheader-allowed-names <names>',
@@ -240,7 +245,8 @@ function addApiServer(program: Command): void {
       )
       .option(
         '--service-account-issuer <url>',
-        'issuer of tokens; may be repeated: the others are accepted (default: https://kubernetes.default.svc.cluster.local)',
+        'issuer of tokens; may be repeated: the others are accepted (default: ' +
+          'https://kubernetes.default.svc.cluster.local)',
         repeated,
       )
       .option(
@@ -297,7 +303,8 @@ function addApiServer(program: Command): void {
       )
       .option(
         '--runtime-config <settings>',
-        "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
+        "what is served: 'api/all=true', 'group/version=false', " +
+          "'group/version/resource=true' … (default: stable versions)",
         settings,
       )
       .option(
@@ -596,7 +603,8 @@ function addKubelet(program: Command): void {
       .option('--cluster-domain <domain>', 'domain of the cluster (default: cluster.local)')
       .option(
         '--network-policy-kubeconfig <file>',
-        'identity of what enforces network policies (system:coxswain:network-policy); without it they are not enforced here',
+        'identity of what enforces network policies (system:coxswain:network-policy); ' +
+          'without it they are not enforced here',
       )
       .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
       .addHelpText(

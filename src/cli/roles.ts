@@ -259,8 +259,9 @@ type Start = (
 ) => Promise<RunningRole>;
 
 /**
- * Logs an error that nothing catches and ends the process, as upstream's components do: the role is one component, and its restart is up
- * to whatever has started the process. Another candidate takes the lease; containers go on running.
+ * Logs an uncaught error and ends the process, as upstream's components do: the role is one
+ * component, and the parent process is responsible for its restart. Another candidate takes the
+ * lease; containers run on.
  */
 function endAfterUncaught(faults: UncaughtErrors): void {
   const end = (error: unknown): void => {

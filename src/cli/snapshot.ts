@@ -1,4 +1,5 @@
-// `cox snapshot save|restore|status`: the state of a cluster in one file, taken while it runs, put back while it does not.
+// `cox snapshot save|restore|status`: the state of a cluster in one file, taken while it runs, put
+// back while it does not.
 
 import {
   clusterSnapshotStatus,
@@ -7,28 +8,38 @@ import {
   type SnapshotStatus,
 } from '#cluster/snapshot.ts';
 
-export async function save(file: string, options: { dataDir: string }): Promise<void> {
+export async function save(
+  file: string,
+  options: { dataDir: string; output?: 'json' },
+): Promise<void> {
   const status = await saveClusterSnapshot({ file, dataDir: options.dataDir });
+  if (options.output === 'json') return writeJson({ file, ...status });
   process.stdout.write(`saved ${file}\n${describe(status)}`);
 }
 
 export async function status(file: string, options: { output?: 'json' }): Promise<void> {
   const found = await clusterSnapshotStatus(file);
   if (options.output === 'json') {
-    const { createdAt, ...rest } = found;
-    process.stdout.write(
-      `${JSON.stringify({ ...rest, createdAt: new Date(createdAt).toISOString() })}\n`,
-    );
+    writeJson(found);
   } else process.stdout.write(`${file} is whole\n${describe(found)}`);
 }
 
 export async function restore(
   file: string,
-  options: { dataDir: string; bumpRevision: number },
+  options: { dataDir: string; bumpRevision: number; output?: 'json' },
 ): Promise<void> {
   const { status: restored, store, movedTo } = await restoreClusterSnapshot({ file, ...options });
+  if (options.output === 'json') return writeJson({ ...restored, file, store, movedTo });
   process.stdout.write(`restored ${store} from ${file}\n${describe(restored)}`);
   if (movedTo !== undefined) process.stdout.write(`the store that was there is now ${movedTo}\n`);
+}
+
+function writeJson({
+  createdAt,
+  ...rest
+}: SnapshotStatus & Readonly<Partial<Record<'file' | 'store' | 'movedTo', string>>>) {
+  const value = { ...rest, createdAt: new Date(createdAt).toISOString() };
+  process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
 function describe({ revision, keys, fileBytes, hash, createdAt }: SnapshotStatus): string {

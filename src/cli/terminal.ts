@@ -27,8 +27,8 @@ export interface ProgressLine {
 }
 
 /**
- * Shows what is being done on stderr: on a terminal in one line that is overwritten, otherwise in a line for each step, and every few
- * seconds while the count of a step changes.
+ * Shows what is being done on stderr: on a terminal in one line that is overwritten, otherwise in a
+ * line for each step, and every few seconds while the count of a step changes.
  */
 export function progressLine(
   quiet: boolean,

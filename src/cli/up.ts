@@ -1,4 +1,5 @@
-// `cox up`: starts a cluster, says when it is ready, keeps it running until a signal, stops it cleanly.
+// `cox up`: starts a cluster, reports when it is ready, runs until a signal, and stops the cluster
+// cleanly.
 
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
@@ -39,6 +40,7 @@ export interface UpOptions {
   readonly encryptionProviderConfig?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
+  readonly images?: string;
   readonly nodes: number;
   readonly podCidr?: string;
   readonly podNetwork?: LaunchConfig['podNetwork'];
@@ -76,7 +78,9 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   if (options.detach) return detach(options);
   const progress = progressLine(options.quiet === true);
   const level: LogLevel = options.verbose ? 'debug' : 'warn';
-  const logging = { format: options.logFormat, level };
+  // A log in a file is read days later.
+  const dated = process.env[DETACHED_VARIABLE] !== undefined;
+  const logging = { format: options.logFormat, level, dated };
   const logger = createLogger({ ...logging, destination: process.stderr });
 
   const stop = stopSignal();
@@ -100,6 +104,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       encryptionProviderConfig: options.encryptionProviderConfig,
       runtime: options.runtime,
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
+      images: options.images,
       nodes: options.nodes,
       podCidr: options.podCidr,
       podNetwork: options.podNetwork,
@@ -246,7 +251,10 @@ function readSchedulerConfig(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** Set for the process that runs the cluster in the background. Other parents may have a channel to this process, too. */
+/**
+ * Set for the process that runs the cluster in the background. Other parents may have a channel to
+ * this process, too.
+ */
 const DETACHED_VARIABLE = 'COXSWAIN_DETACHED';
 
 async function tellParent(message: DetachMessage): Promise<void> {
@@ -255,7 +263,7 @@ async function tellParent(message: DetachMessage): Promise<void> {
   process.disconnect();
 }
 
-/** Starts the same command in the background, waits until it is ready, shows what it says. */
+/** Starts the same command in the background, waits until it is ready, and prints its messages. */
 async function detach(options: UpOptions): Promise<void> {
   const layout = dataDirLayout(options.dataDir);
   mkdirSync(layout.root, { recursive: true, mode: 0o700 });

@@ -33,7 +33,7 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: 'All';
   readonly fieldManager?: string;
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
-  /** For server-side apply only. */
+  /** Used by server-side apply only. */
   readonly force?: boolean;
 }
 export interface ApplyOptions extends CallOptions {

@@ -68,6 +68,6 @@ async function findAccess(
   const path = join(homedir(), '.kube', 'config');
   if (existsSync(path)) return loadKubeconfig(path, selection);
   throw new KubeconfigError(
-    'there is no cluster to connect to: set KUBECONFIG, pass `kubeconfig`, or run in a pod',
+    'no cluster is configured: set KUBECONFIG, pass `kubeconfig`, or run in a pod',
   );
 }

@@ -123,13 +123,13 @@ describe('createClient', () => {
   });
 
   test('rejects invalid calls', async () => {
-    expect(() => client.resource(nodes).namespace('x')).toThrow('not in namespaces');
-    await expect(client.resource(things).get('a')).rejects.toThrow('in which namespace');
+    expect(() => client.resource(nodes).namespace('x')).toThrow('not namespaced');
+    await expect(client.resource(things).get('a')).rejects.toThrow('requires a namespace');
     await expect(client.resource(things).create({ metadata: { name: 'a' } })).rejects.toThrow(
-      'in which namespace',
+      'requires a namespace',
     );
     await expect(client.resource(things).namespace('x').delete('')).rejects.toThrow(
-      'a name is needed',
+      'a name is required',
     );
   });
 });

@@ -37,7 +37,7 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
   }
 
   namespace(namespace: string): ResourceClient<T> {
-    if (!this.#type.namespaced) throw new Error(`${this.#type.resource} are not in namespaces`);
+    if (!this.#type.namespaced) throw new Error(`${this.#type.resource} are not namespaced`);
     return new TypedClient(this.#transport, this.#type, namespace);
   }
 
@@ -171,7 +171,7 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
 
   #requireNamespace(namespace: string): void {
     if (this.#type.namespaced && namespace === '') {
-      throw new Error(`one of the ${this.#type.resource} is meant: say in which namespace`);
+      throw new Error(`a request for one of the ${this.#type.resource} requires a namespace`);
     }
   }
 
@@ -189,7 +189,8 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
 }
 
 function nonEmpty(name: string): string {
-  if (name === '') throw new Error('a name is needed: the collection is not meant');
+  if (name === '')
+    throw new Error('a name is required: this request does not act on the collection');
   return name;
 }
 

@@ -304,7 +304,7 @@ function isStatus(object: unknown): object is apierrors.Status {
 
 function unexpected(request: TransportRequest, kind: string): Error {
   return new Error(
-    `${request.method} ${request.path} answered a body of kind ${kind}, which this call cannot take`,
+    `${request.method} ${request.path} returned a body of kind ${kind}, which this call does not support`,
   );
 }
 

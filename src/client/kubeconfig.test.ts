@@ -86,8 +86,8 @@ users:
 
   test.each([
     ['is not there', undefined, /cannot read the kubeconfig/],
-    ['is no YAML', '{', /is no YAML/],
-    ['is a list', '[]', /is no kubeconfig/],
+    ['is not YAML', '{', /is not YAML/],
+    ['is a list', '[]', /is not a kubeconfig/],
     ['has no current context', '{}', /there is no current-context/],
     ['names a context that it does not have', '{current-context: x}', /no context named "x"/],
     [

@@ -71,7 +71,7 @@ export async function loadKubeconfig(
   const name = options.context ?? current;
   if (typeof name !== 'string')
     throw new KubeconfigError(
-      `${files.join(', ')}: there is no current-context, and none was chosen`,
+      `${files.join(', ')}: there is no current-context, and no context was specified`,
     );
   const find = (list: string, key: string, wanted: string): Named<Section> => {
     for (const { path, content } of configs) {
@@ -101,11 +101,11 @@ function parseKubeconfig(source: string, path: string): Section {
   try {
     content = parse(source, { version: '1.1' });
   } catch (error) {
-    throw new KubeconfigError(`${path} is no YAML: ${(error as Error).message}`, { cause: error });
+    throw new KubeconfigError(`${path} is not YAML: ${(error as Error).message}`, { cause: error });
   }
   if (content === null) return {};
   if (typeof content !== 'object' || Array.isArray(content))
-    throw new KubeconfigError(`${path} is no kubeconfig`);
+    throw new KubeconfigError(`${path} is not a kubeconfig`);
   return content as Section;
 }
 

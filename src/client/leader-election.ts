@@ -75,7 +75,7 @@ export class LeaderElector {
     if (this.#renewDeadlineMs <= this.#retryPeriodMs * JITTER) {
       throw new RangeError(`renewDeadlineMs must be more than ${JITTER} times retryPeriodMs`);
     }
-    if (config.identity === '') throw new RangeError('a candidate needs an identity');
+    if (config.identity === '') throw new RangeError('identity must not be empty');
   }
 
   /** The holder that was last observed; '' if there is none. */

@@ -1,4 +1,5 @@
-// The certificates of roles that run apart, made in one directory under the names that kubeadm, and `cox up`, give them.
+// Makes the certificates of separate roles in one directory, with the file names of kubeadm and
+// `cox up`.
 
 import { readdirSync } from 'node:fs';
 import { systemClock } from '#machinery/clock.ts';

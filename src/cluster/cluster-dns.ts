@@ -27,19 +27,19 @@ export interface DnsSettings {
   readonly serviceAddress: string;
   /** Pods of this process's nodes reach the server at the cluster IP, and get it as their name server. */
   readonly reachable: boolean;
-  /** Where to listen beside `nodeAddress`. */
+  /** More addresses to listen on, beside `nodeAddress`. */
   readonly listen: readonly SocketAddress[];
   /** The address by which other machines reach the server. Absent: it is not published. */
   readonly nodeAddress?: string;
   readonly nodeName?: string;
   readonly allowedClients: readonly string[];
-  /** Default: those of this machine. */
+  /** Default: the sockets of this machine. */
   readonly sockets?: DnsSockets;
 }
 
 export interface ClusterDnsConfig {
   readonly settings: DnsSettings;
-  /** As the administrator, to publish. */
+  /** The administrator's client, to publish the Service. */
   readonly client: Client;
   readonly clientOf: (user: User) => Client;
   readonly clock: Clock;
@@ -117,7 +117,8 @@ export class ClusterDns {
     const { nodeAddress, listen } = settings;
     if (nodeAddress === undefined)
       return { server: await this.#startAt(listen), endpoint: undefined };
-    // The well-known ports if they are free; clients of the Service get others from its slice.
+    // The server takes the well-known ports if they are free; clients of the Service read other
+    // ports from its slice.
     for (const wellKnown of [true, false]) {
       try {
         const server = await this.#startAt(

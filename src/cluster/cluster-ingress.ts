@@ -26,7 +26,7 @@ export interface IngressSettings {
 
 export interface ClusterIngressConfig {
   readonly settings: IngressSettings;
-  /** As the administrator, for permissions. */
+  /** The administrator's client, to grant permissions. */
   readonly client: Client;
   readonly clientOf: (user: User) => Client;
   readonly clock: Clock;

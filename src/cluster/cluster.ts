@@ -59,7 +59,7 @@ export interface ClusterConfig {
   readonly pki?: Pki;
   /** Absent: no port is opened. Port 0: any that is free. */
   readonly listen?: { readonly bindAddress: string; readonly port: number };
-  /** Where the kubelets listen. Absent: they open no ports. */
+  /** The ports of the kubelets. Absent: they open no ports. */
   readonly kubeletPorts?: KubeletPorts;
   /** The cluster's DNS server. Absent: there is none, and pods have the node's. */
   readonly dns?: DnsSettings;
@@ -83,17 +83,17 @@ export interface ClusterConfig {
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /**
-   * Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of
-   * nodes.
+   * Addresses for services of type LoadBalancer, in the format of IpPool.parse. Default: nodes'
+   * addresses.
    */
   readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that it can name besides those in the tree. */
+  /** Plugins that the configuration can name besides the built-in ones. */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which groups, versions and resources are served. Default: stable versions. */
+  /** The served groups, versions and resources. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run (see selectControllers). Default: all. */
+  /** The controllers to run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
   /**
    * Others run on the same store: controllers and a scheduler work in one of all that do. Default:
@@ -183,12 +183,12 @@ export class Cluster {
   /** All components have started. Nodes may not be ready yet. */
   #started = false;
   #onNodeStarted: (started: number) => void = () => undefined;
-  /** How nodes of other processes are reached: made when the first one is. */
+  /** Connects to nodes of other processes. Made at the first connection. */
   #elsewhere: Promise<NodeConnector> | undefined;
   #stopping: Promise<void> | undefined;
   /** Resolves with the reason if a component ends that should not. */
   readonly failed: Promise<Error>;
-  /** As the administrator. */
+  /** The administrator's client. */
   readonly client: Client;
 
   /** make() and begin(). */
@@ -376,7 +376,7 @@ export class Cluster {
     return this.#clientOfProgram(user, undefined, userAgent);
   }
 
-  /** Where the API server listens; undefined if it does not. */
+  /** The address of the API server; undefined if it does not listen. */
   get url(): string | undefined {
     return this.#url;
   }
@@ -436,8 +436,8 @@ export class Cluster {
   }
 
   /**
-   * For this machine's node, and for other machines that join. A cluster without it works on this
-   * machine.
+   * Grants the permissions of the pod network, for this machine's node and for other machines that
+   * join. Without them the cluster still works on this machine.
    */
   async #permitPodNetwork(): Promise<void> {
     if (this.#config.nodes.every(({ podNetwork }) => podNetwork === undefined)) return;
@@ -573,7 +573,7 @@ export class Cluster {
     return this.#components.startNode(name);
   }
 
-  /** A cluster is ready when pods can run: every node says so, and nothing keeps pods off it. */
+  /** Waits until pods can run: every node is Ready, and no taint keeps pods off it. */
   async #waitForNodes(): Promise<void> {
     const isReady = (node: Immutable<Node>): boolean =>
       node.status.conditions?.some(
@@ -669,8 +669,8 @@ export class Cluster {
   }
 
   /**
-   * Kubelets in this process are reached without a port, those that have joined it from elsewhere
-   * at their own.
+   * Connects to kubelets in this process without a port, and to kubelets that joined from other
+   * machines at their own ports.
    */
   #nodeConnector(): NodeConnector {
     return {

@@ -9,8 +9,8 @@ const TIMEOUT_MS = 5000;
 const MAX_BODY_BYTES = 1024;
 
 /**
- * Returns checks that ask the default ports of this machine, as kube-apiserver does. A component on another machine or port is
- * therefore reported as not healthy.
+ * Returns checks that ask the default ports of this machine, as kube-apiserver does. A component on
+ * another machine or port is therefore reported as not healthy.
  */
 export function localComponentHealth(clock: Clock): ComponentHealth {
   return { 'controller-manager': healthz(clock, 10257), scheduler: healthz(clock, 10259) };
@@ -25,7 +25,10 @@ export function healthz(clock: Clock, port: number): ComponentCheck {
     });
 }
 
-/** Runs a check and rejects if it has not settled after five seconds. `signal` then aborts. `what` begins each message. */
+/**
+ * Runs a check and rejects if it has not settled after five seconds. `signal` then aborts. `what`
+ * begins each message.
+ */
 export async function bounded(
   clock: Clock,
   what: string,

@@ -1,6 +1,6 @@
-// What a cluster is besides its API server: controllers, scheduler and kubelets, each made from its
-// Config with a client of its own. Whether the API server is in this thread or in another, only the
-// clients know.
+// The components of a cluster besides its API server: controllers, scheduler and kubelets, each
+// made from its Config with a client of its own. Only the clients know whether the API server is in
+// this thread or in another.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { hostname } from 'node:os';
@@ -49,21 +49,21 @@ export interface User {
   readonly groups: readonly string[];
 }
 
-/** For the controllers and the scheduler. */
+/** Settings of the controllers and the scheduler. */
 export interface ControlConfig {
   /** One range, or one of each family. */
   readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
-  /** Addresses for services of type LoadBalancer. Default: those of nodes. */
+  /** Addresses for services of type LoadBalancer. Default: nodes' addresses. */
   readonly loadBalancerPool?: string;
   /** Whether pods are scheduled. Default: true. */
   readonly scheduler?: boolean;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that it can name besides those in the tree. */
+  /** Plugins that the configuration can name besides the built-in ones. */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which controllers run (see selectControllers). Default: all. */
+  /** The controllers to run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
   /**
    * Others run on the same store: controllers and a scheduler work in one of all that do. Default:
@@ -89,7 +89,7 @@ export interface ComponentsConfig {
   /** Absent: neither controllers nor scheduler. */
   readonly control?: ControlConfig;
   readonly nodes: readonly ClusterNode[];
-  /** How many nodes there are of the cluster in this process. */
+  /** The number of the cluster's nodes in this process. */
   readonly nodesInAll: number;
   /**
    * A component that fails, or whose error nothing catches, is restarted, and `failed` stays
@@ -103,7 +103,7 @@ export interface ComponentsConfig {
   readonly instance?: string;
   /** Absent: kubelets open no ports. */
   readonly kubeletPorts?: KubeletPorts;
-  /** What pods find in resolv.conf. */
+  /** The DNS settings in the pods' resolv.conf. */
   readonly podDns?: PodDns;
   /**
    * On a virtual clock: computes heartbeats of nodes when the clock stops. Absent: kubelets make
@@ -132,13 +132,11 @@ export interface PodDns {
  */
 const STARTING_KUBELETS = 16;
 
-/** Those of one thread, to whom it is all the same which. */
+/** The components of one thread; callers treat all threads alike. */
 export interface RunningComponents {
   /** Resolves with the reason if a component ends that should not. */
   readonly failed: Promise<Error>;
-  /**
-   * What the controllers and the scheduler tell of themselves, in the form that Prometheus reads.
-   */
+  /** Returns the metrics of the controllers and the scheduler in Prometheus' format. */
   metrics(): string | Promise<string>;
   /** A connection to the node's kubelet; undefined if it does not run here. */
   connect(node: string): Duplex | undefined;
@@ -213,7 +211,7 @@ export class Components implements RunningComponents {
     }
   }
 
-  /** As the node itself: it writes its own Node, and may read the others'. */
+  /** The node's own client: it writes its own Node, and may read the others'. */
   #startPodNetwork({ name, podNetwork }: ClusterNode): void {
     if (podNetwork === undefined) return;
     const { random, logger } = this.#config;
@@ -267,7 +265,7 @@ export class Components implements RunningComponents {
     );
   }
 
-  /** Before the node's kubelet, which waits for what policies say of its pods. */
+  /** Starts before the node's kubelet, which waits for the policies of its pods. */
   #startPolicies({ name, networkPolicy: settings }: ClusterNode): void {
     if (settings === undefined) return;
     const { random, logger } = this.#config;
@@ -341,7 +339,8 @@ export class Components implements RunningComponents {
         plugins: control.schedulerPlugins,
         metrics: this.#schedulerMetrics,
       });
-    // What is wrong with its configuration is said at once, not when it comes to lead.
+    // Checks the configuration now, so that errors are reported at once and not when the scheduler
+    // becomes the leader.
     makeScheduler();
     const { leaderElect = false } = control;
     // A simulated cluster has the same history on every machine.
@@ -402,8 +401,8 @@ export class Components implements RunningComponents {
   }
 
   /**
-   * The node goes silent, as if its kubelet had crashed: nothing is told to the API, and its
-   * containers go on. Idempotent.
+   * Silences the node, as if its kubelet had crashed: it sends nothing to the API, and its
+   * containers run on. Idempotent.
    */
   async stopNode(name: string): Promise<void> {
     const kubelet = this.#kubelets.get(this.#nodeNamed(name).name);
@@ -455,8 +454,8 @@ export class Components implements RunningComponents {
           listeners: this.#listeners,
           port: node.first === true ? KUBELET_PORT : 0,
           orFreePort: true,
-          // Without a port the cluster works all the same: the API server reaches its kubelets in
-          // the process.
+          // Without a port the cluster still works: the API server reaches its kubelets in the
+          // process.
           optional: true,
         },
       }),
@@ -528,7 +527,7 @@ export class Components implements RunningComponents {
     );
     this.#abort.abort(new Error('the cluster stops'));
     await Promise.allSettled(this.#restarts.values());
-    // One that a restart has started meanwhile.
+    // A restart has started another kubelet meanwhile.
     stopped.push(
       ...(await Promise.allSettled([...this.#kubelets.values()].map((kubelet) => kubelet.stop()))),
     );
@@ -572,12 +571,12 @@ export class Components implements RunningComponents {
   }
 }
 
-/** Who a node is, to the server. */
+/** Returns the node's user, as the server authenticates it. */
 function nodeUser(name: string): User {
   return { name: `system:node:${name}`, groups: ['system:nodes', AUTHENTICATED] };
 }
 
-/** Who the components of this package are, to the server. */
+/** Returns the user of a component of this package, as the server authenticates it. */
 function component(name: string): User {
   return { name, groups: [AUTHENTICATED] };
 }

@@ -57,14 +57,18 @@ export function dataDirLayout(dir: string): DataDirLayout {
   };
 }
 
-/** Returns the name of the nftables table with the cluster's service proxy: the same for the same directory, another for others. */
+/**
+ * Returns the name of the nftables table with the cluster's service proxy: the same for the same
+ * directory, another for others.
+ */
 export function proxyTable({ root }: DataDirLayout): string {
   return `coxswain-${createHash('sha256').update(root).digest('hex').slice(0, 10)}`;
 }
 
 /**
- * The contents of the pid file: the number of the process, a space, and the process's start time (with the boot's id), which tells it
- * apart from a later process with the same number. The newline at the end marks the text as complete.
+ * The contents of the pid file: the number of the process, a space, and the process's start time
+ * (with the boot's id), which distinguishes it from a later process with the same number. The
+ * newline at the end marks the text as complete.
  */
 const PID_FILE_PATTERN = /^([1-9]\d{0,9}) (\S[^\n]*)\n$/;
 
@@ -105,8 +109,9 @@ export function parsePidFile(text: string): ProcessIdentity | undefined {
 }
 
 /**
- * Returns the process that runs on the directory, or undefined. Throws UserError if the pid file is unreadable and the store is in use
- * nevertheless: the process is then not known for certain, and must not be signalled.
+ * Returns the process that runs on the directory, or undefined. Throws UserError if the pid file is
+ * unreadable although the store is in use: then the process is not certain, and must not be
+ * signalled.
  */
 export async function runningProcess(layout: DataDirLayout): Promise<ProcessIdentity | undefined> {
   const claim = readClaim(layout);
@@ -115,9 +120,10 @@ export async function runningProcess(layout: DataDirLayout): Promise<ProcessIden
 }
 
 /**
- * Claims the directory for this process and returns a function that releases it. The pid file appears with all of its contents or not
- * at all, and is on the disk when this resolves. A claim whose process has ended is taken over; so is an unreadable one, if no
- * process has the store open. Throws UserError if another process runs on the directory, or if it cannot be written.
+ * Claims the directory for this process and returns a function that releases it. The pid file
+ * appears with all of its contents or not at all, and is on the disk when this resolves. A claim
+ * whose process has ended is taken over; so is an unreadable one, if no process has the store open.
+ * Throws UserError if another process runs on the directory, or if it cannot be written.
  */
 export async function claimDataDir(layout: DataDirLayout): Promise<() => void> {
   try {
@@ -144,11 +150,12 @@ export async function claimDataDir(layout: DataDirLayout): Promise<() => void> {
       }
     } catch (error) {
       throw new UserError(
-        `cannot write in the data directory ${layout.root}: ${(error as Error).message}. Choose another with --data-dir.`,
+        `cannot write in the data directory ${layout.root}: ${(error as Error).message}. ` +
+          'Choose another with --data-dir.',
         { cause: error },
       );
     }
-    // Another process has made a pid file since it was read: it decides.
+    // Another process has written a pid file since it was read: that one decides.
   }
 }
 
@@ -169,8 +176,8 @@ function createPidFile(layout: DataDirLayout, self: ProcessIdentity, text: strin
 }
 
 /**
- * Removes a pid file that names no running process. It is moved away first: if another process has replaced it since it was read,
- * the new one is put back.
+ * Removes a pid file that names no running process. It is moved away first: if another process has
+ * replaced it since it was read, the new one is put back.
  */
 function removeClaim(layout: DataDirLayout, self: ProcessIdentity): void {
   const aside = `${layout.pidFile}.stale.${self.pid}`;
@@ -208,15 +215,18 @@ export async function checkStoreUnused(layout: DataDirLayout): Promise<void> {
   const holder = await storeHolder(layout.store);
   if (holder === undefined) return;
   throw new UserError(
-    `${layout.pidFile} names no running process, but the store in ${layout.store} is in use by ${holder}: stop that process first`,
+    `${layout.pidFile} names no running process, but the store in ${layout.store} is in use ` +
+      `by ${holder}: stop that process first`,
   );
 }
 
 const TAG =
   'This is a data directory of Coxswain. `cox reset` removes it with all that runs from it.\n';
-/** Names at the top of a data directory, those of earlier stores and of unfinished writes included. */
-const OWN_ENTRY =
-  /^(store(\.(restored|before-restore-\d+)(\.restoring)?)?|pki|kubeconfig|kubelet|containerd|runtime|logs|cox\.(log|tag|pid)|cox\.pid\.(stale\.)?\d+)(\.tmp)?$/;
+/** Names at the top of a data directory, with those of earlier stores and of unfinished writes. */
+const OWN_ENTRY = new RegExp(
+  String.raw`^(store(\.(restored|before-restore-\d+)(\.restoring)?)?|pki|kubeconfig|kubelet|` +
+    String.raw`containerd|runtime|logs|cox\.(log|tag|pid)|cox\.pid\.(stale\.)?\d+)(\.tmp)?$`,
+);
 
 /** Reports whether a cluster makes entries of this name at the top of its data directory. */
 export function isOwnEntry(name: string): boolean {
@@ -239,8 +249,9 @@ export function tagDataDir(layout: DataDirLayout): void {
 }
 
 /**
- * Reports whether a cluster has made the directory: it has the tag, or a part that only a cluster makes. `pki` and `kubeconfig` are no
- * proof: other installations have directories with those.
+ * Returns whether a cluster has made the directory: it has the tag, or a part that only a cluster
+ * makes. `pki` and `kubeconfig` are no proof: other installations have directories with those
+ * names, too.
  */
 export function isDataDir(layout: DataDirLayout): boolean {
   const parts = [

@@ -17,7 +17,7 @@ import { UserError } from './user-error.ts';
 
 const FLAG = '--encryption-provider-config';
 
-/** Throws UserError that says everything that is wrong with the file. */
+/** Throws a UserError that lists all errors of the file. */
 export function readEncryptionFile(path: string): EncryptionConfiguration {
   try {
     return readEncryptionConfiguration(parseYaml(readFileSync(path, 'utf8')));
@@ -40,8 +40,8 @@ export function encryptStorage(
 }
 
 /**
- * Returns a function from keys to resources. `resources`: those that come with the server, which are filed as storagePrefix says. Custom
- * resources are filed under their group.
+ * Returns a function from keys to resources. `resources`: the built-in ones, whose keys follow
+ * storagePrefix. The keys of custom resources contain their group.
  */
 export function resourceOfKeys(
   resources: readonly GroupResource[],

@@ -73,7 +73,7 @@ describe.skipIf(!hasEtcd())(`two API servers on one etcd (${ETCD_HINT})`, () => 
     expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(200);
     expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(200);
     const [one, other] = servers as [TestServer, TestServer];
-    // One takes what the other has just given back, and not before.
+    // The second manager takes the lease when the first one has released it, and not before.
     const { clusterIP } = (made[0] as (typeof made)[number]).spec;
     const again = () =>
       other.client

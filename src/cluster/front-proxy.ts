@@ -1,5 +1,6 @@
-// The identity of the API server towards aggregated API servers: an authority of its own, so that no other certificate of the cluster
-// makes its owner a front proxy, and the client certificate that it has signed.
+// The identity of the API server towards aggregated API servers: an authority of its own, so that
+// no other certificate of the cluster makes its owner a front proxy, and the client certificate
+// that it has signed.
 
 import type { RequestHeaderConfig } from '#apiserver/authentication/request-header.ts';
 import type { KeyPair, Pki } from './pki.ts';
@@ -8,13 +9,16 @@ import type { KeyPair, Pki } from './pki.ts';
 const FRONT_PROXY = 'front-proxy-client';
 
 export interface FrontProxy {
-  /** Which front proxies are believed, and by which headers. */
+  /** The trusted front proxies, and the headers that they set. */
   readonly requestHeader: RequestHeaderConfig;
   /** Returns the client certificate, or its successor when it is about to expire. */
   certificate(): Promise<KeyPair>;
 }
 
-/** Opens the authority of front proxies beside that of the cluster, or makes it. Rejects with UserError for damaged files. */
+/**
+ * Opens the authority of front proxies beside that of the cluster, or makes it. Rejects with
+ * UserError for damaged files.
+ */
 export async function openFrontProxy(cluster: Pki): Promise<FrontProxy> {
   const pki = await cluster.frontProxy();
   return {

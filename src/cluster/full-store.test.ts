@@ -1,4 +1,5 @@
-// What clients see of a store without space: a clear error for writes, everything else as ever, and an end of it.
+// A store without space from the clients' view: writes fail with a clear error, everything else
+// works, and writes work again when there is room.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 
-test('a full store refuses writes with the reason, is not ready, answers reads, and writes again when there is room', async () => {
+test('a full store refuses writes, is not ready, serves reads, and accepts writes when there is room', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-full-'));
   const maxBytes = 3 * 1024 * 1024;
   const storage = await openEmbeddedStorage({
@@ -39,7 +40,7 @@ test('a full store refuses writes with the reason, is not ready, answers reads, 
     expect(await ready()).toBe('ok');
     let refused: unknown;
     while (refused === undefined) refused = await create(`map-${made.length}`);
-    // What is left may be room for less than that, which is what the check looks for.
+    // The remaining space may be less than that, which is the limit of the check.
     const small = { filler: 'x'.repeat(500) };
     refused = undefined;
     while (refused === undefined) refused = await create(`map-${made.length}`, small);
@@ -49,7 +50,7 @@ test('a full store refuses writes with the reason, is not ready, answers reads, 
       message: expect.stringMatching(/^Internal error occurred: no space for the store: /),
     });
     await expect(ready()).rejects.toThrow(/no space for the store/);
-    // Every object that was made is there, and no other.
+    // Exactly the created objects are there.
     expect((await maps.list()).items.map(({ metadata }) => metadata.name)).toEqual(made.toSorted());
     expect((await maps.get('map-0')).data).toEqual(data);
     await expect(maps.create({ metadata: { name: 'one-more' }, data })).rejects.toThrow(

@@ -17,7 +17,7 @@ const TOOLS = [
     package: 'containernetworking-plugins',
     isThere: () => CNI_BIN_DIRS.some((dir) => existsSync(join(dir, 'bridge'))),
   },
-  // The pod sandbox's own program is made from it where no registry can be reached.
+  // Without a registry, the pod sandbox's own program is made from it.
   {
     name: 'busybox',
     package: 'busybox-static',
@@ -60,14 +60,15 @@ export function missingTools(): readonly string[] {
   return TOOLS.filter((tool) => !tool.isThere()).map((tool) => tool.name);
 }
 
-/** Whether `installTools` can work here. */
+/** Returns whether `installTools` can work on this machine. */
 export function canInstall(): boolean {
   return process.platform === 'linux' && isRoot() && findProgram('apt-get') !== undefined;
 }
 
 /**
- * Installs what is missing with apt-get. Answers undefined when everything is there afterwards, else why it is not (for the person
- * at the terminal). No service is started: the cluster runs a private containerd.
+ * Installs what is missing with apt-get. Answers undefined when everything is there afterwards,
+ * else why it is not (for the person at the terminal). No service is started: the cluster runs a
+ * private containerd.
  */
 export async function installTools(progress: (text: string) => void): Promise<string | undefined> {
   const packages = [
@@ -75,7 +76,8 @@ export async function installTools(progress: (text: string) => void): Promise<st
     ...HELPFUL_PACKAGES,
   ];
   progress(`installing ${packages.join(', ')} with apt-get (--no-install skips this)`);
-  // Keeps init scripts from starting a system-wide containerd (systemd does not heed it; one that runs is only not used).
+  // Keeps init scripts from starting a system-wide containerd (systemd does not heed it; one that
+  // runs is only not used).
   const noServices = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
   let result = await aptGet(install, noServices);

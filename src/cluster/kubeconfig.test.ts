@@ -56,7 +56,9 @@ test("merging keeps the user's other entries and replaces our own", () => {
   const path = join(dir, 'config');
   writeFileSync(
     path,
-    'apiVersion: v1\nkind: Config\npreferences: {colors: true}\nclusters: [{name: work, cluster: {server: a}}, {name: coxswain, cluster: {server: old}}]\nusers: null\ncontexts: []\ncurrent-context: work\n',
+    'apiVersion: v1\nkind: Config\npreferences: {colors: true}\nclusters: [{name: work, ' +
+      'cluster: {server: a}}, {name: coxswain, cluster: {server: old}}]\nusers: null\n' +
+      'contexts: []\ncurrent-context: work\n',
   );
   mergeKubeconfig(path, entry);
   const merged = parse(readFileSync(path, 'utf8'));

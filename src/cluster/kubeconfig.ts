@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import { normalizedPrivateKey } from './private-key.ts';
+import { UserError } from './user-error.ts';
 
 export interface KubeconfigEntry {
   /** Name of the cluster, user and context. */
@@ -14,7 +15,7 @@ export interface KubeconfigEntry {
   readonly caCertificate: string;
   /** PEM. */
   readonly clientCertificate: string;
-  /** PEM. It is written in SEC1 form, whatever its form is here. */
+  /** PEM in any form. It is written in SEC1 form. */
   readonly clientKey: string;
 }
 
@@ -36,7 +37,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** A whole kubeconfig with one context, as YAML. */
 export function kubeconfigFor(entry: KubeconfigEntry): string {
-  return stringify(merged({}, entry));
+  return stringify(merged({}, entry.name, clusterOf(entry), userOf(entry)));
 }
 
 /** Writes a kubeconfig of our own (mode 0600), replacing what was there. */
@@ -45,10 +46,14 @@ export function writeKubeconfig(path: string, entry: KubeconfigEntry): void {
 }
 
 /**
- * Adds or replaces the entry in a kubeconfig that belongs to the user, keeps everything else, and makes it the current context.
- * Throws if the file is there and is not a kubeconfig.
+ * Adds or replaces the entry in a kubeconfig that belongs to the user, keeps everything else, and makes it the
+ * current context. Throws if the file is there and is not a kubeconfig.
  */
 export function mergeKubeconfig(path: string, entry: KubeconfigEntry): void {
+  mergeInto(path, entry.name, clusterOf(entry), userOf(entry));
+}
+
+function mergeInto(path: string, name: string, cluster: Named, user: Named): void {
   let existing: Kubeconfig = {};
   if (existsSync(path)) {
     const parsed: unknown = parse(readFileSync(path, 'utf8'));
@@ -57,34 +62,65 @@ export function mergeKubeconfig(path: string, entry: KubeconfigEntry): void {
     }
     existing = (parsed ?? {}) as Kubeconfig;
   }
-  write(path, stringify(merged(existing, entry)));
+  write(path, stringify(merged(existing, name, cluster, user)));
 }
 
-function merged(existing: Kubeconfig, entry: KubeconfigEntry): Kubeconfig {
+/**
+ * Adds the first cluster, user and context of a kubeconfig of our own to one that belongs to the user, under `name`
+ * (default: its own), and makes it the current context. Returns the name. Throws UserError if one of the files is no
+ * kubeconfig, or if both are the same.
+ */
+export function mergeKubeconfigFile(path: string, own: string, name?: string): string {
+  if (existsSync(path) && realpathSync(path) === realpathSync(own))
+    throw new UserError(`${path} is this kubeconfig already: is KUBECONFIG set to it?`);
+  const source = readOwn(own);
+  const { [0]: cluster } = source.clusters ?? [];
+  const { [0]: user } = source.users ?? [];
+  if (cluster === undefined || user === undefined)
+    throw new UserError(`${own} has no cluster or no user`);
+  const chosen = name ?? cluster.name;
+  try {
+    mergeInto(path, chosen, { ...cluster, name: chosen }, { ...user, name: chosen });
+  } catch (error) {
+    throw new UserError((error as Error).message, { cause: error });
+  }
+  return chosen;
+}
+
+function readOwn(path: string): Kubeconfig {
+  const parsed: unknown = parse(readFileSync(path, 'utf8'));
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw new UserError(`${path} is not a kubeconfig file`);
+  return parsed as Kubeconfig;
+}
+
+function merged(existing: Kubeconfig, name: string, cluster: Named, user: Named): Kubeconfig {
   const put = (list: Named[] | null | undefined, item: Named): Named[] => [
     ...(list ?? []).filter((other) => other.name !== item.name),
     item,
   ];
-  const { name } = entry;
   return {
     ...existing,
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: put(existing.clusters, {
-      name,
-      cluster: { server: entry.server, 'certificate-authority-data': base64(entry.caCertificate) },
-    } as Named),
-    users: put(existing.users, {
-      name,
-      user: {
-        'client-certificate-data': base64(entry.clientCertificate),
-        'client-key-data': base64(normalizedPrivateKey(entry.clientKey)),
-      },
-    } as Named),
+    clusters: put(existing.clusters, cluster),
+    users: put(existing.users, user),
     contexts: put(existing.contexts, { name, context: { cluster: name, user: name } } as Named),
     'current-context': name,
   };
 }
+
+const clusterOf = ({ name, server, caCertificate }: KubeconfigEntry): Named =>
+  ({ name, cluster: { server, 'certificate-authority-data': base64(caCertificate) } }) as Named;
+
+const userOf = ({ name, clientCertificate, clientKey }: KubeconfigEntry): Named =>
+  ({
+    name,
+    user: {
+      'client-certificate-data': base64(clientCertificate),
+      'client-key-data': base64(normalizedPrivateKey(clientKey)),
+    },
+  }) as Named;
 
 /** Writes the file durably, through a symbolic link if the path is one. */
 function write(path: string, contents: string): void {

@@ -1,5 +1,5 @@
-// Where the kubelets of `cox up` listen. Each node has a port of its own, announced in its status, since all nodes of the process
-// share the machine's addresses.
+// Assigns ports to the kubelets of `cox up`. Each node has a port of its own, announced in its
+// status, since all nodes of the process share the machine's addresses.
 
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import type { ServerTlsConfig } from '#kubelet/server/listeners.ts';
@@ -28,9 +28,10 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * Chooses the address for kubelets beside an API server that listens on `bindAddress`, and makes their certificate. Clients connect to
- * a node's InternalIP. An API server on loopback is for this machine only, and so are the kubelets then: they listen on the
- * InternalIP, but serve only connections that come from this machine. `names`: of nodes, beside addresses in the certificate.
+ * Chooses the address for kubelets beside an API server that listens on `bindAddress`, and makes
+ * their certificate. Clients connect to a node's InternalIP. An API server on loopback is for this
+ * machine only, and so are the kubelets then: they listen on the InternalIP, but serve only
+ * connections that come from this machine. `names`: of nodes, beside addresses in the certificate.
  */
 export async function makeKubeletPorts(
   pki: Pki,
@@ -51,7 +52,10 @@ export async function makeKubeletPorts(
   };
 }
 
-/** Returns the serving certificate of the kubelets; a new one if the one before has less than 30 days left. See makeKubeletPorts. */
+/**
+ * Returns the serving certificate of the kubelets; a new one if the one before has less than 30
+ * days left. See makeKubeletPorts.
+ */
 export function kubeletCertificate(
   pki: Pki,
   bindAddress: string,

@@ -1,5 +1,5 @@
-// Starts the cluster of `cox up`: with a data directory, real containers where possible, a port, and a kubeconfig. Turns problems of the
-// machine into errors that say what to do.
+// Starts the cluster of `cox up`: with a data directory, real containers where possible, a port,
+// and a kubeconfig. Turns problems of the machine into errors that name a solution.
 
 import { availableParallelism, hostname, networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -62,12 +62,14 @@ export interface LaunchConfig {
   /** Default: in the data directory. */
   readonly kubeconfig?: string;
   readonly store: StoreChoice;
-  /** For the store 'etcd'. */
+  /** Settings of the store 'etcd'. */
   readonly etcd?: EtcdConfig;
   /** The file of an EncryptionConfiguration. Absent: nothing is encrypted at rest. */
   readonly encryptionProviderConfig?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
+  /** A folder of images to import into containerd at the start. */
+  readonly images?: string;
   /** The first runs on the runtime chosen, the others are simulated. */
   readonly nodes: number;
   /** Default: see defaultPodRange. */
@@ -78,21 +80,24 @@ export interface LaunchConfig {
   readonly vxlanPort?: number;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
-  /** Addresses for services of type LoadBalancer: ranges and networks, with commas between them. Default: the node's. */
+  /**
+   * Addresses for services of type LoadBalancer: ranges and networks, with commas between them.
+   * Default: the node's.
+   */
   readonly loadBalancerPool?: string;
-  /** Which groups, versions and resources are served. Default: stable versions. */
+  /** The served groups, versions and resources. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run: '*', 'foo', '-foo'. Default: all. */
+  /** The controllers to run: '*', 'foo', '-foo'. Default: all. */
   readonly controllers?: readonly string[];
   /** The kubelet's directory. Default: in the data directory. */
   readonly rootDir?: string;
-  /** Whether the cluster runs DNS. Default: with containerd, if nothing is in the way. */
+  /** Whether the cluster runs DNS. Default: with containerd, if its address and port are free. */
   readonly dns?: boolean;
   /** Whether network policies are enforced for pods of this machine. Default: true. */
   readonly networkPolicy?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
-  /** Where Ingresses and Gateways are served. Absent: they are not. */
+  /** The addresses of Ingresses and Gateways. Absent: they are not served. */
   readonly ingress?: IngressRequest;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
@@ -101,7 +106,7 @@ export interface LaunchConfig {
   readonly logger: Logger;
   /** See ComponentsConfig. Absent: a component that ends resolves `failed`. */
   readonly faults?: UncaughtErrors;
-  /** The settings of the logger, for threads that need one of their own. Absent: those log nothing. */
+  /** The settings of the logger, for loggers of other threads. Absent: other threads do not log. */
   readonly logging?: Logging;
   /** Called with what is being done. Texts that begin with the same `step` replace each other. */
   readonly progress: (step: string, count?: string) => void;
@@ -110,7 +115,7 @@ export interface LaunchConfig {
 }
 
 export interface LaunchedCluster {
-  /** As the administrator, in this process. */
+  /** The administrator's client in this process. */
   readonly client: Client;
   /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. */
   connect(): Duplex;
@@ -208,6 +213,7 @@ async function start(
         endpoint: config.containerRuntimeEndpoint,
       }),
       install: config.install,
+      ...(config.images !== undefined && { images: config.images }),
       podCidrs: nodeRanges(podRange, 0),
       podNetwork: {
         ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
@@ -271,7 +277,8 @@ async function start(
     ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
     leaderElect: config.store === 'etcd',
   });
-  // A start that cannot write may wait for ever; and whatever it ends with once the store has failed, that is why.
+  // A start that cannot write may wait for ever. If the store has failed, its error is the cause of
+  // whatever error ends the start.
   const storeFailed = (cause: Error): UserError =>
     new UserError(`the store failed: ${cause.message}`, { cause });
   const cluster = await Promise.race([
@@ -345,7 +352,10 @@ async function start(
   };
 }
 
-/** All of what is being prepared, or the first failure; what succeeded is then put on the list of what has to be undone. */
+/**
+ * All of what is being prepared, or the first failure; what succeeded is then put on the list of
+ * what has to be undone.
+ */
 async function settleAll(
   preparing: { pki: Promise<Pki>; storage: Promise<Storage>; runtime: Promise<PreparedRuntime> },
   cleanup: (() => Promise<void> | void)[],
@@ -379,8 +389,9 @@ function makeThread({ logging, logger, faults }: LaunchConfig, clock: Clock): Co
 }
 
 /**
- * Whether controllers, scheduler and simulated nodes get a thread of their own. It costs 40 MB and a third of a second at the start,
- * which a machine alone with its pods (110 at most) never earns back; nor is it a gain on one core.
+ * Returns whether controllers, scheduler and simulated nodes get a thread of their own. It costs 40
+ * MB and a third of a second at the start, which a machine alone with its pods (110 at most) never
+ * regains; on one core it gains nothing.
  */
 function deservesThread({ nodes }: LaunchConfig): boolean {
   return nodes > 1 && availableParallelism() > 1;
@@ -464,7 +475,10 @@ async function openToPods(
   }
 }
 
-/** The machine's proxy. Its rules have a name of their own for each cluster, so that none touches those of another. */
+/**
+ * Returns the machine's proxy. Each cluster has its own names for rules, so that none changes those
+ * of another.
+ */
 function proxyOf(
   { securePort, ingress }: LaunchConfig,
   layout: DataDirLayout,
@@ -507,7 +521,7 @@ const INGRESS_FLAGS = {
 /** The port of upstream's proxy for /healthz. */
 const PROXY_HEALTH_PORT = 10_256;
 
-/** Whether simulated containers survive a restart: where their pods do. */
+/** Returns whether simulated containers survive a restart: they do if their pods do. */
 function keepsSimulation({ store }: LaunchConfig): boolean {
   return store !== 'memory';
 }
@@ -520,7 +534,10 @@ function machineName(): string {
   return isDNS1123Subdomain(name).length === 0 ? name : 'node';
 }
 
-/** Errors that come from the machine rather than from a bug get a text that says what to do. */
+/**
+ * Returns the error with a text that names a solution, if the error comes from the machine rather
+ * than from a bug.
+ */
 function asUserError(err: unknown, config: LaunchConfig): unknown {
   if (err instanceof UserError || config.signal.aborted) return err;
   if (err instanceof StorageError)
@@ -531,7 +548,8 @@ function asUserError(err: unknown, config: LaunchConfig): unknown {
   switch (code) {
     case 'EADDRINUSE':
       return new UserError(
-        `port ${config.securePort} on ${config.bindAddress} is in use. Choose another with --secure-port (0 picks a free one), or stop what listens there.`,
+        `port ${config.securePort} on ${config.bindAddress} is in use. Choose another with ` +
+          '--secure-port (0 picks a free one), or stop what listens there.',
         { cause: err },
       );
     case 'EADDRNOTAVAIL':

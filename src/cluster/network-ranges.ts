@@ -4,24 +4,28 @@ import { formatIp, type IpFamily, type IpRange, overlaps, parseCidr } from '#mac
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import { UserError } from './user-error.ts';
 
-/** Where pods get their addresses: one range, or one of each family. */
+/** The pods' ranges: one range, or one of each family. */
 export interface PodRange {
-  /** As it is written, with a comma between two. */
+  /** The text of the flag, with a comma between two ranges. */
   readonly cidr: string;
   readonly parts: readonly [FamilyRange, ...FamilyRange[]];
 }
 
 export interface FamilyRange extends IpRange {
   readonly cidr: string;
-  /** Index, within the range, of the part that the first node gets; the parts before it follow those at the end. Default: 0. */
+  /**
+   * Index, within the range, of the first node's part; parts before it follow those at the end.
+   * Default: 0.
+   */
   readonly firstPart?: number;
 }
 
 const DEFAULT_POD_BASE = 0x0a_f4_00_00;
 
 /**
- * The range of pods of a cluster with so many nodes where none is given: 10.244.0.0/16, or as many bits shorter as are needed for a /24 for
- * each node (/14 for 1,000). A node with a given index always gets the same /24, so that the number of nodes may change between starts.
+ * The range of pods of a cluster with so many nodes where none is given: 10.244.0.0/16, or as many
+ * bits shorter as are needed for a /24 for each node (/14 for 1,000). A node with a given index
+ * always gets the same /24, so that the number of nodes may change between starts.
  */
 export function defaultPodRange(nodes: number): PodRange {
   const prefix = Math.min(16, 24 - Math.ceil(Math.log2(nodes)));
@@ -31,7 +35,7 @@ export function defaultPodRange(nodes: number): PodRange {
   return { cidr, parts: [{ ...range, cidr, firstPart: (DEFAULT_POD_BASE - base) / 256 }] };
 }
 
-/** How many bits a node's part has, unless the range is smaller than that. */
+/** The number of bits of a node's part, unless the range is smaller. */
 const NODE_PREFIXES: Readonly<Record<IpFamily, number>> = { IPv4: 24, IPv6: 64 };
 /** Bits of ranges. As with upstream's, a node's part of an IPv6 range has at most 16 bits more. */
 const POD_PREFIXES: Readonly<Record<IpFamily, readonly [shortest: number, longest: number]>> = {
@@ -77,8 +81,8 @@ const SERVICE_PREFIXES: Readonly<Record<IpFamily, readonly [shortest: number, lo
 };
 
 /**
- * The ranges of cluster IPs: one, or one of each family with a comma between them, the first being that of services which do
- * not say. Throws UserError, which names the flag.
+ * Parses the ranges of cluster IPs: one, or one of each family with a comma between them. The first
+ * is the range of services that do not name a family. Throws UserError, which names the flag.
  */
 export function parseServiceRanges(
   flag: string,
@@ -89,7 +93,8 @@ export function parseServiceRanges(
     const [shortest, longest] = SERVICE_PREFIXES[range?.family ?? 'IPv4'];
     if (range === undefined || range.prefix < shortest || range.prefix > longest) {
       throw new UserError(
-        `${flag} takes an IPv4 range with a prefix of 8 to 29 bits, an IPv6 range with one of 64 to 125, or one of each, ` +
+        `${flag} takes an IPv4 range with a prefix of 8 to 29 bits, an IPv6 range with one ` +
+          'of 64 to 125, or one of each, ' +
           `such as 10.96.0.0/16,fd00:10:96::/112, not '${text}'`,
       );
     }
@@ -116,7 +121,10 @@ export function checkApart(
   }
 }
 
-/** Returns the pool of --load-balancer-pool. Throws UserError for text that is none, and if pods or services could have its addresses. */
+/**
+ * Returns the pool of --load-balancer-pool. Throws UserError for text that is none, and if pods or
+ * services could have its addresses.
+ */
 export function checkLoadBalancerPool(text: string, cidrs: readonly string[]): IpPool {
   let pool: IpPool;
   try {
@@ -142,7 +150,10 @@ export const firstServiceAddress = ([{ family, first }]: readonly [
   ...ServiceRange[],
 ]): string => formatIp({ family, value: first + 1n });
 
-/** The address that the Service `kube-dns` gets: the tenth of the first range, as kubeadm has it. undefined: the range is too small. */
+/**
+ * The address that the Service `kube-dns` gets: the tenth of the first range, as kubeadm has it.
+ * undefined: the range is too small.
+ */
 export function dnsServiceAddress([{ family, first, last }]: readonly [
   ServiceRange,
   ...ServiceRange[],
@@ -150,7 +161,10 @@ export function dnsServiceAddress([{ family, first, last }]: readonly [
   return first + 10n < last ? formatIp({ family, value: first + 10n }) : undefined;
 }
 
-/** The part of the pod range that belongs to the node with this index, of each family. Throws UserError if there are too few. */
+/**
+ * The part of the pod range that belongs to the node with this index, of each family. Throws
+ * UserError if there are too few.
+ */
 export function nodeRanges({ parts }: PodRange, index: number): readonly [string, ...string[]] {
   return parts.map((range) => nodeRange(range, index)) as [string, ...string[]];
 }

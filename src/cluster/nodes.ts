@@ -8,7 +8,7 @@ import type { NodePodNetwork } from './pod-network.ts';
 
 export interface ClusterNode {
   readonly name: string;
-  /** The kubelet of this node gets the well-known port. Default: false. */
+  /** Whether the kubelet of this node gets the well-known port. Default: false. */
   readonly first?: boolean;
   readonly runtime: Runtime;
   /** Containers are only pretended: nothing is written for them, and nothing of the machine is looked at. */
@@ -23,7 +23,7 @@ export interface ClusterNode {
   readonly proxy?: NodeProxySettings;
   /** Absent: this node announces no addresses of load balancers. */
   readonly announcer?: AnnouncerSettings;
-  /** Absent: nothing of ours connects its pods to those of other machines. */
+  /** Absent: Coxswain does not connect its pods to those of other machines. */
   readonly podNetwork?: NodePodNetwork;
   /** Absent: network policies are not enforced on this node. */
   readonly networkPolicy?: PolicyTableSettings;

@@ -1,14 +1,18 @@
-// The cluster's certificates: a certificate authority made at first start, and what it signs (API server, admin, kubelets,
-// the API server's own client certificate for kubelets), plus the key that signs ServiceAccount tokens. ECDSA P-256 throughout.
+// The cluster's certificates: a certificate authority made at first start, and what it signs (API
+// server, admin, kubelets, the API server's own client certificate for kubelets), plus the key that
+// signs ServiceAccount tokens. ECDSA P-256 throughout.
 //
-// Layout under `dir` (mode 0700, keys 0600), names as kubeadm has them: ca.{crt,key}, apiserver.{crt,key},
-// apiserver-kubelet-client.{crt,key}, front-proxy-ca.{crt,key}, front-proxy-client.{crt,key}, admin.{crt,key},
-// kubelet-<node>.{crt,key}, sa.{key,pub}.
+// Layout under `dir` (mode 0700, keys 0600), names as kubeadm has them: ca.{crt,key},
+// apiserver.{crt,key}, apiserver-kubelet-client.{crt,key}, front-proxy-ca.{crt,key},
+// front-proxy-client.{crt,key}, admin.{crt,key}, kubelet-<node>.{crt,key}, sa.{key,pub}.
 //
-// Files are written durably, a key before its certificate. What happens to a file that is missing or damaged:
+// Files are written durably, a key before its certificate. What happens to a file that is missing
+// or damaged:
 //
-//   ca.crt or ca.key, sa.key   UserError: other files and objects depend on them, so that a new one would break the cluster
-//   a leaf certificate         missing, without its key, expiring or for other hosts: a new one is signed; damaged: UserError
+//   ca.crt or ca.key, sa.key   UserError: other files and objects depend on them, so that a new one
+//                              would break the cluster
+//   a leaf certificate         missing, without its key, expiring or for other hosts: a new one is
+//                              signed; damaged: UserError
 
 import {
   createPrivateKey,
@@ -46,21 +50,26 @@ export interface CertificateRequest {
 export interface PkiConfig {
   readonly clock: Clock;
   readonly random: Random;
-  /** Where the files live; absent: in memory only. */
+  /** The directory of the files. Absent: in memory only. */
   readonly dir?: string;
-  /** Default: 'ca'. Other authorities in the same directory can be made anew: nothing but their own certificates depends on them. */
+  /**
+   * Default: 'ca'. Other authorities in the same directory can be replaced: only their own
+   * certificates depend on them.
+   */
   readonly authority?: 'ca' | 'front-proxy-ca';
 }
 
 const DAY_MS = 24 * 3600 * 1000;
 const CA_VALIDITY_MS = 3650 * DAY_MS;
 const LEAF_VALIDITY_MS = 365 * DAY_MS;
-/** A leaf with less time left than this is made anew at start. */
+/** A leaf with less time left than this is replaced at the start. */
 const RENEW_BEFORE_MS = 30 * DAY_MS;
-/** Certificates are valid a little before they are made, for clocks that differ. */
+/** Certificates are valid from some time before their creation, for clocks that differ. */
 const BACKDATE_MS = 5 * 60 * 1000;
 
-/** Loaded only when something must be signed: it takes longer than the rest of a start with certificates already made. */
+/**
+ * Loaded at the first signature: loading takes longer than the rest of a start that signs nothing.
+ */
 async function loadX509(): Promise<typeof X509Module> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
@@ -76,7 +85,10 @@ export class Pki {
   /** By name: what was issued without a directory to keep it. */
   readonly #issued = new Map<string, KeyPair>();
 
-  /** Opens the authority in `dir`, or makes one in an empty directory. Throws UserError if its files are damaged or incomplete. */
+  /**
+   * Opens the authority in `dir`, or makes one in an empty directory. Throws UserError if its files
+   * are damaged or incomplete.
+   */
   static async open(config: PkiConfig): Promise<Pki> {
     if (config.dir !== undefined) mkdirSync(config.dir, { recursive: true, mode: 0o700 });
     const { dir, authority = 'ca' } = config;
@@ -104,7 +116,7 @@ export class Pki {
     });
   }
 
-  /** The authority with its key, for those who sign what is approved. */
+  /** The authority with its key, for components that sign approved requests. */
   get authority(): KeyPair {
     return this.#ca;
   }
@@ -114,7 +126,10 @@ export class Pki {
     return this.#ca.cert;
   }
 
-  /** Returns the certificate stored as `name` if it still serves `request`, or a new one. Throws UserError if a file is damaged. */
+  /**
+   * Returns the certificate stored as `name` if it still serves `request`, or a new one. Throws
+   * UserError if a file is damaged.
+   */
   async certificate(name: string, request: CertificateRequest): Promise<KeyPair> {
     const stored = this.#dir === undefined ? this.#issued.get(name) : readLeaf(this.#dir, name);
     if (stored !== undefined && this.#serves(stored, request)) return stored;
@@ -244,10 +259,12 @@ async function importSigningKey(pem: string): Promise<webcrypto.CryptoKey> {
 }
 
 const RESTORE_AUTHORITY =
-  'Restore ca.crt and ca.key from a backup. Without one, remove the directory: the next start makes a new authority, and all ' +
+  'Restore ca.crt and ca.key from a backup. Without one, remove the directory: the next ' +
+  'start makes a new authority, and all ' +
   'kubeconfigs and certificates of the old one become invalid.';
 const RESTORE_TOKEN_KEY =
-  'Restore it from a backup, or remove it: the next start makes a new key, and all ServiceAccount tokens become invalid.';
+  'Restore it from a backup, or remove it: the next start makes a new key, and all ' +
+  'ServiceAccount tokens become invalid.';
 
 /** Returns undefined if there is no authority yet. */
 function readAuthority(dir: string, name: string): KeyPair | undefined {

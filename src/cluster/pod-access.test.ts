@@ -18,7 +18,7 @@ afterEach(async () => {
   server.close();
 });
 
-/** What the server answers; 'closed' if the connection was. */
+/** Returns the server's response; 'closed' if the connection was closed. */
 function ask(localAddress: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port: access?.port ?? 0, localAddress });

@@ -1,5 +1,6 @@
-// Lets pods reach an API server that listens on loopback only. The service `kubernetes` names the machine's address; here is a port at that
-// address which hands connections on to the server, but only those from this machine and its pods. Others are closed at once.
+// Lets pods reach an API server that listens on loopback only. The service `kubernetes` names the
+// machine's address; a port at that address forwards connections from this machine and its pods to
+// the server. Other connections are closed at once.
 
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { contains, parseCidr, parseIp } from '#machinery/net/ip.ts';
@@ -8,7 +9,7 @@ export interface PodAccessConfig {
   /** The machine's address. */
   readonly address: string;
   readonly port: number;
-  /** Where the API server listens. */
+  /** The address of the API server. */
   readonly server: { readonly host: string; readonly port: number };
   readonly podCidrs: readonly string[];
   /** The machine's addresses. */

@@ -39,8 +39,8 @@ export interface NodePodNetwork {
 }
 
 /**
- * Where every container runtime looks for a network, by default, and where plugins of a cluster put
- * theirs.
+ * The directory in which every container runtime looks for a network by default; plugins of a
+ * cluster write to it, too.
  */
 export const SYSTEM_CNI = { confDir: '/etc/cni/net.d', binDir: '/opt/cni/bin' } as const;
 
@@ -67,7 +67,10 @@ export function nodePodNetwork(
   };
 }
 
-/** Writes the network configuration of a node whose ranges are known, before its container runtime starts. */
+/**
+ * Writes the network configuration of a node whose ranges are known before its container runtime
+ * starts.
+ */
 export async function preparePodNetwork(
   network: NodePodNetwork,
   podCidrs: readonly string[],

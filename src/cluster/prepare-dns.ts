@@ -1,8 +1,9 @@
 // Decides whether and where `cox up` runs the cluster's DNS.
 //
-// Pods need an address that works in resolv.conf, where a port cannot be named. The cluster IP of the Service is one: this machine
-// gets it on an interface of its own, so that pods of this machine reach it by routing alone, with or without a service proxy. The
-// node's address is what the EndpointSlice names, for a proxy and for other machines.
+// Pods need an address that works in resolv.conf, where a port cannot be named. The cluster IP of
+// the Service is one: this machine gets it on an interface of its own, so that pods of this machine
+// reach it by routing alone, with or without a service proxy. The node's address is what the
+// EndpointSlice names, for a proxy and for other machines.
 
 import { isIPv4 } from 'node:net';
 import { nodeSockets, parseClusterDomain, PRIVATE_RANGES } from '#dns/index.ts';
@@ -29,7 +30,10 @@ export interface DnsRequest {
   /** Pods have a network of their own, on this machine. */
   readonly podNetwork: boolean;
   readonly nodeName: string;
-  /** Other machines can join the cluster: clients with private addresses are answered. Otherwise only this machine and its pods are. */
+  /**
+   * Other machines can join the cluster: clients with private addresses are answered. Otherwise
+   * only this machine and its pods are.
+   */
   readonly hasOtherMachines: boolean;
   /** Default: the machine's first address. */
   readonly nodeAddress?: string;
@@ -55,7 +59,10 @@ export function checkClusterDomain(domain: string): void {
   }
 }
 
-/** Returns undefined if DNS is not wanted, or cannot run and was not asked for. Throws UserError if it was asked for and cannot run. */
+/**
+ * Returns undefined if DNS is not wanted, or cannot run and was not asked for. Throws UserError if
+ * it was asked for and cannot run.
+ */
 export async function prepareDns(request: DnsRequest): Promise<PreparedDns | undefined> {
   const { wanted, podNetwork, logger } = request;
   if (wanted === false || (wanted === undefined && !podNetwork)) return undefined;

@@ -7,7 +7,7 @@ import type { Facts } from '#ingress/index.ts';
 import { UserError } from './user-error.ts';
 
 export interface IngressRequest {
-  /** Where Ingresses are served. Default: the machine's addresses and 127.0.0.1. */
+  /** The addresses of Ingresses. Default: the machine's addresses and 127.0.0.1. */
   readonly addresses?: readonly string[];
   readonly httpPort: number;
   readonly httpsPort: number;

@@ -1,5 +1,6 @@
-// The containerd of a cluster's own: started again if it dies (its containers outlive it), stopped with the cluster. It reads the network
-// configuration of its node, which may be written later. The pod network goes when no pod is left on its bridge.
+// The containerd of a cluster's own: started again if it dies (its containers outlive it), stopped
+// with the cluster. It reads the network configuration of its node, which may be written later. The
+// pod network goes when no pod is left on its bridge.
 
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
@@ -109,7 +110,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether the bridge is there and no pod hangs on it. */
+/** Returns whether the bridge exists without an attached pod. */
 async function hasNoPorts(bridge: string): Promise<boolean> {
   try {
     return (await readdir(`/sys/class/net/${bridge}/brif`)).length === 0;

@@ -1,8 +1,9 @@
-// Takes a cluster off this machine: the processes of its pods, their networks and mounts, and its data directory. It works on what it
-// finds, not on what was recorded, so that it also cleans up after a crash at any point, and after an earlier reset that was cut off.
+// Takes a cluster off this machine: the processes of its pods, their networks and mounts, and its
+// data directory. It works on what it finds, not on what was recorded, so that it also cleans up
+// after a crash at any point, and after an earlier reset that was cut off.
 //
-// The order matters: processes first (they hold mounts and write files), then networks, mounts and files. The tag that makes the
-// directory known as a data directory goes last.
+// The order matters: processes first (they hold mounts and write files), then networks, mounts and
+// files. The tag that makes the directory known as a data directory goes last.
 
 import { execFile } from 'node:child_process';
 import { lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
@@ -45,7 +46,7 @@ export interface ResetResult {
   readonly root: string;
   readonly processes: number;
   readonly mounts: number;
-  /** Entries of the data directory that no cluster has made. They are still there. */
+  /** Entries of the data directory that no cluster has made. They stay. */
   readonly kept: readonly string[];
 }
 
@@ -59,8 +60,8 @@ export interface Leftovers {
 const KUBELET_DIRECTORIES = ['pods', 'local-volumes'];
 
 /**
- * Throws UserError unless the directory can be reset: it was made by a cluster, and no process runs on it. Returns false if there is
- * nothing to do, since the directory does not exist or is empty.
+ * Throws UserError unless the directory can be reset: a cluster has made it, and no process runs on
+ * it. Returns false if there is nothing to do, since the directory does not exist or is empty.
  */
 export async function checkResettable(dataDir: string): Promise<boolean> {
   const layout = dataDirLayout(dataDir);
@@ -73,14 +74,18 @@ export async function checkResettable(dataDir: string): Promise<boolean> {
   const running = await runningProcess(layout);
   if (running !== undefined) {
     throw new UserError(
-      `a cluster runs on ${layout.root} (process ${running.pid}): stop it with 'cox down --data-dir ${layout.root}', or add --stop`,
+      `a cluster runs on ${layout.root} (process ${running.pid}): stop it with 'cox down ` +
+        `--data-dir ${layout.root}', or add --stop`,
     );
   }
   await checkStoreUnused(layout);
   return true;
 }
 
-/** Removes all that `checkResettable` allows. Idempotent. Rejects with UserError for what cannot be removed; the rest can be tried again. */
+/**
+ * Removes all that `checkResettable` allows. Idempotent. Rejects with UserError for what cannot be
+ * removed; the rest can be tried again.
+ */
 export async function reset(options: ResetOptions): Promise<ResetResult> {
   const { clock, progress } = options;
   const layout = dataDirLayout(options.dataDir);
@@ -128,7 +133,10 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
   return { ...result, kept };
 }
 
-/** Ends all containers of a cluster that does not run. Idempotent. Returns their number, and network namespaces of pods. */
+/**
+ * Ends all containers of a cluster that does not run. Idempotent. Returns their number, and network
+ * namespaces of pods.
+ */
 export async function endContainers(
   root: string,
   clock: Clock,
@@ -192,14 +200,18 @@ function mountsBelow(dir: string): readonly string[] {
     .toReversed();
 }
 
-/** Unmounts all that is mounted below the directory. Returns how much it was. Throws UserError for what stays mounted. */
+/**
+ * Unmounts all that is mounted below the directory. Returns how much it was. Throws UserError for
+ * what stays mounted.
+ */
 export async function unmountBelow(dir: string): Promise<number> {
   const points = mountsBelow(dir);
   for (const point of points) {
     try {
       await run('umount', ['--no-canonicalize', point]);
     } catch {
-      // In use by a process outside of the cluster, or gone with the mount that it was in. What is still there is looked at below.
+      // The mount is in use by a process outside of the cluster, or gone with its parent mount.
+      // Remaining mounts are checked below.
       if (mountsBelow(dir).includes(point))
         await run('umount', ['--no-canonicalize', '--lazy', point]).catch(() => undefined);
     }

@@ -1,6 +1,7 @@
-// Chooses what runs the containers of the first node, and prepares it: containerd where it can be had, host processes otherwise.
+// Chooses what runs the containers of the first node, and prepares it: containerd where it can be
+// had, host processes otherwise.
 
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
@@ -10,6 +11,7 @@ import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import type { ProxyMode } from '#proxy/index.ts';
 import type { DataDirLayout } from './data-dir.ts';
+import { type ImagesConfig, imageSourcesIn, loadImages } from './images.ts';
 import { canInstall, installTools, isRoot, missingTools } from './install.ts';
 import {
   type NodePodNetwork,
@@ -27,9 +29,11 @@ export interface RuntimeRequest {
   readonly endpoint?: string;
   /** Whether missing programs may be installed. */
   readonly install: boolean;
-  /** The node's ranges of pods. Empty: they are not known before the node is registered. */
+  /** The node's ranges of pods. Empty: they are unknown until the node is registered. */
   readonly podCidrs: readonly string[];
   readonly podNetwork: PodNetworkFlags;
+  /** A folder of images to import into containerd. Only with that runtime. */
+  readonly images?: string;
   /** The file in which the simulated runtime records its containers. Absent: they end with the process. */
   readonly simulationJournal?: string;
   readonly layout: DataDirLayout;
@@ -45,11 +49,11 @@ export interface PreparedRuntime {
   readonly simulated: boolean;
   /** Pods have a network of their own on this machine. */
   readonly podNetwork: boolean;
-  /** What connects them to pods of other machines. Undefined: nothing of ours. */
+  /** The connection of the pods to those of other machines. Undefined: Coxswain makes none. */
   readonly network?: NodePodNetwork;
-  /** For the person at the terminal. */
+  /** Text for the terminal. */
   readonly description: string;
-  /** Which proxy its pods need. Undefined: none, they only pretend to run. */
+  /** The proxy that its pods need. Undefined: none, the pods are simulated. */
   readonly proxy?: { readonly mode: ProxyMode; readonly bridge?: string };
   /** Stops what was started for it, after the runtime has been closed. */
   stop(): Promise<void>;
@@ -67,7 +71,10 @@ export async function prepareRuntime(request: RuntimeRequest): Promise<PreparedR
       `--container-runtime-endpoint goes with --runtime containerd, not with ${request.choice}`,
     );
   }
-  switch (request.choice) {
+  const { images, choice } = request;
+  if (images !== undefined && (choice === 'simulated' || choice === 'process'))
+    throw new UserError(`--images goes with --runtime containerd, not with ${choice}`);
+  switch (choice) {
     case 'simulated':
       checkPodNetwork(request, 'simulated pods');
       return simulated(request);
@@ -79,6 +86,8 @@ export async function prepareRuntime(request: RuntimeRequest): Promise<PreparedR
       if (request.endpoint !== undefined) return containerd(request);
       const obstacle = await obstacleToContainerd(request);
       if (obstacle === undefined) return containerd(request);
+      if (images !== undefined)
+        throw new UserError(`--images needs containerd, which cannot run here: ${obstacle}`);
       return hostProcesses(request, `host processes, without isolation (${obstacle})`);
     }
   }
@@ -140,10 +149,13 @@ async function hostProcesses(
   const { layout, clock, random, logger } = request;
   const { createProcessRuntime } = await import('#runtime/process/index.ts');
   logger.warn(
-    'containers run as processes of this host, without isolation: pods can read and change what this process can, and Pod Security levels, limits and network policies protect nothing',
+    'containers run as processes of this host, without isolation: pods can read and change ' +
+      'what this process can, and Pod Security levels, limits and network policies protect ' +
+      'nothing',
     { runtime: 'process' },
   );
-  // Endpoints of services cannot be in the loopback range, so pods have the machine's address, as pods of the host's network have.
+  // Endpoints of services cannot be in the loopback range, so pods have the machine's address, as
+  // pods of the host's network have.
   const [hostIp] = machineAddresses();
   const runtime = createProcessRuntime({
     stateDir: layout.runtime,
@@ -165,10 +177,13 @@ async function hostProcesses(
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   const { layout, clock, logger, podCidrs, podNetwork, progress, signal } = request;
   const { createContainerdRuntime, imageVolumesIn } = await import('#runtime/containerd/index.ts');
+  // A folder without images is an error before anything is started.
+  const sources = request.images === undefined ? [] : await imageSourcesIn(request.images);
   if (request.endpoint !== undefined) {
     const runtime = createContainerdRuntime({ endpoint: request.endpoint, clock });
     try {
       const version = await runtime.runtime.version({ signal, timeoutMs: 10_000 });
+      await importAll(sources, { dataDir: layout.root, endpoint: request.endpoint }, progress);
       const network =
         podNetwork.podNetwork === undefined
           ? undefined
@@ -198,7 +213,8 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   const obstacle = await obstacleToContainerd(request);
   if (obstacle !== undefined) {
     throw new UserError(
-      `cannot run containerd: ${obstacle}. Take --runtime process or simulated, or name a runtime with --container-runtime-endpoint.`,
+      `cannot run containerd: ${obstacle}. Take --runtime process or simulated, or name a ` +
+        'runtime with --container-runtime-endpoint.',
     );
   }
   progress('starting containerd');
@@ -219,6 +235,7 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   });
   try {
     const version = await runtime.runtime.version({ signal });
+    await importAll(sources, { dataDir: layout.root, endpoint: launched.endpoint }, progress);
     return {
       runtime,
       simulated: false,
@@ -236,4 +253,15 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     await launched.stop();
     throw error;
   }
+}
+
+async function importAll(
+  sources: readonly string[],
+  config: ImagesConfig,
+  progress: (text: string) => void,
+): Promise<void> {
+  if (sources.length === 0) return;
+  await loadImages(config, sources, {
+    onSource: (source) => progress(`importing ${basename(source)}`),
+  });
 }

@@ -20,7 +20,10 @@ export function simulatedMachine(name: string): MachineInfo {
   };
 }
 
-/** The node with a runtime that takes its time, as real ones do. With a journal its containers survive a restart of the process. */
+/**
+ * The node with a runtime that takes its time, as real ones do. With a journal its containers
+ * survive a restart of the process.
+ */
 export function simulatedNode(
   { name, podCidrs }: SimulatedNode,
   {

@@ -119,7 +119,7 @@ describe('snapshots of a cluster', () => {
     expect(await read(await open(dataDir))).toBe('now');
   });
 
-  test('are not restored under a cluster that runs, nor from a file that is damaged, and nothing is touched', async () => {
+  test('are not restored under a running cluster, nor from a damaged file, and no file changes', async () => {
     const { dataDir, file } = await saved();
     const damaged = join(dataDir, 'damaged.snap');
     writeFileSync(damaged, 'not a snapshot');
@@ -141,7 +141,8 @@ describe('snapshots of a cluster', () => {
     const { dataDir, file } = await saved();
     await restoreClusterSnapshot({ dataDir, file, bumpRevision: 0 });
     const { store } = dataDirLayout(dataDir);
-    // As a crash leaves it when the old store is moved aside and the new one is not yet in its place.
+    // The state after a crash between moving the old store aside and moving the new one into its
+    // place.
     renameSync(store, `${store}.restored`);
     expect(await read(await open(dataDir))).toBe('then');
     expect(existsSync(`${store}.restored`)).toBe(false);

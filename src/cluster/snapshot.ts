@@ -1,4 +1,5 @@
-// Snapshots of a cluster's embedded store: which directories and files they are about, and what may be done to them when.
+// Snapshots of a cluster's embedded store: which directories and files they are about, and what may
+// be done to them when.
 
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -35,7 +36,10 @@ export async function clusterSnapshotStatus(file: string): Promise<SnapshotStatu
   return await asUserErrors(() => snapshotStatus(resolve(file)));
 }
 
-/** The cluster must not run. The store that it has is moved aside, and the answer says where to. Throws UserError. */
+/**
+ * Restores a snapshot. The cluster must not run. Its present store is moved aside; returns the new
+ * path of that store. Throws UserError.
+ */
 export async function restoreClusterSnapshot(options: {
   readonly dataDir: string;
   readonly file: string;
@@ -50,7 +54,8 @@ export async function restoreClusterSnapshot(options: {
   const release = await claimDataDir(layout);
   try {
     return await asUserErrors(async () => {
-      // The whole snapshot becomes a store before anything is touched. One that was left behind was never put in its place.
+      // The whole snapshot becomes a store before anything is touched. One that was left behind was
+      // never put in its place.
       const made = restoredBeside(layout.store);
       if (existsSync(layout.store)) rmSync(made, { recursive: true, force: true });
       else finishRestore(layout.store);
@@ -75,8 +80,8 @@ export async function restoreClusterSnapshot(options: {
 }
 
 /**
- * Puts a restored store in its place if there is none: the last step of a restoration, which a crash may have left undone. Without
- * it the next start would begin with an empty store.
+ * Puts a restored store in its place if there is none: the last step of a restoration, which a
+ * crash may have left undone. Without it the next start would begin with an empty store.
  */
 export function finishRestore(store: string): void {
   if (!existsSync(store) && existsSync(restoredBeside(store)))

@@ -63,7 +63,7 @@ async function untilRunning(cluster: EmbeddedCluster, count: number): Promise<vo
   });
 }
 
-/** What keeps a process alive, sockets and servers by name. */
+/** Returns the resources that keep a process alive: sockets and servers by name. */
 const openResources = (): string[] =>
   process.getActiveResourcesInfo().filter((name) => /TCP|Timeout|Worker|MessagePort/.test(name));
 
@@ -102,7 +102,7 @@ describe('a cluster on the real clock', () => {
     expect(openResources().filter((name) => name.startsWith('TCP'))).toEqual(before);
   });
 
-  test('serves its port over TLS to those who have its kubeconfig, and to nobody else', async () => {
+  test('serves its port over TLS, only to clients with its kubeconfig', async () => {
     const cluster = await start({ port: 0 });
     expect(cluster.url).toMatch(/^https:\/\/127\.0\.0\.1:[1-9]\d*$/);
     const directory = mkdtempSync(join(tmpdir(), 'coxswain-test-'));
@@ -252,7 +252,7 @@ describe('a cluster on a virtual clock', () => {
       await cluster.clock.advance('10s');
       return await podsOf(cluster);
     };
-    // At the same time, so that one could disturb the other.
+    // The clusters run at the same time, so that one could disturb the other.
     const [one, two, other] = await Promise.all([story('x'), story('x'), story(7)]);
     expect(two).toEqual(one);
     expect(other).not.toEqual(one);
@@ -267,7 +267,8 @@ describe('a cluster on a virtual clock', () => {
           ['PROMISE', 'Immediate', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)
         )
           return;
-        // Whoever is met here can be late, and then every run is another. The way out: no such work on simulated nodes.
+        // Work of this kind can finish late, and then runs differ. The solution: no such work on
+        // simulated nodes.
         const caller = new Error().stack
           ?.split('\n')
           .find((line) => line.includes('/src/') && !line.includes('.test.ts'));

@@ -94,7 +94,10 @@ function pem(flag: string, path: string | undefined): string | undefined {
   }
 }
 
-/** One slash at its beginning, none at its end, as kube-apiserver reads the flag. */
+/**
+ * Returns the prefix with one slash at its beginning and none at its end, as kube-apiserver reads
+ * the flag.
+ */
 function prefixOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const parts = text.split('/').filter((part) => part !== '');

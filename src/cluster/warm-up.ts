@@ -1,5 +1,6 @@
-// The start of a cluster, for `cox compile`: what Node has compiled after it is what every cluster needs. Nothing is done with it then:
-// more of what is compiled takes every start longer to read, and gives the first pod no more than that back.
+// The start of a cluster, for `cox compile`: what Node has compiled after it is what every cluster
+// needs. Nothing is done with it then: more of what is compiled takes every start longer to read,
+// and gives the first pod no more than that back.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,8 @@ import { launch } from './launch.ts';
 export async function warmUp(): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'coxswain-compile-'));
   try {
-    // Each store that needs nothing else; certificates are made by the first, and read by the second.
+    // Every store that needs no other program; the first one creates certificates, the second one
+    // reads them.
     for (const store of ['memory', 'embedded'] as const) {
       const cluster = await launch({
         dataDir,

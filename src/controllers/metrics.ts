@@ -112,7 +112,7 @@ function family(
 function histogram(name: string, { counts, count, sum }: Durations): string[] {
   let below = 0;
   const buckets = QUEUE_BUCKETS_SECONDS.map((bound, index) => {
-    below += counts[index] as number;
+    below += counts[index]!;
     return `_bucket{name="${name}",le="${boundText(bound)}"} ${below}`;
   });
   return [

@@ -262,7 +262,7 @@ export function methodNotSupported(resource: GroupResource, action: string): Sta
   return failure(405, 'MethodNotAllowed', message, forResource(resource, ''));
 }
 
-/** Returns a 404, 405 or 422 for a request of which only the path or the method is known. */
+/** Returns a 404, 405 or 422 for a request with an unknown resource. */
 export function genericStatus(code: 404 | 405 | 422): StatusError {
   return genericServerResponse({ code, verb: '', serverMessage: '', isUnexpectedResponse: false });
 }
@@ -314,8 +314,8 @@ export function notAcceptable(accepted: readonly string[]): StatusError {
 }
 
 /**
- * Returns a 406 for a request that accepts none of the path's media types. `available`: those
- * types.
+ * Returns a 406 for a request that accepts none of the path's media types, which are listed in
+ * `available`.
  */
 export function noRepresentation(available: readonly string[]): StatusError {
   const message = `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`;

@@ -431,7 +431,7 @@ export class VirtualClock implements Clock {
         if (this.#catchUp()) await this.settle();
       } else if (++rounds > MAX_ROUNDS_PER_INSTANT) {
         throw new Error(
-          'virtual clock: time does not move on, timers keep being set for the same instant',
+          'virtual clock: time does not advance, because timers are set for the same instant repeatedly',
         );
       }
       if (timerDue > due) continue;

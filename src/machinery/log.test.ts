@@ -14,7 +14,7 @@ function lines(config: LoggerConfig) {
 
 function jsonOf(line: string | undefined): Record<string, unknown> {
   expect(line?.endsWith('\n')).toBe(true);
-  return JSON.parse(line as string) as Record<string, unknown>;
+  return JSON.parse(line!) as Record<string, unknown>;
 }
 
 describe('text', () => {
@@ -29,6 +29,12 @@ describe('text', () => {
     expect(written).toEqual([
       '00:00:00.000 INFO  kubelet: Pod started pod=default/web seconds=1.5 labels={"a":"b"}\n',
     ]);
+  });
+
+  test('begins with the date if it is to be read later', () => {
+    const { logger, written } = lines({ dated: true });
+    logger.info('Pod started');
+    expect(written).toEqual(['2026-01-01T00:00:00.000Z INFO  Pod started\n']);
   });
 
   test('shows an error with its causes', () => {

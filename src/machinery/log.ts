@@ -34,6 +34,8 @@ export interface LoggerConfig {
   readonly format?: 'text' | 'json';
   /** The lowest level that is written. Default: 'info'. */
   readonly level?: LogLevel;
+  /** Whether lines of the format 'text' begin with the date, too, as in a file. Default: false, only the time. */
+  readonly dated?: boolean;
   /** Default: process.stderr. */
   readonly destination?: LogDestination;
   /** Default: the system clock. */
@@ -79,7 +81,7 @@ export function createLogger(config: LoggerConfig = {}): Logger {
   const clock = config.clock ?? systemClock;
   return config.format === 'json'
     ? jsonLogger(level, destination, clock)
-    : textLogger(level, destination, clock);
+    : textLogger(level, destination, clock, config.dated ?? false);
 }
 
 /** Discards all messages. */
@@ -148,10 +150,16 @@ function jsonLogger(level: LogLevel, destination: LogDestination, clock: Clock):
   return loggerFrom(level, write, {});
 }
 
-function textLogger(level: LogLevel, destination: LogDestination, clock: Clock): Logger {
+function textLogger(
+  level: LogLevel,
+  destination: LogDestination,
+  clock: Clock,
+  dated: boolean,
+): Logger {
   const write: Write = (own, message, values) => {
     const { component, ...rest } = redact(values, errorText);
-    const time = new Date(clock.now()).toISOString().slice(11, 23);
+    const iso = new Date(clock.now()).toISOString();
+    const time = dated ? iso : iso.slice(11, 23);
     const origin = typeof component === 'string' ? `${component}: ` : '';
     const shown = Object.entries(rest).map(([key, value]) => ` ${key}=${textValue(value)}`);
     destination.write(

@@ -25,7 +25,7 @@ describe.each<[string, () => Random]>([
     const counts = [0, 0, 0, 0, 0, 0, 0];
     for (let i = 0; i < 14_000; i++) {
       const index = random.int(7);
-      counts[index] = (counts[index] as number) + 1;
+      counts[index] = counts[index]! + 1;
     }
     for (const count of counts) expect(Math.abs(count - 2000)).toBeLessThan(450);
     expect(random.int(1)).toBe(0);

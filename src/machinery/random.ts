@@ -239,7 +239,7 @@ function splitMix32(seed: number): () => number {
   };
 }
 
-/** Folds all bits of a number seed, also those above 32 and those of a fraction. */
+/** Folds all bits of a number seed: a seed may exceed 32 bits or have a fraction. */
 function foldNumber(seed: number): number {
   if (Number.isInteger(seed) && Math.abs(seed) < 2 ** 32) return seed;
   return fnv32a(String(seed));

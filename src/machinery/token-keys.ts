@@ -42,9 +42,8 @@ function tokenKey(key: KeyObject): TokenKey {
 }
 
 /**
- * Returns the public keys of a PEM text with one or more blocks: public keys, certificates, and
- * private keys, of which the public part is used. Throws TypeError if there is no key, or one of
- * another type.
+ * Returns the public keys of a PEM text with one or more blocks: public keys, certificates and
+ * private keys (their public part). Throws TypeError if there is no key, or a key of another type.
  */
 export function tokenKeysOf(pem: string): readonly TokenKey[] {
   const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g) ?? [];
@@ -52,7 +51,7 @@ export function tokenKeysOf(pem: string): readonly TokenKey[] {
   const keys = blocks
     .filter((block) => !block.startsWith('-----BEGIN EC PARAMETERS-----'))
     .map((block) => tokenKey(publicKeyOf(block)));
-  if (keys.length === 0) throw new TypeError('there is no key in PEM form');
+  if (keys.length === 0) throw new TypeError('no PEM-encoded key');
   return keys;
 }
 
@@ -101,7 +100,7 @@ function publicKeyOf(block: string): KeyObject {
   try {
     return createPublicKey(block);
   } catch (error) {
-    throw new TypeError(`a key cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new TypeError(`cannot parse the key: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -110,6 +109,6 @@ function algorithmOf(key: KeyObject): TokenAlgorithm {
   const curve = key.asymmetricKeyType === 'ec' ? (key.asymmetricKeyDetails?.namedCurve ?? '') : '';
   const algorithm = CURVES[curve];
   if (algorithm === undefined)
-    throw new TypeError('a key for tokens is RSA, or EC on P-256, P-384 or P-521');
+    throw new TypeError('the key must be RSA, or EC on P-256, P-384 or P-521');
   return algorithm;
 }

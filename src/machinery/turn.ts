@@ -14,8 +14,8 @@ export function nextTurn(): Promise<void> {
 export type Steps<T> = Generator<undefined, T, unknown>;
 
 /**
- * Work in steps, some of which wait: such a step yields a promise and receives its value or its
- * error. See waitFor.
+ * Work in steps. A step that waits yields a promise and receives its value or its error. See
+ * waitFor.
  */
 export type WaitingSteps<T> = Generator<Promise<unknown> | undefined, T, unknown>;
 

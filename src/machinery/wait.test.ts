@@ -140,7 +140,7 @@ describe('until', () => {
     await clock.advance('20s');
     controller.abort();
     await loop;
-    const gaps = times.slice(1).map((time, index) => time - (times[index] as number));
+    const gaps = times.slice(1).map((time, index) => time - times[index]!);
     expect(new Set(gaps).size).toBeGreaterThan(5);
     for (const gap of gaps) {
       expect(gap).toBeGreaterThanOrEqual(1000);
@@ -157,7 +157,7 @@ describe('until', () => {
     await expect(loop).rejects.toThrow('broken');
     await expect(
       wait.until({ clock, signal, periodMs: 1, jitterFactor: 1 }, () => undefined),
-    ).rejects.toThrow('randomness');
+    ).rejects.toThrow('requires `random`');
   });
 });
 
@@ -181,7 +181,7 @@ describe('Backoff', () => {
       expect(delay).toBeGreaterThanOrEqual(100);
       expect(delay).toBeLessThan(110);
     }
-    expect(() => new wait.Backoff({ durationMs: 1, jitter: 1 })).toThrow('randomness');
+    expect(() => new wait.Backoff({ durationMs: 1, jitter: 1 })).toThrow('requires `random`');
     expect(wait.jitter(random, 100, 0)).toBe(100);
   });
 

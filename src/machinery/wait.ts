@@ -97,7 +97,7 @@ export async function until(
 ): Promise<void> {
   const { clock, signal, periodMs, jitterFactor = 0, random, looksAt } = config;
   if (jitterFactor > 0 && random === undefined)
-    throw new TypeError('a jitterFactor needs a source of randomness');
+    throw new TypeError('jitterFactor requires `random`');
   while (!signal.aborted) {
     const began = clock.monotonic();
     await action();
@@ -147,7 +147,7 @@ export class Backoff {
 
   constructor(config: BackoffConfig) {
     if ((config.jitter ?? 0) > 0 && config.random === undefined)
-      throw new TypeError('a jitter needs a source of randomness');
+      throw new TypeError('jitter requires `random`');
     this.#config = config;
     this.#factor = config.factor ?? 1;
     this.#capMs = config.capMs ?? Number.POSITIVE_INFINITY;

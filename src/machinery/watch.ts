@@ -162,7 +162,8 @@ export class WatchQueue<E> implements WatchStream<E> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
-    if (this.#iterated) throw new Error('a watch has one consumer: it is being iterated already');
+    if (this.#iterated)
+      throw new Error('a watch has only one consumer: it is already being iterated');
     this.#iterated = true;
     return {
       next: () => this.#next(),
@@ -246,7 +247,8 @@ export function mapWatch<E, R>(
           if (answered !== undefined) return answered;
         }
       };
-      // Not a generator: its return() would wait for the event that next() waits for.
+      // This is not a generator: the return() of a generator would wait for the event for which
+      // next() waits.
       return {
         next() {
           if (failure !== undefined) {
@@ -276,7 +278,7 @@ export function endedBy<E>(source: WatchStream<E>, end: () => void): WatchStream
     ...(source.drain !== undefined && { drain: () => (source.drain as () => readonly E[])() }),
     [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
       const events = source[Symbol.asyncIterator]();
-      // Not a generator, since every event of every watcher passes here.
+      // This is not a generator, since every event of every watcher passes here.
       const passOn = (result: IteratorResult<E, undefined>): IteratorResult<E, undefined> => {
         if (result.done === true) end();
         return result;

@@ -16,6 +16,6 @@ export function withResolvers<T = void>(): Resolvers<T> {
     reject = onReject;
   });
   if (resolve === undefined || reject === undefined)
-    throw new Error('the promise did not call its executor');
+    throw new Error('a promise did not call its executor');
   return { promise, resolve, reject };
 }

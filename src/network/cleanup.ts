@@ -98,7 +98,7 @@ export function ruleRemoval(saved: string, network: string): string | undefined 
   const rules: string[] = [];
   for (const line of saved.split('\n')) {
     if (!line.startsWith('-A ') || !line.includes(`name: \\"${network}\\"`)) continue;
-    const chain = line.split(' ')[1] as string;
+    const chain = line.split(' ')[1]!;
     const target = / -j (\S+)/.exec(line)?.[1] ?? '';
     if (POD_CHAIN.test(chain)) chains.add(chain);
     else rules.push(line.replace('-A ', '-D '));

@@ -12,7 +12,7 @@ const decided = (given: Service, endpoints: readonly string[] = []): ServiceRule
   return rules;
 };
 const portOf = (given: Service, endpoints: readonly string[] = []): PortRules =>
-  decided(given, endpoints).ports[0] as PortRules;
+  decided(given, endpoints).ports[0]!;
 const ips = (targets: PortRules['cluster']): string =>
   targets.map(({ ip }) => ip.replace('10.0.0.', '')).join(' ');
 /** Returns 'internal external: cluster targets | local targets'. */

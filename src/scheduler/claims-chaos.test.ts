@@ -165,7 +165,7 @@ class World {
     for (const { metadata, spec } of (await this.volumeClaims.list()).items) {
       if (spec.volumeName === undefined) continue;
       give(`volume ${spec.volumeName}`, metadata.name);
-      places.set(metadata.name, spec.volumeName.split('-')[0] as string);
+      places.set(metadata.name, spec.volumeName.split('-')[0]!);
     }
     for (const { metadata, spec } of (await this.pods.list()).items) {
       if (spec.nodeName !== undefined)

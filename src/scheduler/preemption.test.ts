@@ -251,7 +251,8 @@ describe('preemption', () => {
     }
     await cluster.addPod('high', { cpu: '2' }, { ...critical, nodeSelector: { disk: 'a' } });
     await cluster.clock.advance('5s');
-    // It was retried after the first victim's end, in vain; so it has to back off after the second.
+    // The pod was retried after the first victim's end, in vain; so it has to back off after the
+    // second.
     await end('low1');
     await cluster.clock.advance('100ms');
     await end('low2');

@@ -410,7 +410,7 @@ describe('the default profile', () => {
     for (const template of pods) await check(template);
     for (const [one, which] of steps) {
       world.apply(one);
-      await check(pods[which % pods.length] as AnyPod);
+      await check(pods[which % pods.length]!);
     }
     for (const template of pods) await check(template);
   }

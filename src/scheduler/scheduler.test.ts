@@ -246,7 +246,7 @@ describe('the scheduler with an API server', () => {
     await cluster.clock.settle();
     expect(bindings(scheduler.requests, 'p')).toBe(1);
     await cluster.client.resource(pods).namespace('default').delete('p');
-    // Its resources are free at once.
+    // The deleted pod's resources are free at once.
     await cluster.addPod('q', { cpu: '1' });
     await cluster.untilBound('q');
     release();

@@ -42,7 +42,7 @@ export interface SchedulingAlgorithmConfig {
   readonly snapshot: SnapshotReader;
   /** Chooses among nodes of the same score. */
   readonly random: Random;
-  /** For profiles without their own value; see numFeasibleNodesToFind. Default: 0. */
+  /** The value for profiles without their own; see numFeasibleNodesToFind. Default: 0. */
   readonly percentageOfNodesToScore?: number;
 }
 
@@ -70,7 +70,8 @@ export class SchedulingAlgorithm {
   readonly #random: Random;
   readonly #percentageOfNodesToScore: number;
   /**
-   * Where the next search begins, so that all nodes are considered although not all are evaluated.
+   * The index of the node at which the next search begins, so that all nodes are considered
+   * although not all are evaluated.
    */
   #nextStart = 0;
   readonly #search = new NodeSearch();
@@ -265,7 +266,7 @@ export class SchedulingAlgorithm {
     const search = this.#search;
     const filters = framework.activeFilters(state);
     for (let position = from; position < to && !search.enough; position++) {
-      const node = nodes[position] as NodeInfo;
+      const node = nodes[position]!;
       const answer = framework.runFiltersWithNominatedPods(filters, state, pod, node);
       if (answer === undefined) search.pass(node, position);
       else if (answer.code === 'Error') return answer;
@@ -291,7 +292,7 @@ export class SchedulingAlgorithm {
     const { answers, nominatedPosition } = filter;
     let position = from;
     while (position < to && !search.enough) {
-      const node = nodes[position] as NodeInfo;
+      const node = nodes[position]!;
       const answer = framework.runNodeFilter(filter, state, pod, node, position);
       if (answer === undefined) {
         search.pass(node, position++);
@@ -325,7 +326,7 @@ export class SchedulingAlgorithm {
     feasible: readonly NodeInfo[],
     ofAll: boolean,
   ): NodeInfo | Status {
-    if (feasible.length === 1) return feasible[0] as NodeInfo;
+    if (feasible.length === 1) return feasible[0]!;
     const scores = this.#scores(framework, state, pod, feasible, ofAll);
     return scores instanceof Status ? scores : this.#highest(feasible, scores);
   }
@@ -338,7 +339,7 @@ export class SchedulingAlgorithm {
     ofAll: boolean,
     extenders: Extenders,
   ): Promise<NodeInfo | Status> {
-    if (feasible.length === 1) return feasible[0] as NodeInfo;
+    if (feasible.length === 1) return feasible[0]!;
     const scores = this.#scores(framework, state, pod, feasible, ofAll);
     if (scores instanceof Status) return scores;
     await extenders.addScores(pod, feasible, scores);
@@ -363,7 +364,7 @@ export class SchedulingAlgorithm {
     let highest = -Infinity;
     let ties = 0;
     for (let i = 0; i < scores.length; i++) {
-      const score = scores[i] as number;
+      const score = scores[i]!;
       if (score > highest) {
         highest = score;
         ties = 1;
@@ -372,7 +373,7 @@ export class SchedulingAlgorithm {
     let skip = ties === 1 ? 0 : this.#random.int(ties);
     let index = 0;
     while (scores[index] !== highest || skip-- > 0) index++;
-    return feasible[index] as NodeInfo;
+    return feasible[index]!;
   }
 }
 

@@ -174,10 +174,10 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const two = await put(storage, '/a/x', 'two');
         const { revision: gone } = await storage.delete('/a/x');
         const three = await put(storage, '/a/x', 'three');
-        const seen = await Promise.all(
+        const states = await Promise.all(
           [empty, one, two, gone, three, 0].map((revision) => storage.get('/a/x', { revision })),
         );
-        expect(seen.map((kv) => text(kv?.value))).toEqual([
+        expect(states.map((kv) => text(kv?.value))).toEqual([
           undefined,
           'one',
           'two',
@@ -185,8 +185,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           'three',
           'three',
         ]);
-        expect(seen[2]).toMatchObject({ createRevision: one, modRevision: two });
-        expect(seen[4]).toMatchObject({ createRevision: three, modRevision: three });
+        expect(states[2]).toMatchObject({ createRevision: one, modRevision: two });
+        expect(states[4]).toMatchObject({ createRevision: three, modRevision: three });
       });
 
       test('rejects reads of a future revision', async () => {

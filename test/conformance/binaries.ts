@@ -1,6 +1,6 @@
-// Upstream's programs, built from its published Go module: the suite, the ginkgo that runs it in
-// parallel, and the kubectl that it calls. They and Go's cache stay outside of the repository; one
-// build serves until go.mod names another version.
+// Builds upstream's programs from its published Go module: the suite, the ginkgo that runs it in
+// parallel, and the kubectl that it calls. The programs and Go's cache stay outside of the
+// repository; one build serves until go.mod names another version.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -12,19 +12,19 @@ import { readNeeds, testKey } from './needs.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
-/** etcd has a module of its own, since it needs other versions of what both depend on. */
+/** etcd has a module of its own, since it needs other versions of shared dependencies. */
 const etcdModuleDir = join(moduleDir, 'etcd');
 const ETCD_PACKAGE = 'go.etcd.io/etcd/server/v3';
 
 export interface Binaries {
-  /** Of Kubernetes, such as v1.36.3. */
+  /** The version of Kubernetes, such as v1.36.3. */
   readonly version: string;
   readonly suite: string;
   readonly ginkgo: string;
   readonly kubectl: string;
 }
 
-/** The version of Kubernetes that go.mod requires. */
+/** Returns the version of Kubernetes that go.mod requires. */
 export function requiredVersion(goMod = readFileSync(join(moduleDir, 'go.mod'), 'utf8')): string {
   const version = /^(?:require |\t)k8s\.io\/kubernetes (v\S+)$/m.exec(goMod)?.[1];
   if (version === undefined)
@@ -39,7 +39,7 @@ const binariesOf = (version: string, dir: string): Binaries => ({
   kubectl: join(dir, 'kubectl'),
 });
 
-/** The folder of this version's programs. COXSWAIN_CONFORMANCE_CACHE moves it. */
+/** Returns the folder of this version's programs. COXSWAIN_CONFORMANCE_CACHE moves it. */
 export function cacheDir(version: string): string {
   const root =
     process.env['COXSWAIN_CONFORMANCE_CACHE'] ??
@@ -47,7 +47,7 @@ export function cacheDir(version: string): string {
   return join(root, version);
 }
 
-/** Undefined where they have not been built yet. */
+/** Returns undefined if the programs have not been built yet. */
 export function builtBinaries(): Binaries | undefined {
   const version = requiredVersion();
   const binaries = binariesOf(version, cacheDir(version));
@@ -56,7 +56,7 @@ export function builtBinaries(): Binaries | undefined {
     : undefined;
 }
 
-/** Builds what is missing. Throws a UserError where Go is missing or a build fails. */
+/** Builds the missing programs. Throws a UserError if Go is missing or a build fails. */
 export function ensureBinaries(progress: (text: string) => void): Binaries {
   const built = builtBinaries();
   if (built !== undefined) return built;
@@ -78,7 +78,7 @@ export function ensureCommand(name: string, progress: (text: string) => void): s
   return path;
 }
 
-/** The version of etcd that etcd/go.mod requires. */
+/** Returns the version of etcd that etcd/go.mod requires. */
 export function etcdVersion(goMod = readFileSync(join(etcdModuleDir, 'go.mod'), 'utf8')): string {
   const version = /^require go\.etcd\.io\/etcd\/server\/v3 (v\S+)$/m.exec(goMod)?.[1];
   if (version === undefined)
@@ -102,17 +102,19 @@ export function ensureEtcd(progress: (text: string) => void): string {
 }
 
 /**
- * Builds a program unless it is there. `go` is the verb with its arguments; the last one is the
+ * Builds a program unless it exists. `go` is the verb with its arguments; the last one is the
  * package.
  */
 function build(output: string, go: readonly string[], progress: (text: string) => void): void {
   if (existsSync(output)) return;
   requireGo();
   progress(
-    `building ${output} from k8s.io/kubernetes ${requiredVersion()}; a command takes some minutes, the suite 10 to 20, once`,
+    `building ${output} from k8s.io/kubernetes ${requiredVersion()}; a command takes some ` +
+      'minutes, the suite 10 to 20, once',
   );
   mkdirSync(dirname(output), { recursive: true });
-  // Under another name until it is whole: an interrupted build leaves nothing that looks finished.
+  // The file has another name until it is complete: an interrupted build leaves no file that looks
+  // finished.
   const partial = `${output}.partial`;
   goRun(
     [...go.slice(0, -1), '-ldflags', linkFlags(requiredVersion()), '-o', partial, go.at(-1) ?? ''],
@@ -124,11 +126,12 @@ function build(output: string, go: readonly string[], progress: (text: string) =
 function requireGo(): void {
   if (findProgram('go') !== undefined) return;
   throw new UserError(
-    "upstream's programs are written in Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), then try again",
+    "upstream's programs are written in Go, and there is no `go` in PATH: install Go 1.26 or " +
+      'later (https://go.dev/dl), then try again',
   );
 }
 
-/** Linker flags that set the version which the program reports. */
+/** Returns the linker flags that set the version which the program reports. */
 function linkFlags(version: string): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const variables = {
@@ -143,7 +146,7 @@ function linkFlags(version: string): string {
   return ['-s -w', ...settings].join(' ');
 }
 
-/** Builds a program of upstream's. Throws a UserError if that fails. */
+/** Builds one of upstream's programs. Throws a UserError if that fails. */
 export function goBuild(packagePath: string, output: string): void {
   goRun(['build', '-ldflags', '-s -w', '-o', output, packagePath], packagePath);
 }
@@ -162,7 +165,7 @@ function goRun([verb = '', ...args]: readonly string[], what: string, module = m
   if (status !== 0) throw new UserError(`go could not build ${what}`);
 }
 
-/** The folder of upstream's sources in Go's cache. */
+/** Returns the folder of upstream's sources in Go's cache. */
 export function moduleSource(): string {
   const { status, stdout, stderr } = spawnSync(
     'go',

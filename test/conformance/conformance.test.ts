@@ -1,5 +1,4 @@
-// What the runner makes of names, reports and results; the suite itself is not needed for any of
-// it.
+// Tests the runner: how it reads names, reports and results. The suite itself is not needed.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -23,7 +22,7 @@ import { smokeTests } from './smoke.ts';
 const name = '[sig-node] Pods [Serial] should *not* start (yet) [NodeConformance] [Conformance]';
 
 describe('the table of needs', () => {
-  test('is read whole: every test has one set', () => {
+  test('is read completely: every test has one set', () => {
     const needs = readNeeds();
     expect(needs.size).toBeGreaterThan(400);
     expect(needs.get('[sig-node] Pods should get a host IP')).toBe('P');
@@ -36,7 +35,7 @@ describe('the table of needs', () => {
     expect(() => parseNeeds(table)).toThrow(/needs.tsv, line/);
   });
 
-  test('labels are no part of what identifies a test; other brackets are', () => {
+  test('labels do not identify a test; other brackets do', () => {
     expect(testKey(name)).toBe('[sig-node] Pods should *not* start (yet)');
     expect(testKey('[sig-node] Sysctls [LinuxOnly] [NodeConformance] x [Conformance]')).toBe(
       '[sig-node] Sysctls [LinuxOnly] x',
@@ -55,7 +54,7 @@ describe('choosing tests', () => {
     '[sig-a] three [Conformance]',
   ];
 
-  test('by set, focus and skip; without a set also tests that are in none', () => {
+  test('by set, focus and skip; without a set, tests in no set are chosen too', () => {
     expect(chooseTests(tests, needs, parseSelection({}))).toEqual(tests);
     expect(chooseTests(tests, needs, parseSelection({ set: 'A,K' }))).toEqual(tests.slice(0, 2));
     expect(chooseTests(tests, needs, parseSelection({ set: 'A,K', skip: 'Serial' }))).toEqual(
@@ -78,12 +77,12 @@ describe('choosing tests', () => {
     ).toEqual([`${one} [Conformance]`]);
   });
 
-  test('a flag that cannot be read is named', () => {
+  test('the error names the flag that cannot be read', () => {
     expect(() => parseSelection({ set: 'A,X' })).toThrow("--set: there is no set 'X'");
     expect(() => parseSelection({ focus: '(' })).toThrow('--focus:');
   });
 
-  test('the focus matches the names whole and literally', () => {
+  test('the focus matches names completely and literally', () => {
     const focus = new RegExp(focusOf([name]));
     expect(focus.test(`Kubernetes e2e suite ${name}`)).toBe(true);
     expect(focus.test(`Kubernetes e2e suite ${name} twice`)).toBe(false);
@@ -92,14 +91,15 @@ describe('choosing tests', () => {
 
   test('the list of the binary', () => {
     const list =
-      'The following spec names can be used with …:\n    test/a.go:12: [sig-b] b [Conformance]\n    test/a.go:9: [sig-a] a\n    test/a.go:9: [sig-a] c [Slow]\n';
+      'The following spec names can be used with …:\n    test/a.go:12: [sig-b] b ' +
+      '[Conformance]\n    test/a.go:9: [sig-a] a\n    test/a.go:9: [sig-a] c [Slow]\n';
     expect(parseTestList(list, new Set(['[sig-a] c']))).toEqual([
       '[sig-a] c [Slow]',
       '[sig-b] b [Conformance]',
     ]);
   });
 
-  test('go.mod says which version it is, and all its staging modules are of the same', () => {
+  test('all staging modules of go.mod have its version', () => {
     const goMod = readFileSync(new URL('./go.mod', import.meta.url), 'utf8');
     const replaced = [...goMod.matchAll(/^\tk8s\.io\/\S+ => \S+ v0(\S+)$/gm)].map(
       (match) => match[1],
@@ -121,7 +121,7 @@ describe('results', () => {
     Failure: { Message: message },
   });
 
-  test('are read from the report: those not chosen are left out, and those that were interrupted', () => {
+  test('are read from the report, without unselected and interrupted tests', () => {
     const report = parseReport(
       JSON.stringify([
         {
@@ -158,7 +158,7 @@ describe('results', () => {
     );
   });
 
-  test('one that returned before it had tested anything has not passed', () => {
+  test('a test that returned before it tested anything has not passed', () => {
     const said =
       'Unexpected error while creating CustomResourceDefinition: the server could not find the requested resource\nbye';
     const { results } = parseReport(
@@ -167,15 +167,16 @@ describe('results', () => {
       ]),
     );
     expect(results.map(({ outcome, reason }) => `${outcome}: ${reason}`)).toEqual([
-      'failed: it returned before it had tested anything: Unexpected error while creating CustomResourceDefinition: the server could not find the requested resource',
+      'failed: it returned before it had tested anything: Unexpected error while creating ' +
+        'CustomResourceDefinition: the server could not find the requested resource',
     ]);
   });
 
-  test('are told as they come, from what ginkgo prints', () => {
-    const told: string[] = [];
+  test('are reported one by one from the output of ginkgo', () => {
+    const calls: string[] = [];
     const read = progressReader(
       ['[sig-a] A one [Conformance]', '[sig-a] A two'],
-      (test_, outcome) => told.push(`${outcome} ${test_}`),
+      (test_, outcome) => calls.push(`${outcome} ${test_}`),
     );
     const printed = [
       '------------------------------',
@@ -189,14 +190,14 @@ describe('results', () => {
       '[sig-b] of another suite',
     ];
     for (const line of printed) read(line);
-    expect(told).toEqual(['passed [sig-a] A one [Conformance]', 'failed [sig-a] A two']);
+    expect(calls).toEqual(['passed [sig-a] A one [Conformance]', 'failed [sig-a] A two']);
   });
 
   test('a long reason is cut', () => {
     expect(oneLine('x'.repeat(1000))).toHaveLength(300);
   });
 
-  test('a later run replaces the earlier, also where labels moved', () => {
+  test('a later run replaces the earlier one, also when labels moved', () => {
     const result = (testName: string, outcome: TestResult['outcome']): TestResult => ({
       name: testName,
       outcome,
@@ -213,7 +214,7 @@ describe('results', () => {
     ]);
   });
 
-  test('the page counts every test and tells causes', () => {
+  test('the page counts every test and names the causes', () => {
     const input = {
       version: 'v1.36.3',
       needs: parseNeeds(
@@ -265,19 +266,19 @@ describe('tests one by one', () => {
     reason,
   });
 
-  test('as many at a time as was asked for, serial ones alone after them, each with files of its own', async () => {
-    const told: string[] = [];
+  test('as many at a time as the flag says, serial tests alone after them, each with its own files', async () => {
+    const calls: string[] = [];
     let going = 0;
     await runEach(
       running(['[Serial] a', 'b', 'c', '[Serial] d', 'e']),
       async ({ tests, outputDir, parallel }) => {
-        told.push(`${tests.join()} ${outputDir} ${parallel} beside ${going++}`);
+        calls.push(`${tests.join()} ${outputDir} ${parallel} beside ${going++}`);
         await new Promise((resolve) => setImmediate(resolve));
         going--;
         return { results: [], suiteFailures: [] };
       },
     );
-    expect(told).toEqual([
+    expect(calls).toEqual([
       'b /out/2 1 beside 0',
       'c /out/3 1 beside 1',
       'e /out/5 1 beside 1',
@@ -286,7 +287,7 @@ describe('tests one by one', () => {
     ]);
   });
 
-  test('one that takes too long has failed with that reason; what else went wrong is told', async () => {
+  test('a test that takes too long fails with that reason; other errors are reported', async () => {
     const report = await runEach(
       { ...running(['slow', 'wrong']), timeoutSeconds: 60 },
       ({ tests: [test_ = ''] }) =>
@@ -309,7 +310,7 @@ describe('tests one by one', () => {
     expect(report.suiteFailures).toEqual(['BeforeSuite: no nodes']);
   });
 
-  test('no more begin once the run was stopped', async () => {
+  test('no test begins after the run was stopped', async () => {
     const stop = new AbortController();
     const begun: string[] = [];
     await runEach({ ...running(['a', 'b', 'c'], stop.signal), parallel: 1 }, ({ tests }) => {
@@ -321,7 +322,7 @@ describe('tests one by one', () => {
   });
 });
 
-test('what is mounted in the directory of a cluster is found, the deepest first', () => {
+test('mounts in the directory of a cluster are found, the deepest first', () => {
   const mounts = ['/a', '/tmp/x', '/tmp/x/y', '/tmp/x/y/z\\040z', '/tmp/xy'].map(
     (path) => `tmpfs ${path} tmpfs rw 0 0`,
   );

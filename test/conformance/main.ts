@@ -1,5 +1,5 @@
-// `npm run conformance`: builds what it needs, starts clusters, runs the tests, says what became of
-// each. README.md beside this has the flags.
+// `npm run conformance`: builds the programs, starts clusters, runs the tests, and reports the
+// results. The README beside this file describes the flags.
 
 import { readFileSync, writeFileSync, mkdirSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -23,9 +23,11 @@ const othersPage = join(root, 'docs', 'conformance-others.md');
 const usage = `usage: npm run conformance -- [flags]
   --focus REGEX      only tests whose name matches
   --skip REGEX       not tests whose name matches
-  --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler, P pod status, K containers, N network
-                     no conformance tests, and not run unless named: default: what upstream enables by default, but for
-                     slow: those labelled [Slow]; policy: network policies
+  --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler,
+                     P pod status, K containers, N network
+                     more sets, without conformance tests, which run only if they are named:
+                     default: tests that upstream enables by default, without slow: those with
+                     the label [Slow]; policy: network policies
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
@@ -120,7 +122,8 @@ async function main(): Promise<void> {
     results.filter((result) => result.outcome === outcome).length;
   const notRun = chosen.length - results.length;
   process.stdout.write(
-    `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${notRun > 0 ? `, ${notRun} not run` : ''}\n`,
+    `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} ` +
+      `skipped${notRun > 0 ? `, ${notRun} not run` : ''}\n`,
   );
   if (flags.record) record(binaries, sorted);
   if (count('failed') > 0 || notRun > 0 || suiteFailures.length > 0) process.exitCode = 1;
@@ -132,10 +135,10 @@ interface Group {
   readonly binaries: Binaries;
   readonly parallel: number;
   readonly kubeconfig: string | undefined;
-  /** The published images are pulled; else they are made here. */
+  /** Whether the published images are pulled; otherwise they are made on this machine. */
   readonly pull: boolean;
   readonly output: string;
-  /** No test may take longer. */
+  /** The limit of each test's duration. */
   readonly timeoutSeconds: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -159,7 +162,9 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
   try {
     for (const socket of cluster?.containerdSockets ?? []) importImages(socket, archives);
     say(
-      `${tests.length} tests on ${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ${group.parallel} at a time`,
+      `${tests.length} tests on ` +
+        `${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ` +
+        `${group.parallel} at a time`,
     );
     let done = 0;
     return await (group.timeoutSeconds === undefined ? runSuite : runEach)({
@@ -177,7 +182,7 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
   }
 }
 
-/** Results of tests that were not run this time stay. */
+/** Writes results. Results of tests that did not run this time stay. */
 function record({ version }: Binaries, results: readonly TestResult[]): void {
   const earlier = existsSync(recordedResults)
     ? parseResults(readFileSync(recordedResults, 'utf8'))

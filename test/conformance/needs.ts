@@ -1,10 +1,10 @@
-// Which tests are conformance tests, and what each needs of a cluster: reads needs.tsv. The set
-// decides on which runtime a test is run.
+// Reads needs.tsv: which tests are conformance tests, and what each needs from a cluster. The set
+// of a test determines the runtime that it runs on.
 
 import { readFileSync } from 'node:fs';
 
 export const conformanceSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
-/** Sets of tests that are not conformance tests. They run only where --set names them. */
+/** Sets of tests that are not conformance tests. They run only if --set names them. */
 export const otherSets = ['default', 'slow', 'policy'] as const;
 export const testSets = [...conformanceSets, ...otherSets] as const;
 export type TestSet = (typeof testSets)[number];
@@ -22,20 +22,20 @@ export const setDescriptions: Readonly<Record<TestSet, string>> = {
   policy: 'network policies',
 };
 
-/** Reports whether the tests of a set need only pods that pretend to run. */
+/** Returns whether tests of the set need no real containers. */
 export const runsSimulated = (set: TestSet): boolean =>
   set !== 'K' && set !== 'N' && !isOtherSet(set);
 
 export const isOtherSet = (set: TestSet | undefined): boolean =>
   (otherSets as readonly (TestSet | undefined)[]).includes(set);
 
-/** Labels that upstream appends to names; where in the name they stand changes between versions. */
+/** Labels that upstream appends to names; their place in the name differs between versions. */
 const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;
 
-/** What identifies a test from one version of Kubernetes to the next: its name without labels. */
+/** Returns the identity of a test in all versions of Kubernetes: its name without labels. */
 export const testKey = (name: string): string => name.replaceAll(labels, '');
 
-/** `sig-apps` of `[sig-apps] Deployment …`. */
+/** Returns `sig-apps` for `[sig-apps] Deployment …`. */
 export function sigOf(name: string): string {
   return /^\[(sig-[\w-]+)\]/.exec(name)?.[1] ?? 'no sig';
 }
@@ -43,7 +43,7 @@ export function sigOf(name: string): string {
 export const isTestSet = (text: string): text is TestSet =>
   (testSets as readonly string[]).includes(text);
 
-/** Key to set. Throws on a line that cannot be read. */
+/** Returns the set of each key. Throws on a line that cannot be read. */
 export function parseNeeds(table: string): ReadonlyMap<string, TestSet> {
   const needs = new Map<string, TestSet>();
   for (const [index, line] of table.split('\n').entries()) {

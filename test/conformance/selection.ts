@@ -1,4 +1,4 @@
-// Which tests the flags choose.
+// Chooses tests by the flags.
 
 import { UserError } from '#cluster/user-error.ts';
 import { isOtherSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
@@ -7,9 +7,9 @@ import { smokeTests } from './smoke.ts';
 export interface Selection {
   readonly focus: RegExp | undefined;
   readonly skip: RegExp | undefined;
-  /** Undefined: all conformance tests, those that are in no set included. */
+  /** Undefined: all conformance tests, with those in no set. */
   readonly sets: ReadonlySet<TestSet> | undefined;
-  /** Only those of the smoke set. */
+  /** Only tests of the smoke set. */
   readonly smoke: boolean;
 }
 
@@ -50,7 +50,7 @@ function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
   return sets;
 }
 
-/** In the order of `tests`. */
+/** Returns the chosen tests, in the order of `tests`. */
 export function chooseTests(
   tests: readonly string[],
   needs: ReadonlyMap<string, TestSet>,

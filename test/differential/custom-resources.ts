@@ -340,7 +340,7 @@ async function publishedBy(reference: Reference): Promise<Record<string, Publish
     },
   );
   for (const [, kind] of kinds) await kind.delete();
-  return Object.fromEntries(kinds.map(([name]) => [name, found[name] as PublishedAnswer]));
+  return Object.fromEntries(kinds.map(([name]) => [name, found[name]!]));
 }
 
 async function schemasOf(

@@ -19,20 +19,19 @@ function familiesOf(text: string): ReadonlyMap<string, Family> {
   for (const line of text.split('\n')) {
     const help = /^# HELP (\S+) (?:\[(\w+)\])?/.exec(line);
     if (help !== null) {
-      families.set(help[1] as string, { type: '', labels: undefined, stability: help[2] ?? '' });
+      families.set(help[1]!, { type: '', labels: undefined, stability: help[2] ?? '' });
       continue;
     }
     const type = /^# TYPE (\S+) (\w+)/.exec(line);
     if (type !== null) {
-      const family = families.get(type[1] as string);
-      if (family !== undefined) family.type = type[2] as string;
+      const family = families.get(type[1]!);
+      if (family !== undefined) family.type = type[2]!;
       continue;
     }
     const sample = /^([\w:]+)(?:\{(.*)\})? \S+/.exec(line);
     if (sample === null) continue;
     const family =
-      families.get(sample[1] as string) ??
-      families.get((sample[1] as string).replace(/_(bucket|sum|count)$/, ''));
+      families.get(sample[1]!) ?? families.get(sample[1]!.replace(/_(bucket|sum|count)$/, ''));
     if (family === undefined) continue;
     const labels = [...(sample[2] ?? '').matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)].map(
       ([, name]) => name as string,

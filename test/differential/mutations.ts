@@ -234,7 +234,7 @@ export class Mutator {
   }
 
   #pick<T>(values: readonly T[]): T {
-    return values[this.#random.int(values.length)] as T;
+    return values[this.#random.int(values.length)]!;
   }
 }
 

@@ -1,5 +1,5 @@
-// The smoke set of upstream's conformance tests against a cluster of `npm run up`. The suite is not
-// built for it, which takes long: where `npm run conformance` has built it once, the tests run.
+// The smoke set of upstream's conformance tests against a cluster of `npm run up`. The tests run if
+// `npm run conformance` has built the suite; they do not build it, which takes long.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -160,7 +160,7 @@ proxyConformance({
         let written =
           present === undefined
             ? await inDefault.create(object)
-            : // What the server has filled in stays; the ports and addresses do.
+            : // Ports and addresses that the server has allocated stay.
               await inDefault.update({
                 ...present,
                 spec: { ...present.spec, ...CLEARED, ...spec },

@@ -226,7 +226,7 @@ export const run = async (): Promise<number | undefined> => {
   });
 
   test('compiles ahead of time for the flags of bin/cox.js, and for no flags', async () => {
-    rmSync(join(installed, 'dist', compiled()[0] as string));
+    rmSync(join(installed, 'dist', compiled()[0]!));
     const output = await node(
       '--max-semi-space-size=64',
       join(installed, 'bin', 'cox.js'),

@@ -61,7 +61,7 @@ async function startRole(name: string, ...flags: string[]): Promise<Role> {
     child.stdout.on('data', (chunk: Buffer) => {
       stdout += chunk.toString('utf8');
       const said = /^ready: (.*)\n/m.exec(stdout);
-      if (said !== null) resolve(said[1] as string);
+      if (said !== null) resolve(said[1]!);
     });
     void ended.then((code) =>
       reject(new Error(`cox ${name} ended with ${code}:\n${stdout}\n${stderr}`)),
@@ -96,7 +96,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       '--cert-dir',
       certDir,
       '--server',
-      servers[index] as string,
+      servers[index]!,
       '-o',
       path,
       ...flags,

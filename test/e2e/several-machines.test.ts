@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)(
     /** Not `ip netns exec`: containers must not inherit a mount namespace from the command. */
     const inside = (machine: LabMachine): string[] => [
       'nsenter',
-      `--net=/run/netns/${machine.inside.at(-1) as string}`,
+      `--net=/run/netns/${machine.inside.at(-1)!}`,
     ];
     /** Returns the command with the addresses and names of this test. */
     const adapted = (line: string, name: string, machine: LabMachine): string[] => [

@@ -65,7 +65,7 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
       .publishedKinds()
       .filter(({ rest }) => rest.create !== undefined);
     for (let i = 0; i < count && problems.length < MOST_PROBLEMS; i++) {
-      const shot = await aim(random, server, targets[i % targets.length] as Kind, i);
+      const shot = await aim(random, server, targets[i % targets.length]!, i);
       const { method, path, type, body } = shot;
       let answer: RawResponse | undefined;
       let ms = Infinity;

@@ -64,7 +64,7 @@ const PIECES = [
 ];
 
 export function pick<T>(random: SeededRandom, values: readonly T[]): T {
-  return values[random.int(values.length)] as T;
+  return values[random.int(values.length)]!;
 }
 
 /** Returns the object as JSON, with one to three of its values replaced. */

@@ -163,12 +163,10 @@ describe.each(
     ({ flag, placeholder }) => badValues[placeholder] !== undefined && !lenient.has(flag),
   ),
 )('cox $command $flag', ({ command, flag, placeholder }) => {
-  const values = (badValues[placeholder] as readonly string[]).filter(
-    (value) => !good[flag]?.includes(value),
-  );
+  const values = badValues[placeholder]!.filter((value) => !good[flag]?.includes(value));
   test.each(values)('%j', async (value) => {
     const bad = value === 'BAD' ? join(dir, 'bad') : value;
-    const base = baseArguments()[command] as readonly string[];
+    const base = baseArguments()[command]!;
     const { status, text } = await stderrOf([command, ...base, `${flag}=${bad}`]);
     const lines = text
       .split('\n')
@@ -192,11 +190,7 @@ test.each([
   ['controller-manager', '--controllers=nope', 'nope'],
   ['scheduler', '--kubeconfig', 'flag needs an argument: --kubeconfig'],
 ])('cox %s %s', async (command, flag, message) => {
-  const { status, text } = await stderrOf([
-    command,
-    ...(baseArguments()[command] as readonly string[]),
-    flag,
-  ]);
+  const { status, text } = await stderrOf([command, ...baseArguments()[command]!, flag]);
   expect(text).toMatch(/^cox: .*\n$/);
   expect(text).toContain(message);
   expect(status).toBe(1);

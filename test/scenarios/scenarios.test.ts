@@ -50,7 +50,7 @@ describe('transcripts in the documentation', () => {
       compare(
         path,
         expected,
-        expected.replace(block, () => replayed.shift() as string),
+        expected.replace(block, () => replayed.shift()!),
       );
     },
     TIMEOUT_MS,

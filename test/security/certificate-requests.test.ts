@@ -262,7 +262,7 @@ describe('the subject', () => {
           info[at] =
             random.float() < 0.5
               ? below(256)
-              : ([0x0c, 0x13, 0x14, 0x16, 0x1c, 0x1e, 0x82, 0x81, 0x86][below(9)] as number);
+              : [0x0c, 0x13, 0x14, 0x16, 0x1c, 0x1e, 0x82, 0x81, 0x86][below(9)]!;
         }
         const result = read(signedRequest(info));
         if (typeof result === 'string') continue;

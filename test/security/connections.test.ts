@@ -131,7 +131,7 @@ const inState = async (state: ConnectionState, count = 1): Promise<void> => {
 async function ask(socket: Socket, head = 'GET / HTTP/1.1'): Promise<string> {
   socket.write(`${head}\r\nHost: x\r\n\r\n`);
   const [chunk] = (await once(socket, 'data')) as [Buffer];
-  return chunk.toString().split('\r\n')[0] as string;
+  return chunk.toString().split('\r\n')[0]!;
 }
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -358,7 +358,7 @@ test('at the limit, connections that wait make room for new ones, and the log ha
   // A client with a certificate is served nevertheless, and requests in flight continue.
   expect(await ask(await tls('http/1.1'))).toContain('200');
   expect(listener.connections.active).toBe(1);
-  expect(warnings).toEqual(['too many connections, closing those that wait longest']);
+  expect(warnings).toEqual(['too many connections, closing the oldest ones without a request']);
 });
 
 test('a certificate that expires while its connection lasts is not valid any more', async () => {

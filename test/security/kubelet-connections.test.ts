@@ -106,7 +106,7 @@ test('a certificate that expires while its connection lasts is refused', async (
   const socket = await tls(apiServer);
   const code = async (): Promise<string> => {
     socket.write('GET /pods HTTP/1.1\r\nHost: x\r\n\r\n');
-    return String((await once(socket, 'data'))[0]).split('\r\n')[0] as string;
+    return String((await once(socket, 'data'))[0]).split('\r\n')[0]!;
   };
   expect(await code()).toContain('200');
   const now = clock.now.bind(clock);

@@ -91,7 +91,7 @@ function copyMap(): number {
   const map: Record<string, string> = {};
   for (const key of KEYS) map[key] = 'value';
   const copy: Record<string, string> = {};
-  for (const key of Object.keys(map)) copy[key] = map[key] as string;
+  for (const key of Object.keys(map)) copy[key] = map[key]!;
   let same = 0;
   for (const key in copy) if (Object.hasOwn(map, key)) same++;
   return same;

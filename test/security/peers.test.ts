@@ -181,7 +181,7 @@ async function ask(
   which: string,
   { method = 'GET', body, signal }: Ask = {},
 ): Promise<number | string> {
-  const { served, name, path, upgrade } = EXCHANGES[which] as Exchange;
+  const { served, name, path, upgrade } = EXCHANGES[which]!;
   const [client, far] = duplexPair();
   client
     .resume()

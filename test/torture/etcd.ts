@@ -172,7 +172,7 @@ class Run {
 
   async #disturb(disturbance: Disturbance): Promise<void> {
     const index = this.#random.int(MEMBERS);
-    const member = this.#members[index] as EtcdProcess;
+    const member = this.#members[index]!;
     switch (disturbance) {
       case 'kill':
         member.signal('SIGKILL');
@@ -203,7 +203,7 @@ class Run {
       }
       case 'server': {
         const server = this.#random.int(SERVERS);
-        const old = this.#servers[server] as Storage;
+        const old = this.#servers[server]!;
         // The server's writes are under way; their outcome is unknown.
         await old.close();
         this.#servers[server] = await this.#open(server);
@@ -218,7 +218,7 @@ class Run {
       const key = `/t/${this.#random.int(KEYS)}`;
       const input = this.#choose(seen.get(key) ?? '');
       const called = this.#moment++;
-      const output = await this.#perform(this.#servers[client % SERVERS] as Storage, key, input);
+      const output = await this.#perform(this.#servers[client % SERVERS]!, key, input);
       if (output.type === 'unknown') await systemClock.sleep(PAUSE_MS);
       // A read without an answer adds no constraint.
       if (output.type === 'unknown' && input.type === 'get') continue;

@@ -271,7 +271,7 @@ function judgeLog(
   let next = 0;
   for (const list of ordered) {
     for (; next < events.length && (events[next]?.revision ?? 0) <= list.revision; next++) {
-      const event = events[next] as StorageEvent;
+      const event = events[next]!;
       const before = event.type === 'progress' ? undefined : decode(event.previous?.value);
       if (event.type === 'put') {
         if ((state.get(event.kv.key) ?? '') !== before)

@@ -54,7 +54,7 @@ export async function losePower(options: PowerLossOptions): Promise<PowerLossRes
     const problems: string[] = [];
     for (const [loss, point] of points.entries()) {
       for (; at < point; at++) {
-        const operation = operations[at] as FileOperation;
+        const operation = operations[at]!;
         if (operation.path !== acksPath) disk.apply(operation);
         else if (operation.kind === 'write') acks += operation.data.toString('utf8');
       }

@@ -51,7 +51,7 @@ describe('the built program', () => {
     const path = keep();
     const whole = readFileSync(path);
     const damaged = Buffer.from(whole);
-    damaged[whole.length - 5] = (damaged[whole.length - 5] as number) ^ 1;
+    damaged[whole.length - 5] = damaged[whole.length - 5]! ^ 1;
     for (const content of [
       damaged,
       whole.subarray(0, whole.length - 8),

@@ -1,4 +1,4 @@
-// Checks the files of the repository against the rules, less those that are still exempt.
+// Checks the files of the repository against the rules, without the exempt ones.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,10 @@ export interface FileViolations {
   readonly violations: readonly Violation[];
 }
 
-/** Returns the files of the repository with their text: those that git knows, or would add. */
+/**
+ * Returns the files of the repository with their text: tracked files, and new files that git does
+ * not ignore.
+ */
 export function repositoryFiles(): ReadonlyMap<string, string> {
   const args = [
     'ls-files',
@@ -105,8 +108,8 @@ export function problems(
 }
 
 /**
- * Writes the list of exempt files: those that are on it and still fail, or with `all` whatever
- * fails.
+ * Writes the list of exempt files: those that are on it and still fail, or with `all` every file
+ * that fails.
  */
 export function writeExempt(found: readonly FileViolations[], all: boolean): number {
   const exempt = readExempt();

@@ -1,12 +1,12 @@
-// The rules of tidy: what a file must not contain, each with the way out. They read text, not
-// syntax trees: quick, and easy to extend.
+// The rules of tidy: what a file must not contain, each with a suggestion. They read text, not
+// syntax trees: that is quick, and easy to extend.
 
 import { basename } from 'node:path';
 
 export interface Violation {
   /** From 1. */
   readonly line: number;
-  /** What is wrong, and what to do. */
+  /** The violation, and the suggested change. */
   readonly message: string;
 }
 
@@ -21,11 +21,11 @@ const isCode = (path: string): boolean => /\.(ts|js|cjs)$/.test(path);
 const isTest = (path: string): boolean =>
   /\.test\.ts$|\/testing\/|\/conformance\.ts$|\/test-pair\.ts$/.test(path);
 const isGenerated = (path: string): boolean =>
-  /^src\/api\/.*\/(types|index)\.ts$|^docs\/(api-report|conformance|conformance-others|api-coverage)\./.test(
+  /^src\/api\/.*\/v[0-9][a-z0-9]*\/(types|index)\.ts$|^docs\/(api-report|conformance|conformance-others|api-coverage)\./.test(
     path,
   );
 
-/** Checks each line of a file with a function that returns what is wrong with it. */
+/** Checks each line of a file with a function that returns the line's violation. */
 function eachLine(text: string, check: (line: string) => string | undefined): Violation[] {
   const violations: Violation[] = [];
   text.split('\n').forEach((line, index) => {
@@ -35,7 +35,7 @@ function eachLine(text: string, check: (line: string) => string | undefined): Vi
   return violations;
 }
 
-/** Words that make readers guess what is meant, each with what to write. */
+/** Ambiguous words, each with the words to write instead. */
 const WORDS: Readonly<Record<string, string>> = {
   whoever: 'name the caller, the client or the component',
   whom: 'name the thing, or write "which"',
@@ -59,7 +59,7 @@ const WORDS_ALLOWED: readonly (readonly [path: string, text: string])[] = [
 const words: Rule = {
   name: 'words',
   applies: (path) =>
-    (isCode(path) || path.endsWith('.md')) && !isGenerated(path) && !path.startsWith('tools/tidy/'),
+    (isCode(path) || path.endsWith('.md')) && !isGenerated(path) && !path.startsWith('tools/tidy'),
   check: (path, text) =>
     eachLine(text, (line) => {
       const word = WORD.exec(line)?.[1];
@@ -70,7 +70,7 @@ const words: Rule = {
     }),
 };
 
-/** The first word of a comment that does not say what its subject is. */
+/** The first word of a comment that does not name its subject. */
 const OPENING = /^\s*(?:\/\*\*|\/\/)\s+(What|Of|Those|Who|Whom|Whoever|Whose)\b(?! is the\b)/;
 
 const openings: Rule = {
@@ -109,7 +109,7 @@ const lineLength: Rule = {
     ),
 };
 
-/** Parts of modules that touch nothing outside the process. */
+/** Parts of modules that do not touch anything outside the process. */
 const PURE_NAMES: ReadonlySet<string> = new Set([
   'isIP',
   'isIPv4',
@@ -121,8 +121,8 @@ const PURE_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Modules that touch the system, and where each may be imported: paths below src/, or their
- * beginnings.
+ * Modules that touch the system, and the paths below src/, or their beginnings, that may import
+ * each.
  */
 const IO: Readonly<Record<string, readonly string[]>> = {
   fs: [
@@ -170,6 +170,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'client/credentials/run-command.ts',
     'cluster/install.ts',
     'cluster/reset.ts',
+    'cluster/simulate/processes.ts',
     'kubelet/volumes/mounter.ts',
     'machinery/execute.ts',
     'machinery/net/nft/',
@@ -337,7 +338,9 @@ const readmes: Rule = {
       ? [
           {
             line: 1,
-            message: `${lines} lines, ${count} words: at most ${MAX_README_LINES} and ${MAX_README_WORDS}; move the rest to docs/`,
+            message:
+              `${lines} lines, ${count} words: at most ${MAX_README_LINES} and ` +
+              `${MAX_README_WORDS}; move the rest to docs/`,
           },
         ]
       : [];
@@ -420,7 +423,7 @@ export function deadExports(
     )
       continue;
     for (const match of text.matchAll(EXPORT)) {
-      const name = match[1] as string;
+      const name = match[1]!;
       // Called by vitest, by name.
       if (name === 'setup' || name === 'teardown') continue;
       if ((filesOf.get(name) ?? 0) > 1) continue;

@@ -15,7 +15,7 @@ export interface FuzzOptions {
   readonly presence?: number;
   /** The maximum number of items of a list or map. Default: 3. */
   readonly maxItems?: number;
-  /** The depth from which on optional fields are absent. Default: 8. */
+  /** The depth at which optional fields become absent. Default: 8. */
   readonly maxDepth?: number;
 }
 

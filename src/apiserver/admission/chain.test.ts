@@ -49,14 +49,14 @@ function labeller(
 describe('the chain of admission plugins', () => {
   test('calls the plugins concerned by a write, in order, each with the object of the one before', async () => {
     const log: string[] = [];
-    const asked: string[] = [];
+    const concernsCalls: string[] = [];
     const chain = new AdmissionChain([
       labeller('always', {}, log, true),
       labeller(
         'of-pods',
         {
           concerns: ({ resource }) => {
-            asked.push(resource.resource);
+            concernsCalls.push(resource.resource);
             return resource === pods;
           },
         },
@@ -73,7 +73,7 @@ describe('the chain of admission plugins', () => {
     expect(await labelsOf(write(pods, true))).toEqual(['always', 'of-pods']);
     expect(await labelsOf(write(nodes))).toEqual(['always', 'not-dry']);
     expect(await labelsOf(write(nodes))).toEqual(['always', 'not-dry']);
-    expect(asked).toEqual(['pods', 'nodes']);
+    expect(concernsCalls).toEqual(['pods', 'nodes']);
     expect(log).toEqual([
       'always validates always,of-pods,not-dry',
       'of-pods validates always,of-pods,not-dry',

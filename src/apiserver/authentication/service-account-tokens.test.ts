@@ -214,8 +214,8 @@ describe('keys of tokens', () => {
 
   test('must be of a supported type', () => {
     expect(() => make(pem(generateKeyPairSync('ed25519').privateKey))).toThrow(
-      'a key for tokens is RSA, or EC',
+      'the key must be RSA, or EC',
     );
-    expect(() => tokenKeysOf('nothing')).toThrow('there is no key in PEM form');
+    expect(() => tokenKeysOf('nothing')).toThrow('no PEM-encoded key');
   });
 });

@@ -136,7 +136,7 @@ function request(
   return connect(state, name, '');
 }
 
-/** Sends a request to nodes/proxy. Returns what the kubelet or the port of the node has answered. */
+/** Sends a request to nodes/proxy. Returns the body of the response. */
 async function nodeRequest(id: string, path: string): Promise<string> {
   const [near, far] = duplexPair();
   const nodeConnector = {
@@ -225,7 +225,7 @@ describe('the target', () => {
     ['nat64', 400, 'address not allowed'],
     ['everyone', 400, 'address not allowed'],
     ['web:9', 503, 'error trying to reach service: connect ECONNREFUSED'],
-  ])('of the pod %s is refused', async (id, code, message) => {
+  ])('of the pod %s is rejected', async (id, code, message) => {
     await expect(request('pods', id, '/')).rejects.toMatchObject({ message, status: { code } });
   });
 
@@ -240,10 +240,10 @@ describe('the target', () => {
     ['none:http', 'services "none" not found'],
     ['a:b:c:d', 'invalid service request "a:b:c:d"'],
   ])('of the service %s', async (id, expected) => {
-    const answered = request('services', id, '/');
-    if (typeof expected === 'string') await expect(answered).rejects.toThrow(expected);
+    const responsePromise = request('services', id, '/');
+    if (typeof expected === 'string') await expect(responsePromise).rejects.toThrow(expected);
     else {
-      await answered;
+      await responsePromise;
       // Only this endpoint is a pod with its address.
       expect(dialed).toEqual([{ scheme: 'http', host: '10.0.0.7', port: expected }]);
     }
@@ -465,13 +465,16 @@ test('the server serves both subresources', async () => {
 });
 
 describe('nodes/proxy', () => {
-  test.each(['n1', 'n1:10250', 'https:n1:10250', 'http:n1:'])('%s is the kubelet', async (id) => {
-    expect(await nodeRequest(id, 'metrics')).toBe('said');
-    expect([kubelets, dialed]).toEqual([['n1'], []]);
-    expect(seen[0]?.url).toBe('GET /metrics');
-  });
+  test.each(['n1', 'n1:10250', 'https:n1:10250', 'http:n1:'])(
+    '%s: the request is forwarded to the kubelet',
+    async (id) => {
+      expect(await nodeRequest(id, 'metrics')).toBe('said');
+      expect([kubelets, dialed]).toEqual([['n1'], []]);
+      expect(seen[0]?.url).toBe('GET /metrics');
+    },
+  );
 
-  test('another port is one of the node', async () => {
+  test("a port other than the kubelet's is a port of the node", async () => {
     expect(await nodeRequest('n1:8080', 'healthz')).toBe('said');
     expect(await nodeRequest('https:n1:8443', 'healthz')).toBe('said');
     expect(kubelets).toEqual([]);

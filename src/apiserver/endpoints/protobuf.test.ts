@@ -44,7 +44,7 @@ function opened(bytes: Uint8Array): Answer {
   return decodeProtobuf<object>(message, envelope) as Answer;
 }
 
-function sent(apiVersion: string, kind: string, object: object): Buffer {
+function encodedBody(apiVersion: string, kind: string, object: object): Buffer {
   const message = messageOf(apiVersion, kind);
   if (message === undefined) throw new Error(`no ${kind} in ${apiVersion}`);
   return encodeProtobuf(message, { apiVersion, kind, ...object });
@@ -64,7 +64,7 @@ const ask = (
   });
 
 const create = (name: string, data: Record<string, string> = { k: 'v' }): Promise<RawResponse> =>
-  ask('POST', PATH, sent('v1', 'ConfigMap', { metadata: { name }, data }));
+  ask('POST', PATH, encodedBody('v1', 'ConfigMap', { metadata: { name }, data }));
 
 describe('responses in protobuf', () => {
   test('are the same objects as in JSON', async () => {
@@ -170,7 +170,7 @@ describe('responses in protobuf', () => {
     await ask(
       'PUT',
       `${PATH}/a`,
-      sent('v1', 'ConfigMap', { metadata: { name: 'a' }, data: { k: 'w' } }),
+      encodedBody('v1', 'ConfigMap', { metadata: { name: 'a' }, data: { k: 'w' } }),
     );
     expect(opened(await read()).data).toEqual({ k: 'w' });
   });
@@ -278,21 +278,21 @@ describe('bodies in protobuf', () => {
   test('DeleteOptions', async () => {
     await create('a');
     const options = (uid: string): Buffer =>
-      sent('v1', 'DeleteOptions', { preconditions: { uid } });
+      encodedBody('v1', 'DeleteOptions', { preconditions: { uid } });
     expect((await ask('DELETE', `${PATH}/a`, options('other'))).code).toBe(409);
     const { uid } = opened((await ask('GET', `${PATH}/a`)).bytes).metadata;
     expect((await ask('DELETE', `${PATH}/a`, options(uid ?? ''))).code).toBe(200);
   });
 
   test('Eviction, reviews and tables of other kinds', async () => {
-    expect((await ask('POST', `${NAMESPACE}/pods`, sent('v1', 'Pod', pod))).code).toBe(201);
-    const eviction = sent('policy/v1', 'Eviction', {
+    expect((await ask('POST', `${NAMESPACE}/pods`, encodedBody('v1', 'Pod', pod))).code).toBe(201);
+    const eviction = encodedBody('policy/v1', 'Eviction', {
       metadata: { name: 'p', namespace: 'default' },
     });
     const evicted = await ask('POST', `${NAMESPACE}/pods/p/eviction`, eviction);
     expect(evicted.code).toBe(201);
     expect(opened(evicted.bytes)).toMatchObject({ kind: 'Status', status: 'Success' });
-    const review = sent('authorization.k8s.io/v1', 'SelfSubjectAccessReview', {
+    const review = encodedBody('authorization.k8s.io/v1', 'SelfSubjectAccessReview', {
       spec: { resourceAttributes: { verb: 'get', resource: 'pods' } },
     });
     const answer = await ask(
@@ -306,7 +306,8 @@ describe('bodies in protobuf', () => {
   test('cannot be patches', async () => {
     await create('a');
     expect(
-      (await ask('PATCH', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code,
+      (await ask('PATCH', `${PATH}/a`, encodedBody('v1', 'ConfigMap', { metadata: { name: 'a' } })))
+        .code,
     ).toBe(415);
     const patched = await send(t.server, {
       method: 'PATCH',
@@ -319,7 +320,9 @@ describe('bodies in protobuf', () => {
 
   test('of another kind, or without one, are rejected', async () => {
     expect(
-      opened((await ask('POST', PATH, sent('v1', 'Secret', { metadata: { name: 'a' } }))).bytes),
+      opened(
+        (await ask('POST', PATH, encodedBody('v1', 'Secret', { metadata: { name: 'a' } }))).bytes,
+      ),
     ).toMatchObject({
       code: 400,
       message:
@@ -327,7 +330,13 @@ describe('bodies in protobuf', () => {
         '(core.ConfigMap): unknown conversion',
     });
     expect(
-      (await ask('DELETE', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code,
+      (
+        await ask(
+          'DELETE',
+          `${PATH}/a`,
+          encodedBody('v1', 'ConfigMap', { metadata: { name: 'a' } }),
+        )
+      ).code,
     ).toBe(400);
   });
 

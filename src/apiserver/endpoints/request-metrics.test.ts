@@ -155,12 +155,16 @@ test('requests in flight: the maximum of the last second, separately for reads a
     () => () =>
       new Promise((resolve) => release.push(() => resolve({ code: 200, body: { kind: 'none' } }))),
   );
-  const asked = [ask({ path: NAMED }), ask({ path: NAMED }), ask({ path: NAMED, method: 'PUT' })];
+  const responses = [
+    ask({ path: NAMED }),
+    ask({ path: NAMED }),
+    ask({ path: NAMED, method: 'PUT' }),
+  ];
   const values = (): string[] =>
     samples('apiserver_current_inflight_requests').map((line) => line.slice(line.indexOf('{')));
   expect(values()).toEqual(['{request_kind="readOnly"} 2', '{request_kind="mutating"} 1']);
   for (const each of release) each();
-  await Promise.all(asked);
+  await Promise.all(responses);
   expect(values()).toEqual(['{request_kind="readOnly"} 2', '{request_kind="mutating"} 1']);
   await clock.advance(3000);
   expect(values()).toEqual(['{request_kind="readOnly"} 0', '{request_kind="mutating"} 0']);

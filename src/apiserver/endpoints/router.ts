@@ -276,9 +276,9 @@ async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiReque
   );
   const admitted = await admission.admitRequest({ ...attributes, connectOptions: currentOptions });
   await admission.validate(admitted);
-  const wanted =
+  const newOptions =
     admitted.connectOptions === currentOptions ? undefined : admitted.connectOptions?.();
-  return wanted === undefined ? request : requestWithOptions(scope.codec, request, wanted);
+  return newOptions === undefined ? request : requestWithOptions(scope.codec, request, newOptions);
 }
 
 /** Returns the response, and counts its stream or connection as open until it ends. */

@@ -219,11 +219,11 @@ describe('the end of a watch', () => {
   });
 
   test('comes when the client disconnects', async () => {
-    const gone = new AbortController();
-    const { body } = await handle(t.server, { path: `${PATH}?watch=1` }, gone.signal);
+    const clientGone = new AbortController();
+    const { body } = await handle(t.server, { path: `${PATH}?watch=1` }, clientGone.signal);
     if (body.kind !== 'watch') throw new Error('no watch');
     const w = new Watch(body.events);
-    gone.abort();
+    clientGone.abort();
     expect(await w.next()).toBe('END');
   });
 });

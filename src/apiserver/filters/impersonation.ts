@@ -31,13 +31,13 @@ export function impersonation(authorizer: Authorizer): Filter {
 
 function impersonating(authorizer: Authorizer, next: Handler): Handler {
   return async (request) => {
-    const wanted = requestedUser(request);
-    if (wanted === undefined) return next(request);
-    for (const attributes of neededPermissions(request.user!, wanted)) {
+    const requested = requestedUser(request);
+    if (requested === undefined) return next(request);
+    for (const attributes of neededPermissions(request.user!, requested)) {
       const { decision, reason } = await authorizer.authorize(attributes);
       if (decision !== 'allow') throw forbiddenError(attributes, reason);
     }
-    request.user = complete(wanted);
+    request.user = complete(requested);
     return next(request);
   };
 }

@@ -497,7 +497,7 @@ describe('bad input', () => {
     socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     const codes = (): string[] =>
       [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code!);
-    const answered = async (count: number): Promise<void> => {
+    const responses = async (count: number): Promise<void> => {
       while (codes().length < count) await once(socket, 'data');
     };
     const post = (path: string, length: number): string =>
@@ -511,19 +511,19 @@ describe('bad input', () => {
     for (let at = 0; at < bytes.length; at += 50_001) {
       await new Promise((resolve) => socket.write(bytes.subarray(at, at + 50_001), resolve));
     }
-    await answered(1);
+    await responses(1);
     // The body is larger than the buffer for unread bodies, and no handler reads it, because the
     // path does not exist.
     socket.write(post('/none', 200_000));
     socket.write(Buffer.alloc(200_000, 'x'));
-    await answered(2);
+    await responses(2);
     // Two requests at once: the second head arrives with the first body.
     const small = (name: string): string => {
       const text = JSON.stringify({ metadata: { name } });
       return post(PATH, text.length) + text;
     };
     socket.write(small('one') + small('two') + `GET ${PATH}/in-pieces HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await answered(5);
+    await responses(5);
     expect(codes()).toEqual(['201', '404', '201', '201', '200']);
     expect(received).toContain('"name":"two"');
     socket.destroy();

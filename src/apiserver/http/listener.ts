@@ -358,12 +358,12 @@ export class Listener {
   }
 
   #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
-    let taken = false;
+    let isTaken = false;
     const connection = (socket as Tracked)[CONNECTION];
     connection?.begin();
     const request = this.#http1Request(message, noBody, {
       take: () => {
-        taken = true;
+        isTaken = true;
         socket.off('error', ignore);
         return { socket, head };
       },
@@ -378,9 +378,9 @@ export class Listener {
       .handler(request)
       .then(async (response) => {
         if (response.body.kind === 'taken') await response.body.done;
-        else if (!taken && goesOverWebSocket(request, response))
+        else if (!isTaken && goesOverWebSocket(request, response))
           await sendOverWebSocket(response, message, socket, head);
-        else if (!taken) await answerWithoutUpgrade(request, response, message, socket, close);
+        else if (!isTaken) await answerWithoutUpgrade(request, response, message, socket, close);
       })
       .catch((error: unknown) => {
         this.#config.logger.error('upgraded connection failed', {

@@ -121,11 +121,11 @@ export class LocalConnections {
   }
 
   #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
-    let taken = false;
+    let isTaken = false;
     const ignore = (): void => undefined;
     const request = this.#state(message, noBody, {
       take: () => {
-        taken = true;
+        isTaken = true;
         socket.off('error', ignore);
         return { socket, head };
       },
@@ -136,9 +136,9 @@ export class LocalConnections {
       .handler(request)
       .then(async (response) => {
         if (response.body.kind === 'taken') await response.body.done;
-        else if (!taken && goesOverWebSocket(request, response))
+        else if (!isTaken && goesOverWebSocket(request, response))
           await sendOverWebSocket(response, message, socket, head);
-        else if (!taken)
+        else if (!isTaken)
           await answerWithoutUpgrade(request, response, message, socket, () => void socket.end());
       })
       .catch((error: unknown) => {

@@ -377,13 +377,13 @@ async function sendCompressed(
     headers['vary'] =
       vary === undefined ? 'Accept-Encoding' : [vary, 'Accept-Encoding'].flat().join(', ');
   }
-  const sent = compressed?.gzipLength ?? length;
-  sink.begin(code, headers, sent);
+  const bodyBytes = compressed?.gzipLength ?? length;
+  sink.begin(code, headers, bodyBytes);
   if (request?.method === 'HEAD') {
     sink.writable.end();
     return;
   }
-  if (sent !== undefined) observeSize(request, sent);
+  if (bodyBytes !== undefined) observeSize(request, bodyBytes);
   await sendStream(sink, compressed?.gzip() ?? stream);
 }
 

@@ -80,7 +80,7 @@ async function sendAll<T>(
 ): Promise<void> {
   for await (const item of items) {
     if (webSocket.readyState !== webSocket.OPEN) return;
-    const sent = new Promise<void>((resolve) => webSocket.send(encode(item), () => resolve()));
-    if (webSocket.bufferedAmount > HIGH_WATER_BYTES) await sent;
+    const sending = new Promise<void>((resolve) => webSocket.send(encode(item), () => resolve()));
+    if (webSocket.bufferedAmount > HIGH_WATER_BYTES) await sending;
   }
 }

@@ -61,7 +61,7 @@ function overHttp1({
       headers,
       agent: false as const,
     };
-    const sent = httpsRequest({ ...options, ...(!anonymous && admin) }, (response) => {
+    const outgoing = httpsRequest({ ...options, ...(!anonymous && admin) }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('error', reject);
@@ -73,8 +73,8 @@ function overHttp1({
         }),
       );
     });
-    sent.once('error', reject);
-    sent.end(body);
+    outgoing.once('error', reject);
+    outgoing.end(body);
   });
 }
 
@@ -93,15 +93,15 @@ async function overHttp2({
     return await new Promise((resolve, reject) => {
       session.once('error', reject);
       const stream = session.request({ ...headers, ':path': path, ':method': method });
-      let answered: Readonly<Record<string, unknown>> = {};
+      let responseHeaders: Readonly<Record<string, unknown>> = {};
       const chunks: Buffer[] = [];
-      stream.once('response', (received) => (answered = received));
+      stream.once('response', (received) => (responseHeaders = received));
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.once('error', reject);
       stream.once('end', () =>
         resolve({
-          code: Number(answered[':status']),
-          headers: answered,
+          code: Number(responseHeaders[':status']),
+          headers: responseHeaders,
           text: Buffer.concat(chunks).toString(),
         }),
       );

@@ -13,7 +13,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 
 /** A kubelet that serves HTTP on any connection. */
 let kubelet: Server;
-let seen: string[];
+let kubeletRequests: string[];
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 let targets: NodeTarget[];
 let t: TestServer;
@@ -29,15 +29,15 @@ const nodeConnector = {
 };
 
 beforeEach(async () => {
-  seen = [];
+  kubeletRequests = [];
   targets = [];
   answer = (_request, response) => response.end('said');
   kubelet = createServer((request, response) => {
-    seen.push(`${request.method} ${request.url}`);
+    kubeletRequests.push(`${request.method} ${request.url}`);
     answer(request, response);
   });
   kubelet.on('upgrade', (request, socket, head) => {
-    seen.push(`${request.method} ${request.url} upgrade ${request.headers.upgrade}`);
+    kubeletRequests.push(`${request.method} ${request.url} upgrade ${request.headers.upgrade}`);
     if (request.url?.includes('refused') === true) {
       socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 17\r\n\r\nno such container');
       return;
@@ -103,7 +103,7 @@ describe('logs', () => {
     expect(code).toBe(200);
     expect(text).toBe('said');
     expect(headers['content-type']).toBe('text/plain');
-    expect(seen).toEqual([
+    expect(kubeletRequests).toEqual([
       'GET /containerLogs/default/one/main?follow=true&timestamps=true&tailLines=5',
     ]);
     expect(targets).toEqual([{ name: 'n1', host: '10.0.0.1', port: 12345 }]);
@@ -148,7 +148,7 @@ describe('logs', () => {
   test('of a named container or an init container', async () => {
     await send(t.server, { path: `${PODS}/two/log?container=b` });
     await send(t.server, { path: `${PODS}/two/log?container=init` });
-    expect(seen).toEqual([
+    expect(kubeletRequests).toEqual([
       'GET /containerLogs/default/two/b',
       'GET /containerLogs/default/two/init',
     ]);
@@ -200,11 +200,11 @@ describe('exec, attach and port-forward', () => {
         },
       );
       let got = '';
-      let sent = false;
+      let isSent = false;
       socket.on('data', (chunk: Buffer) => {
         got += chunk.toString();
-        if (!sent && got.includes('hello ')) {
-          sent = true;
+        if (!isSent && got.includes('hello ')) {
+          isSent = true;
           socket.end(text);
         }
       });
@@ -222,7 +222,7 @@ describe('exec, attach and port-forward', () => {
     expect(got).toContain('Upgrade: SPDY/3.1\r\n');
     expect(got).toContain('X-Stream: v4\r\n');
     expect(got.endsWith('\r\n\r\nhello ABC')).toBe(true);
-    expect(seen).toEqual([
+    expect(kubeletRequests).toEqual([
       'POST /exec/default/one/main?input=1&output=1&command=ls&command=-l+x upgrade SPDY/3.1',
     ]);
   });
@@ -230,7 +230,7 @@ describe('exec, attach and port-forward', () => {
   test('attach and portforward have paths of their own', async () => {
     await converse(`${PODS}/two/attach?container=b&stdout=true&stderr=true&tty=true`, 'x');
     await converse(`${PODS}/two/portforward?ports=80,81`, 'x');
-    expect(seen).toEqual([
+    expect(kubeletRequests).toEqual([
       'POST /attach/default/two/b?output=1&error=1&tty=1 upgrade SPDY/3.1',
       'POST /portForward/default/two?port=80&port=81 upgrade SPDY/3.1',
     ]);
@@ -281,7 +281,7 @@ describe('nodes/proxy', () => {
     expect(code).toBe(418);
     expect(text).toBe('payload anonymous');
     expect(headers).toMatchObject({ 'content-type': 'text/x', 'x-said': 'yes' });
-    expect(seen).toEqual(['PUT /some/path?x=1&y=2']);
+    expect(kubeletRequests).toEqual(['PUT /some/path?x=1&y=2']);
   });
 
   test('of a missing node is 404', async () => {

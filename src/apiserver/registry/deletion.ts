@@ -31,16 +31,16 @@ export function decideDeletion<T extends KubeObject>(
   if (graceful === 'pending') return { action: 'keep' };
 
   const finalizers = finalizersFor(object, options, strategy);
-  const held = finalizers.length > 0 || strategy.hasPendingFinalizers?.(object) === true;
+  const isHeld = finalizers.length > 0 || strategy.hasPendingFinalizers?.(object) === true;
   let marked = withFinalizers(object, finalizers);
   if (graceful !== undefined) {
     // Upstream writes the mark before it deletes the object. Here only the response has it, which
     // saves a write for each pod that ends.
-    if (graceful.seconds === 0 && !held)
+    if (graceful.seconds === 0 && !isHeld)
       return { action: 'delete', last: mark(object, graceful.deletionTimestamp, 0) };
     marked = mark(marked, graceful.deletionTimestamp, graceful.seconds);
   } else {
-    if (!held) return { action: 'delete' };
+    if (!isHeld) return { action: 'delete' };
     marked = markNow(marked, context.now);
   }
   const first = object.metadata.deletionTimestamp === undefined;

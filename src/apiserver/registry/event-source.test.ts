@@ -145,20 +145,20 @@ test('a watcher of a name gets events in its namespace, or in all', async () => 
 test('only watchers that a change may concern are visited', async () => {
   await source.start();
   const afterRevision = await storage.currentRevision();
-  let asked = 0;
+  let calls = 0;
   const counting: labels.Selector = {
     ...labels.everything(),
     empty: () => false,
-    matches: () => ++asked > 0,
+    matches: () => ++calls > 0,
   };
   const selection = new Selection({ labels: counting });
   const stream = await subscribe({ afterRevision, namespace: 'elsewhere', selection });
   for (let i = 0; i < 10; i++) await put(`ns/b${i}`);
   await turns();
-  expect(asked).toBe(0);
+  expect(calls).toBe(0);
   await put('elsewhere/x');
   expect(await take(stream, 1)).toEqual(['ADDED x']);
-  expect(asked).toBe(1);
+  expect(calls).toBe(1);
 });
 
 test('when the storage ends its watch, all watches end', async () => {
@@ -244,14 +244,14 @@ test('changes that share a revision are all delivered, also when a watch resumes
   await turns();
   await clock.advance('31s');
   shared.close();
-  const seen = async (stream: WatchStream<EncodedWatchEvent>): Promise<string[]> => {
+  const eventsOf = async (stream: WatchStream<EncodedWatchEvent>): Promise<string[]> => {
     const events: string[] = [];
     for await (const { type, object } of stream)
       events.push(`${type} ${(object.object() as KubeObject).metadata.resourceVersion}`);
     return events;
   };
-  expect(await seen(all)).toEqual([`DELETED ${revision}`, `DELETED ${revision}`]);
-  expect(await seen(one)).toEqual([`BOOKMARK ${second}`, `DELETED ${revision}`]);
+  expect(await eventsOf(all)).toEqual([`DELETED ${revision}`, `DELETED ${revision}`]);
+  expect(await eventsOf(one)).toEqual([`BOOKMARK ${second}`, `DELETED ${revision}`]);
   for (const stream of [live, past]) {
     const types: string[] = [];
     for await (const event of stream) types.push(event.type);

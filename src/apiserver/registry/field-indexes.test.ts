@@ -157,13 +157,15 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
     };
     for (let round = 0; round < 150; round++) {
       await change();
-      const asked = query();
-      const resource = client.resource(pods).namespace(asked.namespace);
-      const selected = optionsOf(asked);
+      const currentQuery = query();
+      const resource = client.resource(pods).namespace(currentQuery.namespace);
+      const selected = optionsOf(currentQuery);
       const before = state;
-      expect((await resource.list(selected)).items.map(keyOf)).toEqual(expected(before, asked));
+      expect((await resource.list(selected)).items.map(keyOf)).toEqual(
+        expected(before, currentQuery),
+      );
       expect((await resource.list({ ...selected, resourceVersion: '0' })).items.map(keyOf)).toEqual(
-        expected(before, asked),
+        expected(before, currentQuery),
       );
       // All pages are of the state of the first one, also with writes in between.
       const paged: string[] = [];
@@ -178,7 +180,7 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
         if (!token) break;
         if (random.int(2) === 0) await change();
       }
-      expect(paged).toEqual(expected(before, asked));
+      expect(paged).toEqual(expected(before, currentQuery));
       const watch = await resource.watch({
         ...selected,
         sendInitialEvents: true,
@@ -190,7 +192,7 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
         if (type === 'BOOKMARK') break;
         initial.push(keyOf(object));
       }
-      expect(initial.sort()).toEqual(expected(state, asked));
+      expect(initial.sort()).toEqual(expected(state, currentQuery));
     }
   });
 

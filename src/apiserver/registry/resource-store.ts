@@ -197,8 +197,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   async get(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject> {
     const minimum = parseResourceVersion(options.resourceVersion ?? '');
-    const read = this.#read(context.namespace, name);
-    const kv = read instanceof Promise ? await read : read;
+    const reading = this.#read(context.namespace, name);
+    const kv = reading instanceof Promise ? await reading : reading;
     if (minimum > 0) await this.#mustHaveReached(minimum);
     if (kv === undefined) throw apierrors.notFound(this.type, name);
     return this.#cache.read(kv);

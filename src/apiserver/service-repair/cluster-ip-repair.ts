@@ -83,8 +83,8 @@ export class ClusterIpRepair {
       onAdd: (service) => this.#serviceQueue.add(objectKey(service)),
       onUpdate: (previous, service) => {
         this.#serviceQueue.add(objectKey(service));
-        const left = addressesOf(service);
-        this.#lookLater(addressesOf(previous).filter((address) => !left.includes(address)));
+        const current = addressesOf(service);
+        this.#lookLater(addressesOf(previous).filter((address) => !current.includes(address)));
       },
       onDelete: (service) => this.#lookLater(addressesOf(service)),
     });

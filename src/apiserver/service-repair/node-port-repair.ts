@@ -134,9 +134,9 @@ function count(
   const leaks = new Map<number, number>();
   for (const port of stored.taken) {
     if (counted.taken.has(port)) continue;
-    const left = before.get(port) ?? TIMES_BEFORE_RELEASE - 1;
-    if (left <= 0) continue;
-    leaks.set(port, left - 1);
+    const passesLeft = before.get(port) ?? TIMES_BEFORE_RELEASE - 1;
+    if (passesLeft <= 0) continue;
+    leaks.set(port, passesLeft - 1);
   }
   for (const port of leaks.keys()) counted.take(port);
   return { counted, findings, leaks };
@@ -151,9 +151,9 @@ function portsOf({ spec }: Service): number[] {
   const ports: number[] = [];
   for (const { nodePort = 0, protocol = '' } of spec.ports ?? []) {
     if (nodePort === 0) continue;
-    const seen = protocols.get(nodePort);
-    if (seen === undefined || seen.has(protocol)) ports.push(nodePort);
-    protocols.set(nodePort, (seen ?? new Set()).add(protocol));
+    const otherProtocols = protocols.get(nodePort);
+    if (otherProtocols === undefined || otherProtocols.has(protocol)) ports.push(nodePort);
+    protocols.set(nodePort, (otherProtocols ?? new Set()).add(protocol));
   }
   const { healthCheckNodePort = 0 } = spec;
   const seen = protocols.get(healthCheckNodePort);

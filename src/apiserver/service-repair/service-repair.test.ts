@@ -185,7 +185,7 @@ describe('an address', () => {
 });
 
 describe('node ports', () => {
-  const taken = async (): Promise<number> => {
+  const takenCount = async (): Promise<number> => {
     const kv = await t.storage.get(NODE_PORTS_KEY);
     const { data } = JSON.parse(Buffer.from(kv!.value).toString('utf8', 4)) as {
       data: string;
@@ -201,7 +201,7 @@ describe('node ports', () => {
     await create('a', nodePort);
     await create('b', { type: 'NodePort' });
     await inDefault().delete('b');
-    expect(await taken()).toBe(1);
+    expect(await takenCount()).toBe(1);
     // Simulates a port that was released by mistake.
     const { value } = (await t.storage.get(NODE_PORTS_KEY)) as { value: Uint8Array };
     const empty = Buffer.from(
@@ -213,7 +213,7 @@ describe('node ports', () => {
     await t.storage.guaranteedUpdate(NODE_PORTS_KEY, () => ({ action: 'put', value: empty }));
     await clock.advance('3m');
     await clock.advance('1s');
-    expect(await taken()).toBe(1);
+    expect(await takenCount()).toBe(1);
     expect(await reported()).toEqual(['PortNotAllocated: Port 30007 is not allocated; repairing']);
     await expect(create('thief', nodePort)).rejects.toThrow(/provided port is already allocated/);
   });
@@ -231,9 +231,9 @@ describe('node ports', () => {
     await create('a', nodePort);
     await t.storage.delete('/registry/services/specs/default/a');
     await clock.advance('8m');
-    expect(await taken()).toBe(1);
+    expect(await takenCount()).toBe(1);
     await clock.advance('2m');
-    expect(await taken()).toBe(0);
+    expect(await takenCount()).toBe(0);
     await create('heir', nodePort);
   });
 

@@ -67,7 +67,7 @@ export function requestsOf({ server }: Pick<TestServer, 'server'>, path: string)
     body?: object,
     contentType = 'application/json',
   ): Promise<Answered> =>
-    answered(
+    responseOf(
       await send(server, {
         method,
         path: path + more,
@@ -98,7 +98,7 @@ export function requestsOf({ server }: Pick<TestServer, 'server'>, path: string)
   };
 }
 
-function answered({ code, json, warnings }: RawResponse): Answered {
+function responseOf({ code, json, warnings }: RawResponse): Answered {
   const causes = (json.details?.causes ?? []) as readonly { readonly field: string }[];
   return {
     code,

@@ -1,4 +1,4 @@
-// The libraries, and those of them that Kubernetes has.
+// The libraries: all of them, and the ones that Kubernetes has.
 
 import type { Library } from '../declarations.ts';
 import { authorizerLibrary } from './authorizer.ts';

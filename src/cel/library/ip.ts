@@ -78,7 +78,7 @@ function wrongAddress(text: string): string | undefined {
 function parseIP(text: string): IPValue {
   const problem = wrongAddress(text);
   if (problem !== undefined) throw evaluationError(problem);
-  return new IPValue(parseAddress(text) as Address);
+  return new IPValue(parseAddress(text)!);
 }
 
 function isCanonical(text: string): boolean {
@@ -108,7 +108,7 @@ const containsCIDR = (cidr: CIDRValue, other: CIDRValue): boolean =>
 
 /** Returns a test whether an address is in the prefix. */
 const within = (text: string): ((it: IPValue) => boolean) => {
-  const prefix = parsePrefix(text) as Prefix;
+  const prefix = parsePrefix(text)!;
   return (it) => contains(prefix, it.address);
 };
 

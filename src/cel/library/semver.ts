@@ -92,7 +92,7 @@ function normalize(text: string): string | undefined {
       return /^[0-9]/.test(trimmed) ? trimmed : `0${trimmed}`;
     },
   );
-  if (parts.length < 3 && /[+-]/.test(parts.at(-1) as string)) return undefined;
+  if (parts.length < 3 && /[+-]/.test(parts.at(-1)!)) return undefined;
   while (parts.length < 3) parts.push('0');
   return parts.join('.');
 }

@@ -85,7 +85,7 @@ function unescape(text: string): string {
       /%([0-9A-Fa-f]{2})|([^%]+)/g,
       (_, hex: string | undefined, plain: string | undefined) =>
         hex === undefined
-          ? Buffer.from(plain as string).toString('latin1')
+          ? Buffer.from(plain!).toString('latin1')
           : String.fromCodePoint(parseInt(hex, 16)),
     ),
     'latin1',

@@ -87,7 +87,9 @@ const PARTS: Readonly<Record<string, readonly [string, (date: Date) => number]>>
   getMilliseconds: ['milliseconds', (date) => date.getUTCMilliseconds()],
 };
 
-/** The whole units of a duration. Milliseconds are only those beyond the seconds. */
+/**
+ * The whole units of a duration. `getMilliseconds` returns only the rest after the full seconds.
+ */
 const DURATION_PARTS: Readonly<Record<string, (nanoseconds: bigint) => bigint>> = {
   getHours: (nanoseconds) => nanoseconds / 3_600_000_000_000n,
   getMinutes: (nanoseconds) => nanoseconds / 60_000_000_000n,

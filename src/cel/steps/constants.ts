@@ -36,7 +36,7 @@ export function isConstant(node: Expression): boolean {
         !CONVERSIONS.has(node.function)
       )
         return false;
-      return isConstant(argument as Expression);
+      return isConstant(argument!);
     }
     default:
       return false;

@@ -94,7 +94,7 @@ export const conformanceTests = (): ConformanceTest[] => [...walk(conformance, '
 class UnsupportedValue extends Error {}
 
 export function readValue(json: Json): Value {
-  const [kind, value] = Object.entries(json)[0] as [string, unknown];
+  const [kind, value] = Object.entries(json)[0]!;
   switch (kind) {
     case 'nullValue':
       return null;
@@ -164,7 +164,7 @@ const PRIMITIVES: Readonly<Record<string, Type>> = {
 const WELL_KNOWN: Readonly<Record<string, Type>> = { ANY, TIMESTAMP, DURATION };
 
 export function readType(json: Json): Type {
-  const [kind, value] = Object.entries(json)[0] as [string, unknown];
+  const [kind, value] = Object.entries(json)[0]!;
   switch (kind) {
     case 'dyn':
       return DYN;

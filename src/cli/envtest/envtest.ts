@@ -21,7 +21,7 @@ export function envtest({ dir }: { readonly dir?: string }): void {
   process.stdout.write(`${path}\n`);
 }
 
-/** Answers health checks until a signal stops it. */
+/** Serves health checks until a signal stops it. */
 export async function envtestEtcd({
   listenClientUrls,
 }: {

@@ -1,11 +1,12 @@
-// Stands in for etcd where a suite starts one for an API server that keeps its objects itself: answers health checks, keeps nothing.
+// Stands in for etcd where a suite starts one for an API server that keeps its objects itself:
+// answers health checks, keeps nothing.
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { UserError } from '#cluster/user-error.ts';
 
 export interface EtcdStub {
-  /** One for each address, such as http://127.0.0.1:2379. */
+  /** One URL for each address, such as http://127.0.0.1:2379. */
   readonly urls: readonly string[];
   stop(): Promise<void>;
 }

@@ -14,8 +14,8 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /**
- * What runs where no nodes are asked for: garbage collection, and namespaces that really go away. Other controllers write to objects that suites
- * compare with what they wrote themselves.
+ * The controllers that run without nodes: garbage collection, and the deletion of namespaces. Other
+ * controllers would write to objects that suites compare with their own.
  */
 const DEFAULT_CONTROLLERS = ['garbage-collector-controller', 'namespace-controller'] as const;
 
@@ -40,7 +40,10 @@ export function defaultEnvtestDir(
   return join(root, 'coxswain', 'envtest', `${version}-${place}`);
 }
 
-/** Writes the folder, or brings it up to date, and returns its absolute path. Suites that start meanwhile find whole files. */
+/**
+ * Writes the folder, or brings it up to date, and returns its absolute path. Suites that start
+ * meanwhile find whole files.
+ */
 export function writeEnvtestDir(dir: string, { script, node, kubectl }: EnvtestLayout): string {
   const absolute = resolve(dir);
   mkdirSync(absolute, { recursive: true });

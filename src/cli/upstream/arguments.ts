@@ -14,7 +14,7 @@ import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import type { UpstreamFlag } from './flag.ts';
 
 export interface ReadArguments {
-  /** For commander. */
+  /** The arguments in commander's form. */
   readonly args: readonly string[];
   /** One line each. */
   readonly warnings: readonly string[];

@@ -1,4 +1,5 @@
-// The feature gates of Kubernetes 1.36, with their default values. Coxswain behaves as with the defaults, whatever is set.
+// The feature gates of Kubernetes 1.36, with their default values. Coxswain always behaves as with
+// the defaults.
 
 import { UserError } from '#cluster/user-error.ts';
 
@@ -251,8 +252,9 @@ const GATES: readonly Gate[] = [
 ];
 
 /**
- * Checks the values of --feature-gates and returns a warning for each that differs from what this program does. Throws UserError for
- * gates that do not exist, values that are no booleans, and gates whose value cannot be changed upstream either.
+ * Checks the values of --feature-gates and returns a warning for each that differs from what this
+ * program does. Throws UserError for gates that do not exist, values that are no booleans, and
+ * gates whose value cannot be changed upstream either.
  *
  * @param settings such as 'A=true,kube:B=false'
  */

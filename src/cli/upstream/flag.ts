@@ -3,16 +3,20 @@
 /**
  * - implemented: the command reads it;
  * - ignored: it is accepted, and a warning says what is not applied;
- * - rejected: the command does not start. So are flags that restrict what is allowed, and others without which the result would be wrong.
+ * - rejected: the command does not start. So are flags that restrict what is allowed, and others
+ *   without which the result would be wrong.
  */
 export type Disposition = 'implemented' | 'ignored' | 'rejected';
 
 export interface UpstreamFlag {
-  /** With dashes. */
+  /** The name, with dashes. */
   readonly name: string;
-  /** As pflag names it: 'bool', 'stringSlice', 'duration' … */
+  /** The type's name in pflag: 'bool', 'stringSlice', 'duration' … */
   readonly type: string;
-  /** In the form of the command line: '' for nothing, commas between the items of a list. */
+  /**
+   * The default in the form of the command line: '' for no value, commas between the items of a
+   * list.
+   */
   readonly default: string;
   readonly disposition: Disposition;
   /** Why it is not implemented, as the rest of a sentence; empty if it is. */

@@ -24,7 +24,8 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
     'allow-privileged',
     'bool',
     'false',
-    'privileged containers cannot be forbidden for the whole server: label namespaces with pod-security.kubernetes.io/enforce',
+    'privileged containers cannot be forbidden for the whole server: label namespaces with ' +
+      'pod-security.kubernetes.io/enforce',
     ['true'],
   ),
   implemented('anonymous-auth', 'bool', 'true'),

@@ -18,7 +18,7 @@ const components = [...UPSTREAM_FLAGS].map(([name, flags]) => ({
   command: commandOf(name),
 }));
 
-/** A value of the flag's type that is not among those that are accepted in any case. */
+/** Returns a value of the flag's type that the command does not accept in any case. */
 function otherValue({ type, accepted }: UpstreamFlag): string {
   const candidates: Readonly<Record<string, readonly string[]>> = {
     bool: ['true', 'false'],
@@ -67,7 +67,7 @@ describe.each(components)('$name', ({ name, flags, command }) => {
       new URL('../roles.ts', import.meta.url),
       ...files.map((file) => new URL(file, folder)),
     ].map((file) => readFileSync(file, 'utf8'));
-    // Declarations say nothing about whether a value is used.
+    // A declaration of an option does not show that its value is used.
     const code = texts
       .join('\n')
       .split('\n')

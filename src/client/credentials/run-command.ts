@@ -44,9 +44,13 @@ export const runCommand: RunCommand = ({ command, args, env, interactive, timeou
     child.once('error', reject);
     child.once('close', (exitCode, signal) => {
       if (size > MAX_OUTPUT_BYTES)
-        reject(new Error(`its output is larger than ${MAX_OUTPUT_BYTES} bytes`));
+        reject(new Error(`the output is larger than ${MAX_OUTPUT_BYTES} bytes`));
       else if (exitCode === null)
-        reject(new Error(`it was ended by ${signal ?? 'a signal'} (time limit: ${timeoutMs} ms)`));
+        reject(
+          new Error(
+            `the program was terminated by ${signal ?? 'a signal'} (time limit: ${timeoutMs} ms)`,
+          ),
+        );
       else resolve({ stdout: Buffer.concat(chunks).toString('utf8'), exitCode });
     });
   });

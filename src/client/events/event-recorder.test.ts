@@ -217,7 +217,7 @@ describe('EventRecorder', () => {
     expect(logger.records).toMatchObject([
       {
         level: 'warn',
-        message: 'events were dropped: too many were waiting',
+        message: 'event recorder: queue is full, events dropped',
         values: { count: 1 },
       },
     ]);

@@ -164,12 +164,12 @@ export class EventRecorder implements Recorder {
         await this.#sendOne(event);
       }
     } finally {
-      // In the same turn in which the queue became empty: an event that is added later must start a
-      // new sender.
+      // This happens in the turn in which the queue becomes empty: an event that is added later
+      // must start a new sender.
       this.#sending = undefined;
     }
     if (this.#dropped > 0)
-      this.#config.logger.warn('events were dropped: too many were waiting', {
+      this.#config.logger.warn('event recorder: queue is full, events dropped', {
         count: this.#dropped,
       });
     this.#dropped = 0;

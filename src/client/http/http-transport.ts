@@ -37,7 +37,7 @@ export interface ServerAccess {
    */
   readonly token?: string | (() => string | Promise<string>);
   /**
-   * Credentials that change, such as those of a program. They replace the token and the client
+   * Credentials that change, such as those from a program. They replace the token and the client
    * certificate above.
    */
   readonly credentials?: CredentialSource;
@@ -123,7 +123,7 @@ class HttpTransport implements Transport {
     this.#origin = new URL(config.server);
     this.#basePath = this.#origin.pathname.replace(/\/+$/, '');
     if (this.#origin.protocol !== 'https:' && this.#origin.protocol !== 'http:') {
-      throw new Error(`the server's address must begin with https:// or http://: ${config.server}`);
+      throw new Error(`the server address must begin with https:// or http://: ${config.server}`);
     }
   }
 

@@ -39,8 +39,8 @@ export class Http1Exchange implements Exchange {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       request.once('close', () => signal.removeEventListener('abort', onAbort));
-      // After the response began, its body throws the error; this listener then only keeps the
-      // event from being unhandled.
+      // After the response has begun, its body throws the error. This listener only prevents an
+      // unhandled event then.
       request.on('error', reject);
       request.once('response', (response) => {
         resolve({

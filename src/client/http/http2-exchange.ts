@@ -150,7 +150,7 @@ export class Http2Exchange implements Exchange {
       stream.once('close', () => {
         connection.streams--;
         signal.removeEventListener('abort', onAbort);
-        reject(new Error('the connection closed before there was a response'));
+        reject(new Error('the connection was closed before the response'));
       });
       stream.on('error', (err) => {
         reject(

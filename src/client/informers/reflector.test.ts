@@ -149,7 +149,7 @@ describe('Reflector', () => {
     const times = calls.map((call) => Number(call.split(' ')[0]));
     expect(calls.filter((call) => call.includes('list')).length).toBe(1);
     expect(calls.length).toBe(5);
-    const pauses = times.slice(2).map((time, index) => time - (times[index + 1] as number));
+    const pauses = times.slice(2).map((time, index) => time - times[index + 1]!);
     [800, 1600, 3200].forEach((least, index) => {
       expect(pauses[index]).toBeGreaterThanOrEqual(least);
       expect(pauses[index]).toBeLessThanOrEqual(2 * least);

@@ -28,7 +28,7 @@ export interface ReflectorStore<T> {
 }
 
 export interface ReflectorConfig<T> {
-  /** For the log: the resource and its selectors. */
+  /** The name in log lines: the resource and its selectors. */
   readonly name: string;
   readonly source: ListerWatcher<T>;
   readonly store: ReflectorStore<T>;

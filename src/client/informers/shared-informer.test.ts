@@ -158,7 +158,7 @@ describe('SharedInformer', () => {
     const { clock, stop, informer } = setUp({ detectMutations: true });
     const running = informer.run(stop.signal);
     await clock.settle();
-    const object = informer.lister.get('', 'a') as Thing;
+    const object = informer.lister.get('', 'a')!;
     expect(() => {
       object.labels['x'] = 'y';
     }).toThrow(TypeError);

@@ -42,7 +42,7 @@ export interface HandlerRegistration {
 }
 
 export interface SharedInformerConfig<T extends KubeObject> {
-  /** For the log. */
+  /** The name in log lines. */
   readonly name: string;
   readonly source: ListerWatcher<T>;
   readonly labelSelector?: string;

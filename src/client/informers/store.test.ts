@@ -58,7 +58,7 @@ describe('Store', () => {
     store.addIndexers({ tag });
     expect(names(store.byIndex('tag', 'red'))).toEqual(['x/a']);
     expect(() => store.addIndexers({ tag: () => [] })).toThrow(/exists/);
-    expect(() => store.byIndex('nothing', 'red')).toThrow(/no index/);
+    expect(() => store.byIndex('nothing', 'red')).toThrow(/does not exist/);
   });
 
   test('uses the keys of work queues', () => {

@@ -81,7 +81,7 @@ export class Store<T extends KubeObject> implements Lister<T> {
   byIndex(index: string, value: string): T[] {
     const byValue = this.#indices.get(index);
     if (byValue === undefined)
-      throw new Error(`there is no index ${index}: add it with addIndexers`);
+      throw new Error(`index ${index} does not exist: add it with addIndexers`);
     const objects = byValue.get(value);
     return objects === undefined ? [] : [...objects.values()];
   }
@@ -112,7 +112,8 @@ export class Store<T extends KubeObject> implements Lister<T> {
   #addIndexer(name: string, index: IndexFunction<T>): void {
     const present = this.#indexers.get(name);
     if (present === index) return;
-    if (present !== undefined) throw new Error(`the index ${name} exists with another function`);
+    if (present !== undefined)
+      throw new Error(`index ${name} already exists with another function`);
     this.#indexers.set(name, index);
     this.#indices.set(name, new Map());
     for (const [key, object] of this.#objects) this.#reindex(name, index, key, undefined, object);
@@ -125,7 +126,7 @@ export class Store<T extends KubeObject> implements Lister<T> {
     before: T | undefined,
     after: T | undefined,
   ): void {
-    const byValue = this.#indices.get(name) as Map<string, Map<string, T>>;
+    const byValue = this.#indices.get(name)!;
     const oldValues = before === undefined ? [] : index(before);
     const newValues = after === undefined ? [] : index(after);
     for (const value of oldValues) {

@@ -70,7 +70,7 @@ export class FairGate {
       while (waiting?.cancelled === true) waiting = queue.shift();
       callers.delete(caller);
       if (waiting === undefined) continue;
-      // From now on it cannot be withdrawn.
+      // The request cannot be withdrawn any more.
       waiting.cancelled = true;
       if (queue.length > 0) callers.set(caller, queue);
       return waiting;

@@ -54,7 +54,7 @@ function endOfValue(json: Buffer, from: number): number {
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) open++;
     else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --open === 0) return i + 1;
   }
-  throw new Error('JSON that does not end');
+  throw new Error('unterminated JSON');
 }
 
 /** Returns the index after the text whose quote is at `from`. */

@@ -51,7 +51,7 @@ export type SentBody =
       readonly apiVersion: string;
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
-      /** The number of bytes of each item, without those that were sent before. */
+      /** The number of bytes of each item. Items that were sent before are left out. */
       readonly lengths: readonly number[];
     }
   /** The content follows in separate messages. */

@@ -28,13 +28,13 @@ import {
 import { nextTurn } from '#machinery/turn.ts';
 
 export interface ThreadServerConfig {
-  /** For this server only. */
+  /** The port, which no other server uses. */
   readonly port: MessagePort;
   /** Returns the API server's chain after authentication, for this user. */
   readonly handlerOf: (user: ThreadUser) => InProcessHandler;
   readonly logger: Logger;
   /**
-   * The number of bytes in flight from which on watches and bodies wait: a thread that does not
+   * The number of bytes in flight at which watches and bodies start to wait. A thread that does not
    * keep up loses its watches, as any slow client does. Default: 16 MB.
    */
   readonly window?: number;
@@ -103,7 +103,7 @@ export class ThreadServer {
     this.#calls.set(id, call);
     try {
       const request = new IncomingRequest(message, call);
-      const { code, body } = await (this.#handlers.get(caller) as InProcessHandler)(request);
+      const { code, body } = await this.#handlers.get(caller)!(request);
       if (call.aborted) {
         if (body.kind === 'watch') body.events.stop();
         return;

@@ -13,13 +13,16 @@ export const QUEUE_BUCKETS_SECONDS = tenfold(1e-8, 10);
 /** Multiplied step by step: the inexact products are part of the names of upstream's series. */
 function tenfold(first: number, count: number): readonly number[] {
   const bounds = [first];
-  while (bounds.length < count) bounds.push((bounds.at(-1) as number) * 10);
+  while (bounds.length < count) bounds.push(bounds.at(-1)! * 10);
   return bounds;
 }
 
 /** The number of observations for each bound, their total and their sum in seconds. */
 export class Durations {
-  /** Not cumulative. The last one counts durations above the last bound. */
+  /**
+   * The number of durations in each bucket, not cumulative. The last bucket contains durations
+   * above the last bound.
+   */
   readonly counts: number[] = Array.from({ length: QUEUE_BUCKETS_SECONDS.length + 1 }, () => 0);
   count = 0;
   sum = 0;

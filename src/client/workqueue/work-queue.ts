@@ -21,13 +21,10 @@ export interface WorkQueueConfig<K> {
 export class WorkQueue<K = string> {
   /** Keys in the order in which workers get them: each is in #dirty, none is in #processing. */
   readonly #queue = new Fifo<K>();
-  /**
-   * Keys that need work: those waiting in #queue, and those added again while a worker has them.
-   */
+  /** Keys that need work: the keys in #queue, and keys that were added while a worker has them. */
   readonly #dirty = new TransientSet<K>();
   /**
-   * Keys that workers have now. Those that are also in #dirty go back into #queue when they are
-   * done.
+   * Keys that workers have now. Keys that are also in #dirty return to #queue when they are done.
    */
   readonly #processing = new TransientSet<K>();
   /** Pending calls of get(), oldest first. Empty while #queue has keys. */
@@ -40,7 +37,7 @@ export class WorkQueue<K = string> {
     this.#metrics = metrics;
   }
 
-  /** The number of keys that wait for a worker, without those that a worker has. */
+  /** The number of keys that wait for a worker. Keys of workers are not counted. */
   get length(): number {
     return this.#queue.length;
   }

@@ -1,6 +1,5 @@
 // `createCluster`: a durable cluster inside a program, with what `cox up` has: a data directory, a
-// port, and real containers where the
-// machine has a runtime.
+// port, and real containers where the machine has a runtime.
 
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
@@ -9,7 +8,7 @@ import { launch } from '../launch.ts';
 import { kubeconfigFor } from '../kubeconfig.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 
-/** How an etcd cluster is reached. */
+/** The address and credentials of an etcd cluster. */
 export interface EtcdOptions {
   /** URLs of members. */
   readonly servers: readonly string[];
@@ -48,9 +47,9 @@ export interface CreateClusterOptions {
   readonly dns?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
-  /** Which API versions are served. Default: stable ones. */
+  /** The served API versions. Default: stable ones. */
   readonly runtimeConfig?: Readonly<Record<string, string>>;
-  /** Which controllers run: '*' all, 'foo' this one, '-foo' not this one. Default: all. */
+  /** The controllers to run: '*' all, 'foo' this one, '-foo' not this one. Default: all. */
   readonly controllers?: readonly string[];
   /** A KubeSchedulerConfiguration in YAML. */
   readonly schedulerConfig?: string;
@@ -70,7 +69,10 @@ export interface CreateClusterOptions {
 export interface DurableCluster extends ClusterHandle {
   readonly url: string;
   readonly kubeconfig: string;
-  /** In the data directory. The file is renewed with the certificate in it. */
+  /**
+   * The file's path in the data directory. The file is rewritten when the certificate in it is
+   * renewed.
+   */
   readonly kubeconfigPath: string;
   /** Resolves with the reason if a component of the cluster or its store fails. */
   readonly failed: Promise<Error>;
@@ -79,8 +81,8 @@ export interface DurableCluster extends ClusterHandle {
 }
 
 /**
- * Starts a cluster on a data directory, a new one or one that exists. Rejects with an error that
- * says what to do; nothing runs then.
+ * Starts a cluster on a new or an existing data directory. Rejects with an error that names a
+ * solution; then nothing runs.
  */
 export async function createCluster(options: CreateClusterOptions): Promise<DurableCluster> {
   const {

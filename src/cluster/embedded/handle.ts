@@ -91,15 +91,13 @@ export interface ClusterHandle<C extends Clock = Clock> {
   readonly kubeconfigPath: string | undefined;
   /**
    * An agent for node:http whose connections go to the API server without a port, unencrypted and
-   * as the administrator. Use it with
-   * any URL that begins with http://.
+   * as the administrator. Use it with any URL that begins with http://.
    */
   readonly agent: Agent;
   /**
    * Server-side apply of a manifest (YAML text, objects, custom resources included). Returns the
-   * objects after it. Rejects with
-   * StatusError; with the reason Conflict if another manager owns a field that would change (see
-   * `force`).
+   * objects after it. Rejects with StatusError; with the reason Conflict if another manager owns a
+   * field that would change (see `force`).
    */
   apply(manifest: Manifest, options?: ApplyManifestOptions): Promise<readonly KubeObject[]>;
   /**
@@ -127,10 +125,8 @@ export interface ClusterHandle<C extends Clock = Clock> {
   ): Promise<void>;
   /**
    * Waits for a condition: the type of a status condition ('Available', 'Ready', 'Complete'),
-   * 'deleted', or a function. The object need
-   * not exist yet. A virtual clock is moved forward until it is met. Returns the object, undefined
-   * once it is deleted. Rejects with
-   * WaitTimeoutError.
+   * 'deleted', or a function. The object need not exist yet. A virtual clock is moved forward until
+   * it is met. Returns the object, undefined once it is deleted. Rejects with WaitTimeoutError.
    */
   waitFor<T extends KubeObject>(
     type: ResourceType<T>,
@@ -192,7 +188,7 @@ export interface HandleConfig<C extends Clock> {
    * has stopped.
    */
   readonly registerController?: (name: string, restart: Restart) => () => void;
-  /** Lets time pass until a promise settles, where nothing else moves the clock. */
+  /** Advances time until a promise settles, on a clock that does not move by itself. */
   moving<T>(promise: Promise<T>): Promise<T>;
   stop(): Promise<void>;
 }
@@ -320,7 +316,7 @@ function scoped<T extends KubeObject>(
   return type.namespaced ? resource.namespace(namespace) : resource;
 }
 
-/** As `waitFor`, and moves the clock. */
+/** Waits as `waitFor`, and advances the clock. */
 async function waitOn<T extends KubeObject>(
   clock: VirtualClock,
   resource: ResourceClient<T>,

@@ -24,7 +24,7 @@ export interface ApplyManifestOptions {
   readonly force?: boolean;
 }
 
-/** Finds resources by kind, in the server's discovery, and keeps what it has found. */
+/** Finds resources by kind in the server's discovery, and caches the results. */
 export class ServedKinds {
   readonly #client: Client;
   readonly #types = new Map<string, ResourceType>();
@@ -86,8 +86,8 @@ function objectsIn(manifest: Manifest): readonly KubeObject[] {
 
 /**
  * Server-side apply of each object, in order; an object with `generateName` and no name is created.
- * Resolves with the objects after that.
- * Rejects with StatusError; the objects before the one that failed stay applied.
+ * Resolves with the objects after that. Rejects with StatusError; the objects before the one that
+ * failed stay applied.
  */
 export async function applyManifest(
   client: Client,

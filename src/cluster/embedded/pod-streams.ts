@@ -9,7 +9,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { execOverWebSocket, portForwardOverSpdy } from '#machinery/streams/remotecommand/index.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 
-/** How the API server is reached, in this process. */
+/** The connection to the API server in this process. */
 export interface StreamAccess {
   readonly clock: Clock;
   /** Makes connections to the API server, as a user who may use the pods. */
@@ -101,8 +101,8 @@ export async function connectToPod(
   const [inner, far] = duplexPair();
   middle.pipe(inner);
   inner.pipe(middle, { end: false });
-  // When the pod has no more to say, the connection is over, as for kubectl. Only the outcome tells
-  // a failure from an end.
+  // The connection ends with the pod's output, as for kubectl. Only the outcome distinguishes a
+  // failure from the end.
   inner.once('end', () => {
     middle.unpipe(inner).resume();
     inner.end();

@@ -103,19 +103,19 @@ export interface StartClusterOptions {
    */
   readonly schedulerPlugins?: readonly PluginRegistration[];
   /**
-   * Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1':
-   * 'true' }`. Default: stable ones.
+   * Changes of the served API versions: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default:
+   * stable ones are served.
    */
   readonly runtimeConfig?: RuntimeConfig;
   /**
-   * Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all.
+   * The controllers to run: '*' all default ones, 'foo' this one, '-foo' not this one. Default:
+   * all.
    */
   readonly controllers?: readonly string[];
   /**
    * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also
-   * listens on 127.0.0.1 (0: any port that is
-   * free). Names outside of the cluster are resolved only by servers that the ConfigMap
-   * `cluster-dns` names. Default: none.
+   * listens on 127.0.0.1 (0: any port that is free). Names outside of the cluster are resolved only
+   * by servers that the ConfigMap `cluster-dns` names. Default: none.
    */
   readonly dns?: boolean;
   readonly dnsPort?: number;
@@ -357,6 +357,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
   };
   const history =
     options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  // A fork does not continue the file of the cluster that it comes from.
   const recording =
     options.recordTo === undefined || state !== undefined
       ? undefined

@@ -10,7 +10,7 @@ import type { UncaughtErrors } from './uncaught-errors.ts';
 const STOP_TIMEOUT_MS = 30_000;
 
 export interface KeepRunningConfig {
-  /** For the log, the metric and `UncaughtErrors.clockOf`. */
+  /** The name in the log, in the metric and in `UncaughtErrors.clockOf`. */
   readonly name: string;
   /** See FaultyComponent. */
   readonly folder: string;

@@ -1,4 +1,4 @@
-// How long a component that failed waits before it starts again.
+// Computes how long a failed component waits before its restart.
 
 import type { Clock } from '#machinery/clock.ts';
 

@@ -1,5 +1,6 @@
-// Finds out from an error's stack which component it comes from. Costs nothing until there is an error; AsyncLocalStorage, which would
-// know for certain, makes each await 2.6 times as expensive on Node 20 (196 ns without, 505 ns with it).
+// Finds out from an error's stack which component it comes from. Costs nothing until there is an
+// error; AsyncLocalStorage, which would know for certain, makes each await 2.6 times as expensive
+// on Node 20 (196 ns without, 505 ns with it).
 
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
@@ -8,7 +9,7 @@ import { SourceMap } from 'node:module';
 const SOURCE = /(?:^|\/)src\/([a-z-]+)\//;
 const FRAME = /(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?$/;
 
-/** Folders of code that is shared. A frame in one of them says nothing about the component. */
+/** Folders of shared code. A frame in one of them does not identify the component. */
 const SHARED: ReadonlySet<string> = new Set([
   'machinery',
   'client',
@@ -20,13 +21,17 @@ const SHARED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Folders by frame. To read the source map of the built program takes half a second of the event loop, which must not be the price of each
- * of many errors; to keep it would take more memory than a small cluster.
+ * Folders by frame. To read the source map of the built program takes half a second of the event
+ * loop, which must not be the price of each of many errors; to keep it would take more memory than
+ * a small cluster.
  */
 const folders = new Map<string, string | undefined>();
 const MAX_FOLDERS = 1000;
 
-/** Returns the folder of src/ ('kubelet', 'apiserver', …) of the innermost frame that belongs to one component; undefined without one. */
+/**
+ * Returns the folder of src/ ('kubelet', 'apiserver', …) of the innermost frame that belongs to one
+ * component; undefined without one.
+ */
 export function componentFolderOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined;
   const maps = new Map<string, SourceMap | undefined>();

@@ -1,11 +1,13 @@
-// The process policy: an error that nothing catches is logged and counted, and the component that it comes from is restarted. It does not
-// end the cluster.
+// The process policy: an error that nothing catches is logged and counted, and the component that
+// it comes from is restarted. It does not end the cluster.
 //
-// An error in a timer's callback is attributed by the component's own clock (`clockOf`), any other by its stack. One that cannot be
-// attributed is logged and counted as "unknown", and nothing is restarted. An error in the store ends the process: an acknowledged write
-// must be on the disk, and a store in an unknown state cannot promise that.
+// An error in a timer's callback is attributed by the component's own clock (`clockOf`), any other
+// by its stack. One that cannot be attributed is logged and counted as "unknown", and nothing is
+// restarted. An error in the store ends the process: an acknowledged write must be on the disk, and
+// a store in an unknown state cannot promise that.
 //
-// Only the `cox` command installs this. A cluster inside a program leaves the program's uncaught errors alone.
+// Only the `cox` command installs this. A cluster inside a program leaves the program's uncaught
+// errors alone.
 
 import type { Clock } from '#machinery/clock.ts';
 import { Counter, counterText, Family } from '#machinery/metrics/instruments.ts';
@@ -22,7 +24,10 @@ export interface UncaughtErrorsConfig {
 }
 
 export interface FaultyComponent {
-  /** Its name in the log: 'kubelet/node-1'. What precedes the slash is its name in the metric. */
+  /**
+   * The component's name in the log: 'kubelet/node-1'. The part before the slash is its name in the
+   * metric.
+   */
   readonly name: string;
   /** The folder of src/ with its code. */
   readonly folder: string;
@@ -76,7 +81,9 @@ export class UncaughtErrors {
     return () => void this.#components.delete(component);
   }
 
-  /** Returns a clock like `clock`, whose callbacks' errors are those of the component `name`. */
+  /**
+   * Returns a clock like `clock` that attributes errors of its callbacks to the component `name`.
+   */
   clockOf(name: string, clock: Clock): Clock {
     const guarded = (callback: () => void) => (): void => {
       try {
@@ -150,7 +157,10 @@ export class UncaughtErrors {
   }
 }
 
-/** Ends the process when nothing reads its output any more, as in `cox up | head`: to log that would fail in the same way. */
+/**
+ * Ends the process when nothing reads its output any more, as in `cox up | head`: to log that would
+ * fail in the same way.
+ */
 function onOutputError({ code }: NodeJS.ErrnoException): void {
   if (code === 'EPIPE') process.exit(1);
 }

@@ -1,13 +1,13 @@
-// Which clusters of this machine have a process. Names of what a cluster has in the kernel (tables of nftables,
-// interfaces) contain hashes of directories, from which no directory can be found; so the hashes of all directories
-// that processes work with are compared with them.
+// Finds the clusters of this machine that have a process. Names in the kernel (tables of nftables,
+// interfaces) contain hashes of data directories. A directory cannot be computed from its hash, so
+// the hashes of the directories of all processes are compared with the names.
 
 import { createHash } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type HostProcess, hostProcesses } from '#runtime/host-processes.ts';
 
-/** The ten hexadecimal digits by which names of a cluster's tables and interfaces tell it apart. */
+/** The ten hexadecimal digits that identify a cluster in the names of its tables and interfaces. */
 export const idOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 10);
 
@@ -66,7 +66,7 @@ function workingDirectory(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
-    // It has ended, or is another user's.
+    // The process has ended, or belongs to another user.
     return undefined;
   }
 }

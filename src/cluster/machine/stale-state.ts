@@ -115,7 +115,10 @@ interface Route {
   readonly metric?: number;
 }
 
-/** A route to pods of another machine has a metric made of the first six digits of its cluster's id. */
+/**
+ * Matches a cluster's route to pods of another machine: its metric is made of the first six digits
+ * of the cluster's id.
+ */
 export function isStaleRoute(
   { metric = 0 }: Pick<Route, 'metric'>,
   live: ReadonlySet<string>,
@@ -126,7 +129,7 @@ export function isStaleRoute(
   return ![...live].some((id) => id.startsWith(digits));
 }
 
-/** Returns the routes that clusters have made, of both families. */
+/** Returns the clusters' routes, of both families. */
 async function readRoutes(): Promise<readonly Route[]> {
   const routes: Route[] = [];
   for (const family of [[], ['-6']]) {

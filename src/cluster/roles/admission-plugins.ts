@@ -1,8 +1,9 @@
-// The admission plugins of Kubernetes 1.36, by the names that --enable-admission-plugins and --disable-admission-plugins take.
+// The admission plugins of Kubernetes 1.36, by the names that --enable-admission-plugins and
+// --disable-admission-plugins take.
 
 import { UserError } from '../user-error.ts';
 
-/** In the order in which they run. `true`: on by default upstream. */
+/** In the order of their execution. `true`: on by default upstream. */
 const PLUGINS: ReadonlyMap<string, boolean> = new Map([
   ['AlwaysAdmit', false],
   ['NamespaceAutoProvision', false],
@@ -47,7 +48,10 @@ const PLUGINS: ReadonlyMap<string, boolean> = new Map([
   ['AlwaysDeny', false],
 ]);
 
-/** Plugins that are not built in, although a cluster works without them: leaving them out is said, no more. */
+/**
+ * Plugins that are not built in, and that a cluster can do without: leaving them out causes only a
+ * log message.
+ */
 const NOT_BUILT_IN_YET: ReadonlySet<string> = new Set([
   'MutatingAdmissionWebhook',
   'ValidatingAdmissionWebhook',
@@ -60,8 +64,9 @@ export interface AdmissionSelection {
 }
 
 /**
- * Returns what the two flags ask for. Throws UserError for plugins that do not exist, that are in both lists, and for plugins that
- * enforce something and are not built in: a server without them would admit what it was asked to reject.
+ * Returns what the two flags ask for. Throws UserError for plugins that do not exist, that are in
+ * both lists, and for plugins that enforce something and are not built in: a server without them
+ * would admit what it was asked to reject.
  */
 export function selectAdmissionPlugins(
   enable: readonly string[],

@@ -1,4 +1,5 @@
-// The flags of an API server about other API servers: its identity when it calls them, and the front proxies that it trusts.
+// The flags of an API server about other API servers: its identity when it calls them, and the
+// front proxies that it trusts.
 
 import type { AggregationConfig } from '#apiserver/aggregator/aggregator.ts';
 import type { RequestHeaderConfig } from '#apiserver/authentication/request-header.ts';
@@ -75,7 +76,10 @@ export function aggregationOf(
   };
 }
 
-/** Front proxies of the authority in --cert-dir have the headers of Kubernetes; for another authority flags name them. */
+/**
+ * Front proxies of the authority in --cert-dir have the headers of Kubernetes; for another
+ * authority flags name them.
+ */
 function requestHeaderOf(
   config: AggregationFlags,
   files: CertificateFiles,

@@ -1,4 +1,5 @@
-// The files that an API server's flags name: keys, tokens, certificates. Every problem is a UserError that names the flag.
+// The files that an API server's flags name: keys, tokens, certificates. Every problem is a
+// UserError that names the flag.
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -58,8 +59,9 @@ export class CertificateFiles {
   }
 
   /**
-   * Makes a serving certificate with an authority of its own, as upstream does in an empty --cert-dir. It is written to the directory if
-   * there is one: clients need the authority's certificate, the second in apiserver.crt.
+   * Makes a serving certificate with an authority of its own, as upstream does in an empty
+   * --cert-dir. It is written to the directory if there is one: clients need the authority's
+   * certificate, the second in apiserver.crt.
    */
   async makeServing(hosts: readonly string[], clock: Clock, random: Random): Promise<KeyPair> {
     const pki = await Pki.open({ clock, random });
@@ -112,7 +114,8 @@ export function readTokenFile(file: string): ReadonlyMap<string, UserInfo> {
     const [token = '', name = '', uid = '', groups = ''] = columns ?? [];
     if (columns === undefined || columns.length < 3 || token === '' || name === '') {
       throw new UserError(
-        `--token-auth-file: ${file}, line ${index + 1}: it takes a token, a user's name and a uid: token,user,uid,"group1,group2"`,
+        `--token-auth-file: ${file}, line ${index + 1}: it takes a token, a user's name and ` +
+          'a uid: token,user,uid,"group1,group2"',
       );
     }
     const names = groups

@@ -149,7 +149,7 @@ test('static tokens, for this server only, and authorization modes', async () =>
     await codeOf('/api/v1/nodes', 'admin-token'),
     await codeOf('/api/v1/nodes', 'joe-token'),
   ]).toEqual([200, 403]);
-  expect(await codeOf('/api', 'nobody-token')).toBe(401);
+  expect(await codeOf('/api', 'unknown-token')).toBe(401);
   const review = async (audiences: readonly string[]): Promise<unknown> => {
     const body = {
       apiVersion: 'authentication.k8s.io/v1',

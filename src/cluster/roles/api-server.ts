@@ -45,7 +45,7 @@ export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, Inner
   readonly serviceClusterIpRange?: string;
   /** Default: '30000-32767'. */
   readonly serviceNodePortRange?: string;
-  /** Where the files are that no flag names, under the names that `cox certs` gives them. */
+  /** The directory of files that no flag names; their names are those of `cox certs`. */
   readonly certDir?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
@@ -55,18 +55,27 @@ export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, Inner
   /** Default: the clients' authority. */
   readonly kubeletCertificateAuthority?: string;
   readonly serviceAccountSigningKeyFile?: string;
-  /** Public keys or certificates. Their tokens are accepted, and those of the signing key. */
+  /** Public keys or certificates. Tokens of these keys and of the signing key are accepted. */
   readonly serviceAccountKeyFile?: readonly string[];
-  /** The first issues tokens, those of all are accepted. Default: 'https://kubernetes.default.svc.cluster.local'. */
+  /**
+   * The first issuer issues tokens; tokens of all are accepted. Default:
+   * 'https://kubernetes.default.svc.cluster.local'.
+   */
   readonly serviceAccountIssuer?: readonly string[];
-  /** Milliseconds: between one hour and 2^32 seconds, or 0. A token requested for longer gets this. Default: no limit. */
+  /**
+   * Milliseconds: between one hour and 2^32 seconds, or 0. A token requested for longer gets this.
+   * Default: no limit.
+   */
   readonly serviceAccountMaxTokenExpiration?: number;
   /** Default: the issuers. */
   readonly apiAudiences?: readonly string[];
-  /** Where the public keys are published. Default: /openid/v1/jwks of this server. */
+  /** The URL of the public keys. Default: /openid/v1/jwks of this server. */
   readonly serviceAccountJwksUri?: string;
   readonly tokenAuthFile?: string;
-  /** Whether requests without credentials are authorized as system:anonymous. Default: those for health and version are. */
+  /**
+   * Whether requests without credentials are authorized as system:anonymous. Default: only those
+   * for health and version.
+   */
   readonly anonymousAuth?: boolean;
   /** Default: Node, RBAC. */
   readonly authorizationMode?: readonly string[];
@@ -85,7 +94,7 @@ export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, Inner
   readonly defaultNotReadyTolerationSeconds?: number;
   readonly defaultUnreachableTolerationSeconds?: number;
   readonly encryptionProviderConfig?: string;
-  /** Which groups, versions and resources are served. Default: stable versions. */
+  /** The served groups, versions and resources. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** The version that /version, metrics and /statusz publish. Default: the version that is spoken. */
   readonly reportedVersion?: string;
@@ -348,7 +357,7 @@ function parseModes(
   });
 }
 
-/** Where everyone may do everything, requests without credentials are rejected, as upstream does. */
+/** If every user may do everything, requests without credentials are rejected, as upstream does. */
 function anonymousRequests(
   allowed: boolean | undefined,
   modes: readonly AuthorizationMode[] | undefined,

@@ -18,7 +18,7 @@ let ca: string;
 let pki: Pki;
 let stops = false;
 
-/** `token`: as whom. */
+/** Sends a request with the token. */
 function ask(
   path: string,
   token?: string,

@@ -40,15 +40,18 @@ export interface ComponentServerConfig {
   /** By path, in the form that Prometheus reads. */
   readonly metrics: Readonly<Record<string, () => string | Promise<string>>>;
   /**
-   * Resolves if a request for the path may be served, by its header `authorization`; rejects with StatusError if not. Not called for
-   * the health endpoints themselves, which are public.
+   * Resolves if a request for the path may be served, by its header `authorization`; rejects with
+   * StatusError if not. Not called for the health endpoints themselves, which are public.
    */
   checkAccess(authorization: string | undefined, path: string): Promise<void>;
 }
 
 export interface ComponentServer {
   readonly port: number;
-  /** Uses another certificate for new connections. Throws if the key is not its key; the certificate in use then stays. */
+  /**
+   * Uses another certificate for new connections. Throws if the key is not its key; the certificate
+   * in use then stays.
+   */
   setCertificate(pair: KeyPair): void;
   close(): Promise<void>;
 }
@@ -56,7 +59,7 @@ export interface ComponentServer {
 /** Upstream's ReadHeaderTimeout and IdleTimeout. */
 const HEADER_TIMEOUT_MS = 32_000;
 const IDLE_TIMEOUT_MS = 90_000;
-/** Its clients are a monitoring system and probes. */
+/** The server of /metrics and health checks, for monitoring systems and probes. */
 const MAX_CONNECTIONS = 500;
 
 const PUBLIC = new Set(['/healthz', '/livez', '/readyz']);
@@ -139,7 +142,7 @@ async function answer(
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return send(response, { code: 405, contentType: TEXT, text: 'method not allowed\n' });
   }
-  // Whether the component is healthy is public, why it is not is not.
+  // Health is public, the reasons for failures are not.
   if (!PUBLIC.has(path)) await served.config.checkAccess(request.headers.authorization, path);
   send(
     response,

@@ -54,7 +54,10 @@ export interface RunningControlRole extends RunningRole {
 export interface Work {
   readonly component: 'kube-controller-manager' | 'kube-scheduler';
   readonly defaultPort: number;
-  /** Returns the metrics in Prometheus' format. Default: only those of leader election and of the process. */
+  /**
+   * Returns the metrics in Prometheus' format. Default: only those of leader election and of the
+   * process.
+   */
   readonly metrics?: () => string;
   /** More metrics, by their path: each in Prometheus' text form. */
   readonly otherMetrics?: Readonly<Record<string, () => string>>;
@@ -71,7 +74,7 @@ export interface RoleChecks {
   readonly shutdown: HealthCheck;
 }
 
-/** How long a leader may work on after its lease has expired. */
+/** The time that a leader may go on working after its lease has expired. */
 const LEASE_TOLERANCE_MS = 20_000;
 
 /** Rejects with UserError for what can be mended. That the API server cannot be reached is none: it may come yet. */

@@ -27,9 +27,12 @@ const COMPONENT = 'kube-controller-manager';
 const PORT = 10_257;
 
 export interface ControllerManagerRoleConfig extends ControlRoleConfig {
-  /** Which controllers run: '*', 'foo', '-foo'. Default: '*'. */
+  /** The controllers to run: '*', 'foo', '-foo'. Default: '*'. */
   readonly controllers?: readonly string[];
-  /** Where the files are that no flag names, under the names that `cox certs` gives them. Absent: there are none. */
+  /**
+   * The directory of files that no flag names; their names are those of `cox certs`. Absent: there
+   * are none.
+   */
   readonly certDir?: string;
   /** Without it Secrets that ask for a token of an account get none. */
   readonly serviceAccountPrivateKeyFile?: string;
@@ -38,15 +41,18 @@ export interface ControllerManagerRoleConfig extends ControlRoleConfig {
   /** The authority that signs approved requests; both or neither. Without it they are not signed. */
   readonly clusterSigningCertFile?: string;
   readonly clusterSigningKeyFile?: string;
-  /** For how long it signs at most. Default: 365 days. */
+  /** The longest lifetime of a signed certificate. Default: 365 days. */
   readonly clusterSigningDuration?: number;
   /** Without it nodes get no ranges of pod addresses. */
   readonly clusterCidr?: string;
-  /** Addresses for services of type LoadBalancer. Default: those of nodes. */
+  /** Addresses for services of type LoadBalancer. Default: nodes' addresses. */
   readonly loadBalancerPool?: string;
   /** Addresses that nodes get none of. */
   readonly serviceClusterIpRange?: string;
-  /** Each controller as an account of its own, which may do what its role says. False: all as the kubeconfig says. Default: true. */
+  /**
+   * Whether each controller has an account of its own, with the rights of its role. False: all use
+   * the kubeconfig's user. Default: true.
+   */
   readonly useServiceAccountCredentials?: boolean;
 }
 
@@ -128,7 +134,10 @@ export async function startControllerManagerRole(
   );
 }
 
-/** Each controller that runs is a check that passes, as upstream lists them; without any, whether the process answers. */
+/**
+ * Each controller that runs is a check that passes, as upstream lists them; without any, whether
+ * the process answers.
+ */
 function runningChecks(metrics: ControllerManagerMetrics): readonly HealthCheck[] {
   const { running } = metrics;
   return running.length === 0

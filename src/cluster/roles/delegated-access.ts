@@ -12,12 +12,16 @@ interface Asker {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** As upstream, a request without a token is not rejected: RBAC decides, which allows nothing unless a role is bound to this user. */
+/**
+ * As upstream, a request without a token is not rejected: RBAC decides, and allows nothing unless a
+ * role is bound to this user.
+ */
 const ANONYMOUS: Asker = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /**
- * Resolves if the asker may get the path; rejects with StatusError (401, 403) otherwise, and with other errors if the API server
- * cannot be asked. `client`: of a user who may review tokens and access. `authorization`: the header of that name.
+ * Resolves if the asker may get the path; rejects with StatusError (401, 403) otherwise, and with
+ * other errors if the API server cannot be asked. `client`: of a user who may review tokens and
+ * access. `authorization`: the header of that name.
  */
 export async function checkAccess(
   client: Client,

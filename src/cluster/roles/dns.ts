@@ -1,4 +1,5 @@
-// The role `cox dns`: the cluster's DNS, apart from everything else. Several may run: each has an EndpointSlice of its own.
+// The role `cox dns`: the cluster's DNS, apart from everything else. Several may run: each has an
+// EndpointSlice of its own.
 
 import { hostname } from 'node:os';
 import {
@@ -31,9 +32,12 @@ export interface DnsRoleConfig extends RoleConfig {
   readonly clusterDomain?: string;
   /** Default: private addresses. */
   readonly allowedClients?: readonly string[];
-  /** The cluster IP of the Service, if it has to be made. Default: any. */
+  /** The cluster IP of the Service, if the Service has to be created. Default: any. */
   readonly clusterIp?: string;
-  /** The address in the EndpointSlice. Default: the first of `bindAddress` that other machines reach; none: no slice is made. */
+  /**
+   * The address in the EndpointSlice. Default: the first of `bindAddress` that other machines can
+   * reach; without one, no slice is created.
+   */
   readonly advertiseAddress?: string;
   /** The name in the EndpointSlice. Default: the machine's. */
   readonly hostnameOverride?: string;
@@ -44,7 +48,9 @@ export interface RunningDnsRole extends RunningRole {
 }
 
 const COMPONENT = 'coredns';
-/** Until then the records have to be known. The server runs on without, and says so. */
+/**
+ * The limit of the wait for the first records. Then the server runs without them, and logs that.
+ */
 const SYNC_TIMEOUT_MS = 30_000;
 
 /** Rejects with UserError for what can be mended. */
@@ -95,13 +101,18 @@ export async function startDnsRole(config: DnsRoleConfig): Promise<RunningDnsRol
   let stopping: Promise<void> | undefined;
   return {
     addresses: server.addresses,
-    description: `DNS of ${access.server} at ${server.addresses.map((at) => `${at.address} port ${at.port}`).join(', ')}`,
+    description:
+      `DNS of ${access.server} at ` +
+      server.addresses.map((at) => `${at.address} port ${at.port}`).join(', '),
     failed: new Promise(() => undefined),
     stop: () => (stopping ??= stop()),
   };
 }
 
-/** Returns the objects that allow the user `system:coredns` to do what this role does, as YAML for an administrator to apply. */
+/**
+ * Returns the objects that allow the user `system:coredns` to do what this role does, as YAML for
+ * an administrator to apply.
+ */
 export async function dnsPermissionsYaml(): Promise<string> {
   const { clusterRole, clusterRoleBinding, role, roleBinding } = DNS_PERMISSIONS;
   const apiVersion = 'rbac.authorization.k8s.io/v1';

@@ -82,7 +82,9 @@ test.each([
 });
 
 test('a port that is in use is refused', async () => {
-  const message = `the ingress cannot have port ${takenPort} of 127.0.0.1, which is in use: choose another with --https-port`;
+  const message =
+    `the ingress cannot have port ${takenPort} of 127.0.0.1, which is in use: choose another ` +
+    'with --https-port';
   await expect(startIngressRole({ ...config, httpsPort: takenPort })).rejects.toThrow(message);
 });
 

@@ -22,12 +22,12 @@ import {
 export interface IngressRoleConfig extends RoleConfig, IngressRequest {
   /** The identity of the controller, and the address of the API server. */
   readonly kubeconfig: string;
-  /** Addresses for statuses. Default: those of `addresses` that other machines reach. */
+  /** Addresses for statuses. Default: those of `addresses` that other machines can reach. */
   readonly publishAddresses?: readonly string[];
   /** Bytes of a request's body. Default: no limit. */
   readonly maxRequestBody?: number;
   readonly updateStatus: boolean;
-  /** Where metrics are served by HTTP, on 127.0.0.1. Absent: nowhere. */
+  /** The port of metrics over HTTP, on 127.0.0.1. Absent: metrics are not served. */
   readonly metricsPort?: number;
 }
 

@@ -1,4 +1,5 @@
-// Controllers, and simulated nodes with a scheduler, in the process of `cox apiserver --store memory`: what tests want that start an API server.
+// Controllers, and simulated nodes with a scheduler, in the process of `cox apiserver --store
+// memory`: what tests want that start an API server.
 
 import type { ApiServer } from '#apiserver/server.ts';
 import type { NodeConnector } from '#apiserver/node-connector.ts';
@@ -11,9 +12,9 @@ import { UserError } from '../user-error.ts';
 import { selectedControllers } from './controller-manager.ts';
 import type { RoleConfig } from './role.ts';
 
-/** What runs beside the API server. */
+/** Settings of the components that run beside the API server. */
 export interface InnerComponentsConfig {
-  /** Which controllers run, as `--controllers` names them. */
+  /** The controllers to run, as `--controllers` names them. */
   readonly withControllers?: readonly string[];
   /** Simulated nodes. Default: 0. */
   readonly withNodes?: number;
@@ -41,7 +42,8 @@ export class InnerComponents {
     if (withControllers === undefined && withNodes === 0) return undefined;
     if (store !== 'memory') {
       throw new UserError(
-        '--with-controllers and --with-nodes need --store memory: on etcd, `cox controller-manager`, `cox scheduler` and `cox kubelet` run beside the server',
+        '--with-controllers and --with-nodes need --store memory: on etcd, `cox ' +
+          'controller-manager`, `cox scheduler` and `cox kubelet` run beside the server',
       );
     }
     return new InnerComponents(services, selectedControllers(withControllers ?? ['*']), withNodes);

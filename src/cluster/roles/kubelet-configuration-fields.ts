@@ -1,9 +1,10 @@
-// The fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1) 1.36, and what `cox kubelet --config` does with each of them.
+// The fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1) 1.36, and what `cox kubelet
+// --config` does with each of them.
 
 export type FieldType = 'boolean' | 'number' | 'duration' | 'string' | 'list' | 'map' | 'object';
 
 export interface ConfigurationField {
-  /** With dots between the names. */
+  /** The field's path, with dots between the names. */
   readonly path: string;
   readonly type: FieldType;
   readonly disposition: 'parent' | 'implemented' | 'ignored' | 'rejected';

@@ -73,7 +73,8 @@ staticPodPath: /etc/kubernetes/manifests
   });
   expect(warnings).toEqual([
     '--config: cgroupDriver: "systemd" is not applied: the private containerd uses cgroupfs',
-    '--config: rotateCertificates: true is not applied: the kubelet does not request certificates: make them with cox certs',
+    '--config: rotateCertificates: true is not applied: the kubelet does not request ' +
+      'certificates: make them with cox certs',
   ]);
 });
 

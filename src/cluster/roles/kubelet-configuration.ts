@@ -1,5 +1,5 @@
-// Reads a KubeletConfiguration file into the options of `cox kubelet`. Fields that are not applied are warned of or rejected, as flags
-// are; unknown fields are errors.
+// Reads a KubeletConfiguration file into the options of `cox kubelet`. Fields that are not applied
+// are warned of or rejected, as flags are; unknown fields are errors.
 
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseYaml, YamlError } from '#api/machinery/codec/index.ts';

@@ -21,7 +21,7 @@ let server: RunningApiServer;
 let kubelet: RunningKubelet | undefined;
 let node: KubeletRoleConfig;
 /** Identity that has no rights: a certificate of the cluster's authority. */
-let nobody: { readonly cert: string; readonly key: string };
+let unprivileged: { readonly cert: string; readonly key: string };
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'cox-kubelet-role-'));
@@ -46,7 +46,7 @@ beforeAll(async () => {
     path: kubeconfig,
   });
   const pki = await Pki.open({ ...common, dir: certDir });
-  nobody = await pki.sign({ commonName: 'nobody', usage: 'client' });
+  unprivileged = await pki.sign({ commonName: 'unprivileged', usage: 'client' });
   node = {
     ...common,
     certDir,
@@ -115,10 +115,10 @@ function serial(): Promise<string> {
 
 test('authorization: by the API server unless every authenticated user may do everything', async () => {
   await start({});
-  expect([await codeOf('/pods'), await codeOf('/pods', {}, nobody)]).toEqual([401, 403]);
+  expect([await codeOf('/pods'), await codeOf('/pods', {}, unprivileged)]).toEqual([401, 403]);
   await kubelet?.stop();
   await start({ authorizationMode: 'AlwaysAllow' });
-  expect([await codeOf('/pods'), await codeOf('/pods', {}, nobody)]).toEqual([401, 200]);
+  expect([await codeOf('/pods'), await codeOf('/pods', {}, unprivileged)]).toEqual([401, 200]);
 });
 
 test('bearer tokens identify users unless they are switched off', async () => {
@@ -139,7 +139,9 @@ test('bearer tokens identify users unless they are switched off', async () => {
   expect(await codeOf('/pods', headers)).toBe(200);
   await kubelet?.stop();
   await start({ authorizationMode: 'AlwaysAllow', authenticationTokenWebhook: false });
-  expect([await codeOf('/pods', headers), await codeOf('/pods', {}, nobody)]).toEqual([401, 200]);
+  expect([await codeOf('/pods', headers), await codeOf('/pods', {}, unprivileged)]).toEqual([
+    401, 200,
+  ]);
 });
 
 test('an authorization mode that does not exist', async () => {
@@ -148,7 +150,10 @@ test('an authorization mode that does not exist', async () => {
   );
 });
 
-/** The version of TLS and the cipher suite that a client with these limits gets; undefined if there is no connection. */
+/**
+ * The version of TLS and the cipher suite that a client with these limits gets; undefined if there
+ * is no connection.
+ */
 function negotiated(
   limits: ConnectionOptions,
 ): Promise<readonly [version: string | null, suite: string] | undefined> {

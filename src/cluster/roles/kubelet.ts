@@ -44,7 +44,7 @@ const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAll
 export interface KubeletRoleConfig extends RoleConfig {
   /** The kubeconfig with the address of the API server and the credentials of `system:node:NAME`. */
   readonly kubeconfig: string;
-  /** Where the runtime keeps its state. */
+  /** The directory of the runtime's state. */
   readonly dataDir: string;
   /** Default: in the data directory. */
   readonly rootDir?: string;
@@ -54,10 +54,10 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly containerRuntimeEndpoint?: string;
   /** Whether missing programs may be installed. */
   readonly install: boolean;
-  /** Where the kubelet's own server listens. Default: '0.0.0.0', port 10250. */
+  /** The address of the kubelet's own server. Default: '0.0.0.0', port 10250. */
   readonly address?: string;
   readonly port?: number;
-  /** Where the files are that no flag names, under the names that `cox certs` gives them. */
+  /** The directory of files that no flag names; their names are those of `cox certs`. */
   readonly certDir?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
@@ -71,7 +71,10 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly authorizationMode?: AuthorizationMode;
   readonly authorizationWebhookCacheAuthorizedTtl?: number;
   readonly authorizationWebhookCacheUnauthorizedTtl?: number;
-  /** Addresses of its pods: one range, or one of each family. Default: those that the node has, or gets from the controller manager. */
+  /**
+   * Addresses of its pods: one range, or one of each family. Default: the node's ranges, or those
+   * from the controller manager.
+   */
   readonly podCidr?: string;
   /** See PodNetworkFlags. */
   readonly podNetwork?: PodNetworkMode;
@@ -86,7 +89,10 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly podManifestPath?: string;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
-  /** Identity that may read all pods, namespaces and network policies. Absent: policies are not enforced for the pods of this node. */
+  /**
+   * Identity that may read all pods, namespaces and network policies. Absent: policies are not
+   * enforced for the pods of this node.
+   */
   readonly networkPolicyKubeconfig?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -245,7 +251,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
         listeners,
       },
     });
-    // It waits for the API server without a limit, but ends when it is asked to.
+    // The kubelet waits for the API server without a limit, but ends at a signal.
     const giveUp = (): void => void kubelet?.stop();
     signal.throwIfAborted();
     signal.addEventListener('abort', giveUp, { once: true });
@@ -311,7 +317,10 @@ function accessSettings(config: KubeletRoleConfig): Partial<AccessSettings> {
   };
 }
 
-/** Returns the objects that allow nodes to do what this role does beyond upstream's, as YAML for an administrator to apply. */
+/**
+ * Returns the objects that allow nodes to do what this role does beyond upstream's, as YAML for an
+ * administrator to apply.
+ */
 export async function podNetworkPermissionsYaml(): Promise<string> {
   const { clusterRole, clusterRoleBinding } = POD_NETWORK_PERMISSIONS;
   const apiVersion = 'rbac.authorization.k8s.io/v1';

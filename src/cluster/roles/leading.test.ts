@@ -14,7 +14,7 @@ import { recordingLogger } from '#machinery/log.ts';
 import { leading, type LeaderElectionSettings } from './leading.ts';
 
 let cluster: TestCluster;
-/** Whose requests are lost. */
+/** The clients whose requests are lost. */
 let dead: Set<string>;
 let stops: { readonly abort: AbortController; readonly run: Promise<void> }[];
 let leaders: string[];
@@ -106,10 +106,10 @@ describe('of two controller managers', () => {
     await cluster.clock.advance('5s');
     expect(leaders).toEqual(['b_2']);
     expect(await isWorkedOn('second')).toBe(true);
-    const told = (await cluster.client.resource(events).namespace('kube-system').list()).items.map(
-      ({ message }) => message,
-    );
-    expect(told).toEqual(
+    const messages = (
+      await cluster.client.resource(events).namespace('kube-system').list()
+    ).items.map(({ message }) => message);
+    expect(messages).toEqual(
       expect.arrayContaining(['a_1 became leader', 'a_1 stopped leading', 'b_2 became leader']),
     );
   });

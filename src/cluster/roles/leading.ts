@@ -1,4 +1,5 @@
-// A component of which one at a time works, however many run: the one that holds the Lease of its name.
+// Leader election: of all processes that run a component, only the holder of the component's Lease
+// works.
 
 import type { Client } from '#client/client.ts';
 import { EventRecorder } from '#client/events/index.ts';
@@ -36,8 +37,9 @@ export interface LeadingConfig extends RoleConfig {
 }
 
 /**
- * Until the signal aborts: waits to lead, works as long as it does, and stands again when it has lost the lease. Rejects with
- * what the work throws, and with RangeError for times that do not go together.
+ * Until the signal aborts: waits to lead, works as long as it does, and stands again when it has
+ * lost the lease. Rejects with what the work throws, and with RangeError for times that do not go
+ * together.
  */
 export async function leading(config: LeadingConfig, signal: AbortSignal): Promise<void> {
   const { client, clock, random, logger, component, identity, settings, work, onLeading } = config;

@@ -1,4 +1,4 @@
-// The role `cox proxy`: the service proxy of this machine, beside whatever kubelet runs it.
+// The role `cox proxy`: the service proxy of this machine, beside any kubelet.
 
 import { hostname } from 'node:os';
 import { createServer, type Server } from 'node:http';
@@ -28,7 +28,7 @@ import {
 } from './role.ts';
 
 const COMPONENT = 'kube-proxy';
-/** One proxy runs on a machine in this role; the rules of `cox up` have other names. */
+/** Only one proxy of this role runs on a machine; the rules of `cox up` have other names. */
 const TABLE = 'coxswain';
 const KUBELET_PORT = 10_250;
 const HEADER_TIMEOUT_MS = 10_000;
@@ -76,7 +76,8 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
   const mode = MODES.find((candidate) => candidate === config.proxyMode);
   if (mode === undefined) {
     throw new UserError(
-      `unknown --proxy-mode ${JSON.stringify(config.proxyMode)}: it is ${MODES.join(', ')}. iptables and ipvs are not there`,
+      `unknown --proxy-mode ${JSON.stringify(config.proxyMode)}: it is ${MODES.join(', ')}. ` +
+        'iptables and ipvs are not there',
     );
   }
   const nodeName = config.hostnameOverride ?? hostname().toLowerCase();
@@ -172,7 +173,10 @@ function parseAddress(
   return { host, port: Number(portText) };
 }
 
-/** Rejects with UserError if the port cannot be had. As upstream's, it is plain HTTP, and by default for this machine only. */
+/**
+ * Rejects with UserError if the port cannot be had. As upstream's, it is plain HTTP, and by default
+ * for this machine only.
+ */
 async function serveMetrics(
   address: { readonly host: string; readonly port: number } | undefined,
   metrics: ProxyMetrics,

@@ -22,7 +22,7 @@ export interface RoleConfig {
 }
 
 export interface RunningRole {
-  /** For the person at the terminal: one line. */
+  /** One line for the terminal. */
   readonly description: string;
   /** Resolves if something of it ends that should not. */
   readonly failed: Promise<Error>;
@@ -100,7 +100,7 @@ export function clientFor(
   return createClient(createHttpTransport({ ...access, clock, userAgent, onWarning }));
 }
 
-/** Runs something until `stop`; tells if it ends by itself. */
+/** Runs a function until `stop`. Reports if the function ends by itself. */
 export function supervised(
   name: string,
   run: (signal: AbortSignal) => Promise<void>,

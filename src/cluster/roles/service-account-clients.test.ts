@@ -50,7 +50,7 @@ test('it is renewed before it ends', async () => {
   expect(claimsOf(second).exp - clock.now() / 1000).toBeGreaterThan(3500);
 });
 
-test('an account that somebody deletes is made again', async () => {
+test('a deleted account is recreated', async () => {
   await tokens();
   await accounts().delete('job-controller');
   await clock.advance('1h');

@@ -16,11 +16,14 @@ const RENEW_AT = 0.8;
 
 interface Token {
   readonly text: string;
-  /** On the wall clock. */
+  /** The expiry time on the wall clock. */
   readonly renewAtMs: number;
 }
 
-/** Returns clients for service accounts. `client` may create accounts of kube-system and tokens for them. `component` owns all of them. */
+/**
+ * Returns clients for service accounts. `client` may create accounts of kube-system and tokens for
+ * them. `component` owns all of them.
+ */
 export function serviceAccountClients(
   client: Client,
   access: ServerAccess,
@@ -46,7 +49,7 @@ export function serviceAccountClients(
   };
 }
 
-/** Answers a token of the account that is good for a while yet. */
+/** Returns a token of the account that is valid for some time longer. */
 export function accountTokens(
   client: Client,
   account: string,
@@ -73,7 +76,7 @@ export function accountTokens(
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
     }
-    // In a cluster that is just beginning there may be neither the account nor its namespace.
+    // In a new cluster the account and its namespace may not exist yet.
     await unlessExists(client.resource(namespaces).create({ metadata: { name: NAMESPACE } }));
     await unlessExists(accounts().create({ metadata: { name: account, namespace: NAMESPACE } }));
     return request();

@@ -6,7 +6,10 @@ import { UserError } from '../user-error.ts';
 /** Suites of TLS 1.3, which cannot be chosen: they are always offered. */
 const TLS13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** Suites of TLS 1.2: authenticated encryption with forward secrecy. Upstream knows others (CBC, RSA key exchange), which are not offered. */
+/**
+ * Suites of TLS 1.2: authenticated encryption with forward secrecy. Upstream knows others (CBC, RSA
+ * key exchange), which are not offered.
+ */
 const TLS12: ReadonlyMap<string, string> = new Map([
   ['TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256', 'ECDHE-ECDSA-AES128-GCM-SHA256'],
   ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],

@@ -19,7 +19,7 @@ export interface SeedResult {
   readonly requests: number;
   /** The hash of the whole history: the same for the same seed. */
   readonly hash: string;
-  /** Actions that the server has rejected with an error of its own. */
+  /** The number of actions that the server has rejected with an error of its own. */
   readonly rejected: number;
   /** The violated invariants, and the errors of the scenario; empty: none. */
   readonly problems: readonly string[];

@@ -1,5 +1,6 @@
-// The thread of controllers, scheduler and simulated nodes, as the main thread sees it: on a machine with several cores they work beside
-// the API server, and none of them keeps it from answering.
+// The thread of controllers, scheduler and simulated nodes, as the main thread sees it: on a
+// machine with several cores they work beside the API server, and none of them keeps it from
+// answering.
 
 import type { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
@@ -44,7 +45,7 @@ export interface ComponentsRunner extends RunningComponents {
 
 export class ComponentsThread implements ComponentsRunner {
   readonly #worker: Worker;
-  /** To the thread's clients. */
+  /** Connects to the thread's clients. */
   readonly #port: MessagePort;
   readonly #metrics = new Map<number, (text: string) => void>();
   #metricsAsked = 0;
@@ -60,8 +61,9 @@ export class ComponentsThread implements ComponentsRunner {
   readonly #onUncaught: ((component: string) => void) | undefined;
 
   /**
-   * The thread loads its program meanwhile; start() gives it work. `logging`: absent, it logs nothing. `onUncaught`: called for each error
-   * that nothing in the thread caught, after which a component was restarted; absent, such an error ends the thread.
+   * The thread loads its program meanwhile; start() gives it work. `logging`: absent, it logs
+   * nothing. `onUncaught`: called for each error that nothing in the thread caught, after which a
+   * component was restarted; absent, such an error ends the thread.
    */
   constructor(logging: Logging | undefined, onUncaught?: (component: string) => void) {
     this.#onUncaught = onUncaught;
@@ -140,7 +142,7 @@ export class ComponentsThread implements ComponentsRunner {
   async #stop(): Promise<void> {
     const stopped = new Promise<readonly Error[]>((resolve) => (this.#stopped = resolve));
     this.#tell({ kind: 'stop' });
-    // It may have ended long ago.
+    // The thread may have ended long ago.
     const errors = await Promise.race([stopped, this.#exited.then(() => [])]);
     await this.#exited;
     this.#port.close();

@@ -1,5 +1,6 @@
-// Keeps a thread of components: when it ends by itself, for example because its memory is used up, another takes its place. Simulated
-// containers are found again in the journal; without one, the kubelets start the pods' containers again.
+// Keeps a thread of components running: when it ends by itself, for example because its memory is
+// used up, a new one replaces it. The journal restores simulated containers; without it, the
+// kubelets start the pods' containers again.
 
 import type { Duplex } from 'node:stream';
 import type { Clock } from '#machinery/clock.ts';

@@ -7,11 +7,11 @@ import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes.ts';
 
 /** The settings of the thread's logger. */
-export type Logging = Pick<LoggerConfig, 'format' | 'level'>;
+export type Logging = Pick<LoggerConfig, 'format' | 'level' | 'dated'>;
 
 /** The configuration of a thread. */
 export interface ThreadConfig {
-  /** To the API server. */
+  /** Connects to the API server. */
   readonly port: MessagePort;
   /** Absent: nothing is logged. */
   readonly logging: Logging | undefined;

@@ -87,8 +87,8 @@ describe('components in a thread of their own', () => {
     await cluster.stop();
   });
 
-  test('keep nobody waiting whose thread has ended', async () => {
-    // It ends as it begins: there is no such level.
+  test('end the calls to a thread that has ended', async () => {
+    // The thread ends while it starts: there is no such log level.
     const components = new ComponentsThread({ format: 'json', level: 'nonsense' as never });
     expect((await components.failed).message).toContain('nonsense');
     const cluster = await make({ thread: { components, nodes: [] } });

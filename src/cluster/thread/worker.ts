@@ -18,7 +18,10 @@ import { type FromThread, sentError, type ThreadConfig, type ToThread } from './
 
 const STDERR = 2;
 
-/** Once, in a thread of ComponentsThread. `parent`: its port to the thread that made it. `onStopped`: called when all has been stopped. */
+/**
+ * Runs once, in a thread of ComponentsThread. `parent`: its port to the parent thread. `onStopped`:
+ * called when everything has been stopped.
+ */
 export function runComponents(
   parent: MessagePort,
   { port, logging, keepRunning }: ThreadConfig,

@@ -63,7 +63,7 @@ export function makeCertificate(authority: Authority, template: CertificateTempl
   const { subject: issuerName, keyIdentifier } = issuerParts(issuer);
   const serial = Buffer.from(template.serialNumber);
   // DER integers are signed and minimal: the first bit must be 0, and the first byte not 0.
-  serial[0] = ((serial[0] as number) & 0x7f) | 0x01;
+  serial[0] = (serial[0]! & 0x7f) | 0x01;
   const signed = sequence(
     tagged(0xa0, integer(Buffer.from([2]))),
     integer(serial),
@@ -189,7 +189,7 @@ function flags(bits: readonly boolean[]): Buffer {
   const count = bits.lastIndexOf(true) + 1;
   const bytes = Buffer.alloc(Math.ceil(count / 8));
   bits.forEach((set, index) => {
-    if (set) bytes[index >> 3] = (bytes[index >> 3] as number) | (0x80 >> (index & 7));
+    if (set) bytes[index >> 3] = bytes[index >> 3]! | (0x80 >> (index & 7));
   });
   return bitString(bytes, bytes.length * 8 - count);
 }

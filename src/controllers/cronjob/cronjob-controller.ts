@@ -114,7 +114,7 @@ export class CronJobController implements Controller {
     if (due !== undefined) current = await this.#start(key, current, due, nowMs, signal);
     const next = nextTime(schedule, nowMs, spec.timeZone);
     if (next === undefined) {
-      // For example 31 February.
+      // The schedule never fires, for example on 31 February.
       const why = 'time difference between two schedules is less than 1 second';
       this.#event(
         current,

@@ -70,15 +70,12 @@ describe('Graph', () => {
     expect(calls).toEqual([]);
     put(thing('parent', [], { ...DELETED, finalizers: ['foregroundDeletion'] }));
     expect(calls).toEqual(['delete a', 'delete b', 'delete c', 'delete parent']);
-    expect(blockingDependents(graph.get('parent') as Node).map(({ uid }) => uid)).toEqual([
-      'a',
-      'b',
-    ]);
+    expect(blockingDependents(graph.get('parent')!).map(({ uid }) => uid)).toEqual(['a', 'b']);
     calls.length = 0;
     graph.delete('a');
     put(thing('b', [owner('parent')]));
     expect(calls).toEqual(['absent a', 'delete parent', 'delete parent']);
-    expect(blockingDependents(graph.get('parent') as Node)).toEqual([]);
+    expect(blockingDependents(graph.get('parent')!)).toEqual([]);
     calls.length = 0;
     graph.delete('parent');
     expect(calls).toEqual(['absent parent', 'delete b', 'delete c']);

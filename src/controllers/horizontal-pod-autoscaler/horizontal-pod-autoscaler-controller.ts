@@ -202,7 +202,7 @@ export class HorizontalPodAutoscalerController implements Controller {
       };
     const wanted = await this.#wanted(key, autoscaler, scale, report, signal);
     const now = this.#config.clock.now();
-    const past = this.#past.get(key) as Past;
+    const past = this.#past.get(key)!;
     const limited = limit({ current, desired: wanted.replicas, min, max, behavior }, past, now);
     for (const { type, status, reason, message } of limited.news)
       report.condition(type, status, reason, message);
@@ -368,7 +368,7 @@ export class HorizontalPodAutoscalerController implements Controller {
       `New size: ${replicas}; reason: ${reason}`,
     );
     report.rescaled();
-    const past = this.#past.get(key) as Past;
+    const past = this.#past.get(key)!;
     const by = { at: this.#config.clock.now(), replicas: Math.abs(replicas - current) };
     const next =
       replicas > current

@@ -176,7 +176,7 @@ describe('the state of all zones decides', () => {
     }
     const set = async (text: string): Promise<void> => {
       for (const [index, [letter]] of letters(text).entries())
-        await fleet.report(`n${index}`, reports[letter] as Report);
+        await fleet.report(`n${index}`, reports[letter]!);
     };
     await set(before);
     await fleet.pass(120);
@@ -261,8 +261,7 @@ describe('nodes that fail and come back in random order', () => {
     { timeout: 60_000 },
     async (seed) => {
       const random = new SeededRandom(seed);
-      const pick = <T>(items: readonly T[]): T =>
-        items[Math.floor(random.float() * items.length)] as T;
+      const pick = <T>(items: readonly T[]): T => items[Math.floor(random.float() * items.length)]!;
       const names: string[] = [];
       const wrong: string[] = [];
       const state = new Map<string, ReadNode>();
@@ -303,7 +302,7 @@ describe('nodes that fail and come back in random order', () => {
         await fleet.pass(pick([5, 10, 30, 60]));
       }
       // Finally one node is ready, and the others get time.
-      await fleet.report(names[0] as string, 'True');
+      await fleet.report(names[0]!, 'True');
       await fleet.pass(400);
       const all = (await cluster.client.resource(nodes).list()).items;
       for (const node of all) {
@@ -316,7 +315,7 @@ describe('nodes that fail and come back in random order', () => {
       for (const [zone, times] of starts) {
         for (let i = 1; i < times.length; i++) {
           // The limiter releases a token every ten seconds, and the monitor pass runs every five.
-          const gap = (times[i] as number) - (times[i - 1] as number);
+          const gap = times[i]! - times[i - 1]!;
           if (gap < 5000) wrong.push(`zone ${zone}: two evictions within ${gap} ms`);
         }
       }

@@ -128,7 +128,7 @@ describe('the volume for a claim', () => {
 
 test('the index returns the same as a scan of all volumes, under random changes', () => {
   const random = new SeededRandom(7);
-  const pick = <T>(values: readonly T[]): T => values[random.int(values.length)] as T;
+  const pick = <T>(values: readonly T[]): T => values[random.int(values.length)]!;
   const sizes = ['1Gi', '1024Mi', '2Gi', '3Gi', '1500Mi'];
   const modes = [['ReadWriteOnce'], ['ReadWriteOnce', 'ReadOnlyMany'], ['ReadOnlyMany']];
   const any = (name: string): ReadVolume => {

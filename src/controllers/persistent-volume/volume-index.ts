@@ -85,7 +85,7 @@ export class VolumeIndex {
       if (onlyReferring) continue;
       const list = free.get(agreement(claim, classOfClaim(claim))) ?? [];
       for (let i = firstOf(list, size, ''); i < list.length; i++) {
-        const { volume } = list[i] as Entry;
+        const { volume } = list[i]!;
         if (this.#reserved.has(volume.metadata.name)) continue;
         if (selector === undefined || selector.matches(volume.metadata.labels ?? {})) return volume;
       }
@@ -185,7 +185,7 @@ function firstOf(list: readonly Entry[], size: Quantity, name: string): number {
   let to = list.length;
   while (from < to) {
     const middle = (from + to) >>> 1;
-    const { volume, size: other } = list[middle] as Entry;
+    const { volume, size: other } = list[middle]!;
     const order = other.cmp(size);
     if (order < 0 || (order === 0 && volume.metadata.name < name)) from = middle + 1;
     else to = middle;

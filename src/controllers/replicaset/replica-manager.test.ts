@@ -191,8 +191,8 @@ describe('ReplicaManager', () => {
     await sets().create(replicaSet(4));
     await cluster.clock.settle();
     const before = await podList();
-    await setReady(before[1] as Immutable<Pod>, true);
-    await setReady(before[2] as Immutable<Pod>, true);
+    await setReady(before[1]!, true);
+    await setReady(before[2]!, true);
     await scale(2);
     const names = (await podList()).map(({ metadata }) => metadata.name);
     expect(names.sort()).toEqual([before[1]?.metadata.name, before[2]?.metadata.name].sort());
@@ -324,7 +324,7 @@ describe('ReplicaManager', () => {
     cluster.faults.fail('POST', /\/pods$/, refused, { times: 2 });
     await sets().create(replicaSet(100));
     await cluster.clock.settle();
-    // One attempt, and one more after the status update; not a hundred.
+    // The manager makes one attempt, and one more after the status update; not a hundred.
     expect(
       cluster.faults.requests.filter(
         (request) => request === 'POST /api/v1/namespaces/default/pods',

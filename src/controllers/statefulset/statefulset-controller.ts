@@ -222,7 +222,7 @@ export class StatefulSetController implements Controller {
       await this.#provideClaims(key, set, ordinalOf(set, pod) ?? 0, pod.metadata.name, signal);
     let next = 0;
     const { failure } = await slowStartBatch(create.length, 1, async () => {
-      const ordinal = create[next++] as number;
+      const ordinal = create[next++]!;
       const revision = isBelowPartition(set, ordinal) ? revisions.current : revisions.update;
       await this.#createPod(key, set, ordinal, revision, signal);
     });

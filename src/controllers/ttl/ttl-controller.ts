@@ -39,8 +39,8 @@ const STEPS: readonly Step[] = [
 /** Returns the step (an index of the table) for this number of nodes, coming from another step. */
 export function nextStep(step: number, count: number): number {
   let next = step;
-  while (count > (STEPS[next] as Step).most) next++;
-  while (count < (STEPS[next] as Step).fewest) next--;
+  while (count > STEPS[next]!.most) next++;
+  while (count < STEPS[next]!.fewest) next--;
   return next;
 }
 
@@ -82,7 +82,7 @@ export class TtlController implements Controller {
   }
 
   get #seconds(): string {
-    return String((STEPS[this.#step] as Step).seconds);
+    return String(STEPS[this.#step]!.seconds);
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {

@@ -226,7 +226,7 @@ export class Forwarder {
    */
   noticeLoop(labels: readonly string[], type: number): boolean {
     if (type !== TYPE.HINFO || labels.length !== 1 || this.#loopProbes.size === 0) return false;
-    const upstream = this.#loopProbes.get(labels[0] as string);
+    const upstream = this.#loopProbes.get(labels[0]!);
     if (upstream === undefined) return false;
     if (!upstream.loops) {
       upstream.setLoops();

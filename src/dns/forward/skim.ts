@@ -91,8 +91,8 @@ function ttlAt(message: Buffer, offset: number): number {
 
 function sameQuestion(message: Buffer, question: Buffer): boolean {
   for (let i = 0; i < question.length; i++) {
-    const a = message[HEADER_LENGTH + i] as number;
-    const b = question[i] as number;
+    const a = message[HEADER_LENGTH + i]!;
+    const b = question[i]!;
     // Type and class, the last four bytes, have no case.
     if (a !== b && (i >= question.length - 4 || lower(a) !== lower(b))) return false;
   }

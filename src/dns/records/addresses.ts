@@ -36,10 +36,10 @@ export function addressBytes(text: string): Uint8Array | undefined {
 export function addressKey(bytes: Uint8Array, offset = 0, length = bytes.length): AddressKey {
   if (length === 4) {
     return (
-      ((bytes[offset] as number) << 24) |
-      ((bytes[offset + 1] as number) << 16) |
-      ((bytes[offset + 2] as number) << 8) |
-      (bytes[offset + 3] as number)
+      (bytes[offset]! << 24) |
+      (bytes[offset + 1]! << 16) |
+      (bytes[offset + 2]! << 8) |
+      bytes[offset + 3]!
     );
   }
   return Buffer.from(bytes.buffer, bytes.byteOffset + offset, length).toString('latin1');
@@ -49,7 +49,7 @@ export function addressKey(bytes: Uint8Array, offset = 0, length = bytes.length)
 export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
   const groups = Array.from({ length: 8 }, (_, i) =>
-    (((bytes[2 * i] as number) << 8) | (bytes[2 * i + 1] as number)).toString(16),
+    ((bytes[2 * i]! << 8) | bytes[2 * i + 1]!).toString(16),
   );
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }

@@ -240,7 +240,7 @@ export class ClusterZone {
     if (kind !== 'svc' && kind !== 'pod') return undefined;
     if (depth === 1) return EMPTY;
     if (depth > 5) return undefined;
-    const namespace = base[depth - 2] as string;
+    const namespace = base[depth - 2]!;
     if (!index.hasNamespace(namespace)) return undefined;
     const name = base[depth - 3];
     if (name === undefined) return EMPTY;

@@ -31,7 +31,7 @@ test('after any changes it equals an index of the present objects', () => {
           index.removeSlice(`shop/${name}`);
         } else {
           present.set(name, slice(name, service, addresses));
-          index.putSlice(present.get(name) as PackedSlice);
+          index.putSlice(present.get(name)!);
         }
       }
       for (const service of ['shop/web', 'shop/db']) {

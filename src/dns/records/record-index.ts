@@ -114,7 +114,7 @@ export class RecordIndex {
       if (present === slice) this.#slicesAt.delete(at);
       else if (present !== undefined && isList(present)) {
         const others = present.filter((other) => other !== slice);
-        this.#slicesAt.set(at, others.length === 1 ? (others[0] as PackedSlice) : others);
+        this.#slicesAt.set(at, others.length === 1 ? others[0]! : others);
       }
     }
   }

@@ -280,7 +280,7 @@ describe('clients', () => {
           const connection = new MemoryConnection();
           sockets.connect(connection);
           for (let at = 0, i = 0; at < all.length; i++) {
-            const size = sizes[i % sizes.length] as number;
+            const size = sizes[i % sizes.length]!;
             connection.send(all.subarray(at, at + size));
             at += size;
           }

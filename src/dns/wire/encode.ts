@@ -30,8 +30,8 @@ export interface EncodedBody {
 export function encodeError(message: Buffer, rcode: number, query: Query | undefined): Buffer {
   if (query !== undefined) return encodeResponse(query, { rcode, flags: 0, body: EMPTY_BODY });
   const out = Buffer.alloc(HEADER_LENGTH);
-  out[0] = message[0] as number;
-  out[1] = message[1] as number;
+  out[0] = message[0]!;
+  out[1] = message[1]!;
   // Opcode and RD are copied from the query.
   out.writeUInt16BE(FLAG.QR | (message.readUInt16BE(2) & 0x7900) | rcode, 2);
   return out;
@@ -161,7 +161,7 @@ class BodyWriter {
     let offset = HEADER_LENGTH;
     for (let i = 0; i < question.length; i++) {
       this.#names.set(keyOf(question, i), offset);
-      offset += (question[i] as string).length + 1;
+      offset += question[i]!.length + 1;
     }
   }
 

@@ -57,7 +57,7 @@ function escapeByte(character: string): string {
 export function skipName(message: Uint8Array, offset: number, end: number): number {
   let at = offset;
   while (at < end) {
-    const length = message[at] as number;
+    const length = message[at]!;
     if (length === 0) return at + 1;
     if (length >= 0xc0) return at + 2 <= end ? at + 2 : -1;
     if (length > MAX_LABEL_LENGTH) return -1;
@@ -74,7 +74,7 @@ export function skipName(message: Uint8Array, offset: number, end: number): numb
 export function readLabelsAsWritten(message: Buffer, offset: number): Labels {
   const labels: string[] = [];
   let at = offset;
-  for (let length = message[at] as number; length !== 0; length = message[at] as number) {
+  for (let length = message[at]!; length !== 0; length = message[at]!) {
     labels.push(message.toString('latin1', at + 1, at + 1 + length));
     at += length + 1;
   }

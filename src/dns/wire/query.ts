@@ -82,10 +82,10 @@ export function parseQuery(message: Buffer): Query | Rejection {
     if (next > end) return MALFORMED;
     if (word(message, at) === TYPE.OPT) {
       if (edns !== undefined || message[owner] !== 0) return MALFORMED;
-      version = message[at + 5] as number;
+      version = message[at + 5]!;
       edns = {
         udpSize: word(message, at + 2),
-        dnssecOk: ((message[at + 6] as number) & 0x80) !== 0,
+        dnssecOk: (message[at + 6]! & 0x80) !== 0,
       };
     }
     at = next;
@@ -110,7 +110,7 @@ export function parseQuery(message: Buffer): Query | Rejection {
 function isPointer(message: Buffer, nameEnd: number): boolean {
   let at = HEADER_LENGTH;
   while (at < nameEnd - 1) {
-    const length = message[at] as number;
+    const length = message[at]!;
     if (length >= 0xc0) return true;
     at += length + 1;
   }
@@ -118,5 +118,5 @@ function isPointer(message: Buffer, nameEnd: number): boolean {
 }
 
 function word(message: Buffer, offset: number): number {
-  return ((message[offset] as number) << 8) | (message[offset + 1] as number);
+  return (message[offset]! << 8) | message[offset + 1]!;
 }

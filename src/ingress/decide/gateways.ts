@@ -103,7 +103,7 @@ export function decideGateways(
     { readonly gateway: Gateway; readonly listeners: readonly AttachingListener[] }
   >();
   for (const gateway of own) {
-    const at = addresses.get(gateway) as GatewayAddresses;
+    const at = addresses.get(gateway)!;
     attaching.set(keyOf(gateway), {
       gateway,
       listeners: readListeners(gateway, at, objects, grants, facts, servers),
@@ -119,7 +119,7 @@ export function decideGateways(
     ...attach('GRPCRoute', api.grpcRoutes()),
   ];
   const gateways = [...attaching.values()].map(({ gateway, listeners }): DecidedGateway => {
-    const at = addresses.get(gateway) as GatewayAddresses;
+    const at = addresses.get(gateway)!;
     serve(gateway, at, listeners, servers);
     return {
       gateway,

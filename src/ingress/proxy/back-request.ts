@@ -60,8 +60,7 @@ export function filteredResponse(
 function withoutOwn(list: readonly string[]): string[] {
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
-    if (list[i] !== 'host' && list[i] !== 'expect')
-      result.push(list[i] as string, list[i + 1] as string);
+    if (list[i] !== 'host' && list[i] !== 'expect') result.push(list[i]!, list[i + 1]!);
   }
   return result;
 }

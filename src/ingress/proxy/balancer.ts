@@ -17,8 +17,7 @@ export class Balancer {
   /** Returns the next back end by weight; undefined if all weights are zero. */
   pick(action: RouteAction): WeightedBackend | undefined {
     const { backends } = action;
-    if (backends.length === 1)
-      return (backends[0] as WeightedBackend).weight > 0 ? backends[0] : undefined;
+    if (backends.length === 1) return backends[0]!.weight > 0 ? backends[0] : undefined;
     let weights = this.#weights.get(action);
     if (weights === undefined) {
       weights = backends.map(() => 0);
@@ -27,14 +26,14 @@ export class Balancer {
     let total = 0;
     let best = -1;
     for (let i = 0; i < backends.length; i++) {
-      const { weight } = backends[i] as WeightedBackend;
+      const { weight } = backends[i]!;
       if (weight <= 0) continue;
       total += weight;
-      weights[i] = (weights[i] as number) + weight;
-      if (best < 0 || (weights[i] as number) > (weights[best] as number)) best = i;
+      weights[i] = weights[i]! + weight;
+      if (best < 0 || weights[i]! > weights[best]!) best = i;
     }
     if (best < 0) return undefined;
-    weights[best] = (weights[best] as number) - total;
+    weights[best] = weights[best]! - total;
     return backends[best];
   }
 
@@ -49,9 +48,6 @@ export class Balancer {
       this.#turns.delete(this.#turns.keys().next().value as string);
     this.#turns.set(key, (turn + 1) % Number.MAX_SAFE_INTEGER);
     const count = Math.min(limit, endpoints.length);
-    return Array.from(
-      { length: count },
-      (_, i) => endpoints[(turn + i) % endpoints.length] as Endpoint,
-    );
+    return Array.from({ length: count }, (_, i) => endpoints[(turn + i) % endpoints.length]!);
   }
 }

@@ -130,7 +130,7 @@ export class Exchange {
     for (const mirror of action.mirrors) this.#mirror(mirror, request);
     let written = false;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const endpoint = endpoints[attempt % endpoints.length] as (typeof endpoints)[number];
+      const endpoint = endpoints[attempt % endpoints.length]!;
       this.#endpoint = `${endpoint.ip} ${endpoint.port}`;
       if (attempt > 0) metrics.retried();
       const back = trySend(clients[backend.protocol], endpoint, request);

@@ -93,10 +93,7 @@ export class Http1Front implements FrontRequest {
 }
 
 function pairs(list: HeaderList): [string, string][] {
-  return Array.from({ length: list.length / 2 }, (_, i) => [
-    list[2 * i] as string,
-    list[2 * i + 1] as string,
-  ]);
+  return Array.from({ length: list.length / 2 }, (_, i) => [list[2 * i]!, list[2 * i + 1]!]);
 }
 
 export function serverNameOf(socket: TLSSocket): string {

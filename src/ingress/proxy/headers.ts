@@ -39,15 +39,15 @@ const FORWARDED: ReadonlySet<string> = new Set([
 export function headerValue(list: HeaderList, name: string): string | undefined {
   let value: string | undefined;
   for (let i = 0; i < list.length; i += 2) {
-    if (!equalsName(list[i] as string, name)) continue;
-    value = value === undefined ? (list[i + 1] as string) : `${value}, ${list[i + 1] as string}`;
+    if (!equalsName(list[i]!, name)) continue;
+    value = value === undefined ? list[i + 1]! : `${value}, ${list[i + 1]!}`;
   }
   return value;
 }
 
 export function countHeader(list: HeaderList, name: string): number {
   let count = 0;
-  for (let i = 0; i < list.length; i += 2) if (equalsName(list[i] as string, name)) count++;
+  for (let i = 0; i < list.length; i += 2) if (equalsName(list[i]!, name)) count++;
   return count;
 }
 
@@ -61,19 +61,19 @@ const equalsName = (name: string, lowerCase: string): boolean =>
 export function endToEnd(list: HeaderList): string[] {
   const named = new Set<string>();
   for (let i = 0; i < list.length; i += 2) {
-    if (!equalsName(list[i] as string, 'connection')) continue;
-    for (const token of (list[i + 1] as string).split(',')) named.add(token.trim().toLowerCase());
+    if (!equalsName(list[i]!, 'connection')) continue;
+    for (const token of list[i + 1]!.split(',')) named.add(token.trim().toLowerCase());
   }
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
-    const name = (list[i] as string).toLowerCase();
+    const name = list[i]!.toLowerCase();
     if (
       name.startsWith(':') ||
       HOP_BY_HOP.has(name) ||
       (named.size > 0 && named.has(name) && name !== 'host')
     )
       continue;
-    result.push(name, list[i + 1] as string);
+    result.push(name, list[i + 1]!);
   }
   return result;
 }
@@ -98,14 +98,11 @@ export function withForwarded(
   const result: string[] = [];
   const said = new Map<string, string>();
   for (let i = 0; i < list.length; i += 2) {
-    const name = (list[i] as string).replaceAll('_', '-');
-    if (!FORWARDED.has(name)) result.push(list[i] as string, list[i + 1] as string);
+    const name = list[i]!.replaceAll('_', '-');
+    if (!FORWARDED.has(name)) result.push(list[i]!, list[i + 1]!);
     else if (trusted && name === list[i]) {
       const before = said.get(name);
-      said.set(
-        name,
-        before === undefined ? (list[i + 1] as string) : `${before}, ${list[i + 1] as string}`,
-      );
+      said.set(name, before === undefined ? list[i + 1]! : `${before}, ${list[i + 1]!}`);
     }
   }
   const chain = said.get('x-forwarded-for');
@@ -131,8 +128,8 @@ export function changeHeaders(
   const gone = new Set([...remove, ...set.map(([name]) => name.toLowerCase())]);
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
-    const name = (list[i] as string).toLowerCase();
-    if (!gone.has(name)) result.push(name, list[i + 1] as string);
+    const name = list[i]!.toLowerCase();
+    if (!gone.has(name)) result.push(name, list[i + 1]!);
   }
   for (const [name, value] of set) result.push(name.toLowerCase(), value);
   for (const [original, value] of add) {
@@ -142,7 +139,7 @@ export function changeHeaders(
         ? -1
         : result.findIndex((each, index) => index % 2 === 0 && each === name);
     if (at < 0) result.push(name, value);
-    else result[at + 1] = `${result[at + 1] as string},${value}`;
+    else result[at + 1] = `${result[at + 1]!},${value}`;
   }
   return result;
 }
@@ -154,8 +151,8 @@ export function asHeaderObject(list: HeaderList): Record<string, string | string
     string | string[]
   >;
   for (let i = 0; i < list.length; i += 2) {
-    const name = list[i] as string;
-    const value = list[i + 1] as string;
+    const name = list[i]!;
+    const value = list[i + 1]!;
     const present = result[name];
     if (present === undefined) result[name] = value;
     else if (Array.isArray(present)) present.push(value);
@@ -173,8 +170,8 @@ export function joinCookies(list: string[]): string[] {
   const parts: string[] = [];
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
-    if (list[i] === 'cookie') parts.push(list[i + 1] as string);
-    else result.push(list[i] as string, list[i + 1] as string);
+    if (list[i] === 'cookie') parts.push(list[i + 1]!);
+    else result.push(list[i]!, list[i + 1]!);
   }
   result.push('cookie', parts.join('; '));
   return result;

@@ -111,7 +111,7 @@ function connect(
 ): Promise<number> {
   const asked = backRequestOf(front, routed, chosen, trusts(front.remoteAddress));
   const protocols = front.headers.flatMap((name, i) =>
-    i % 2 === 0 && name.toLowerCase() === 'upgrade' ? [front.headers[i + 1] as string] : [],
+    i % 2 === 0 && name.toLowerCase() === 'upgrade' ? [front.headers[i + 1]!] : [],
   );
   const list = [
     'host',
@@ -175,7 +175,7 @@ function connect(
       limit?.cancel();
       const lines = [`HTTP/1.1 101 ${response.statusMessage ?? 'Switching Protocols'}`];
       for (let i = 0; i < response.rawHeaders.length; i += 2) {
-        lines.push(`${response.rawHeaders[i] as string}: ${response.rawHeaders[i + 1] as string}`);
+        lines.push(`${response.rawHeaders[i]!}: ${response.rawHeaders[i + 1]!}`);
       }
       socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
       if (backHead.length > 0) socket.write(backHead);

@@ -70,8 +70,8 @@ function parse(
     const type = /^# TYPE (\S+) (\S+)$/.exec(line);
     if (type !== null) {
       // Prometheus rejects a text with a duplicate family.
-      expect(families.has(type[1] as string), type[1]).toBe(false);
-      families.set(type[1] as string, { type: type[2] as string, samples: new Map() });
+      expect(families.has(type[1]!), type[1]).toBe(false);
+      families.set(type[1]!, { type: type[2]!, samples: new Map() });
     }
     const sample = /^([a-z_]+)(?:\{(.*)\})? (\S+)(?: (\d+))?$/.exec(line);
     if (sample === null) {

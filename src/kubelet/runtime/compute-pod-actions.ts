@@ -35,7 +35,7 @@ export interface PodActions {
   readonly sandboxId: string;
   /** The attempt number of the sandbox in use, or of the one to create. */
   readonly attempt: number;
-  /** In the order of their start. */
+  /** The indexes of the init containers to start, in the order of their start. */
   readonly initContainersToStart: readonly number[];
   readonly containersToStart: readonly number[];
   readonly ephemeralContainersToStart: readonly number[];
@@ -163,7 +163,7 @@ function computeInitContainers(
   const toStart: number[] = [];
   const last = initContainers.length - 1;
   for (let index = last; index >= 0; index--) {
-    const container = initContainers[index] as Container;
+    const container = initContainers[index]!;
     const sidecar = isSidecar(container);
     const latest = findContainer(status, container.name);
     if (latest === undefined) {

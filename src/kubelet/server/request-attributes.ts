@@ -40,7 +40,7 @@ export function requestAttributes(method: string, path: string): RequestAttribut
   const fine = FINE_GRAINED.find(([root]) => isSubpath(path, root))?.[1];
   const own = SEPARATE.find(([root]) => isSubpath(path, root))?.[1] ?? 'proxy';
   return {
-    verb: Object.hasOwn(VERBS, method) ? (VERBS[method] as string) : '',
+    verb: Object.hasOwn(VERBS, method) ? VERBS[method]! : '',
     subresources: fine === undefined ? [own] : [fine, own],
   };
 }

@@ -50,7 +50,7 @@ describe('Fifo', () => {
     fifo.push({});
     for (let i = 0; i < 100; i++) {
       fifo.push({});
-      taken.push(new WeakRef(fifo.shift() as object));
+      taken.push(new WeakRef(fifo.shift()!));
     }
     // A WeakRef keeps its target until the end of the turn in which the WeakRef was created.
     await new Promise((resolve) => setImmediate(resolve));

@@ -7,8 +7,7 @@ export interface KeyedHeapConfig<K, T> {
   /** Returns the identity of an item. It must not change while the item is in the heap. */
   readonly keyOf: (item: T) => K;
   /**
-   * Reports whether `a` comes before `b`: a strict order. Items of which neither is less come out
-   * in arbitrary order.
+   * Reports whether `a` comes before `b`: a strict order. Equal items come out in arbitrary order.
    */
   readonly less: (a: T, b: T) => boolean;
 }
@@ -103,7 +102,7 @@ export class KeyedHeap<K, T> {
   }
 
   #remove(entry: Entry<K, T>): T {
-    const last = this.#entries.pop() as Entry<K, T>;
+    const last = this.#entries.pop()!;
     this.#byKey.delete(entry.key);
     if (last !== entry) {
       this.#place(last, entry.position);

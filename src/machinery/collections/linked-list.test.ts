@@ -18,7 +18,7 @@ test('keeps its members in order of arrival through additions and removals', () 
   const model = new Set<Member>();
   const all = Array.from({ length: 50 }, (_, id) => new Member(id));
   for (let step = 0; step < 3000; step++) {
-    const member = all[random.int(all.length)] as Member;
+    const member = all[random.int(all.length)]!;
     if (random.int(2) === 0) expect(list.delete(member)).toBe(model.delete(member));
     else if (!model.has(member)) {
       list.add(member);
@@ -41,7 +41,7 @@ test('iterates over the members at its beginning, without those removed before t
   for (const member of list) {
     seen.push(member.id);
     list.delete(member);
-    list.delete(all[2] as Member);
+    list.delete(all[2]!);
     list.add(new Member(10 + member.id));
   }
   expect(seen).toEqual([0, 1, 3]);
@@ -52,7 +52,7 @@ test('rejects a link that is in a list', () => {
   const [one, other] = [new LinkedList<Member>(), new LinkedList<Member>()];
   const member = new Member(1);
   one.add(member);
-  expect(() => other.add(member)).toThrow('in a list already');
+  expect(() => other.add(member)).toThrow('already in a list');
   one.delete(member);
   other.add(member);
   expect([one.size, other.size]).toEqual([0, 1]);

@@ -25,9 +25,9 @@ export class LinkedList<L extends Link> {
 
   /** Appends a link, which must not be in a list. */
   add(link: L): void {
-    if (link.next !== undefined) throw new Error('linked list: the link is in a list already');
+    if (link.next !== undefined) throw new Error('linked list: the link is already in a list');
     const end = this.#end;
-    const last = end.previous as Link;
+    const last = end.previous!;
     link.previous = last;
     link.next = end;
     last.next = link;
@@ -54,7 +54,10 @@ export class LinkedList<L extends Link> {
     this.#end.next = this.#end;
   }
 
-  /** Iterates over the members at the beginning of the iteration, without those that are removed before their turn. */
+  /**
+   * Iterates over the members at the beginning of the iteration, except for members that are
+   * removed before their turn.
+   */
   *[Symbol.iterator](): Generator<L, undefined> {
     const members: L[] = [];
     for (let link = this.#end.next; link !== undefined && link !== this.#end; link = link.next)

@@ -56,7 +56,7 @@ export class LruCache<K, V> {
     this.#entries.set(key, entry);
     this.#append(entry);
     if (this.#entries.size <= this.#capacity) return;
-    const oldest = this.#oldest as Entry<K, V>;
+    const oldest = this.#oldest!;
     this.#takeOut(oldest);
     this.#entries.delete(oldest.key);
   }

@@ -44,11 +44,11 @@ describe.each(Object.entries(HASHES))('%s', (_name, hash) => {
         const maps = [PersistentMap.empty<number>(hash)];
         const plain: ReadonlyMap<string, number>[] = [new Map()];
         for (const change of list) {
-          maps.push(apply(maps.at(-1) as PersistentMap<number>, change));
-          plain.push(applyPlain(plain.at(-1) as ReadonlyMap<string, number>, change));
+          maps.push(apply(maps.at(-1)!, change));
+          plain.push(applyPlain(plain.at(-1)!, change));
         }
         maps.forEach((map, index) => {
-          const wanted = plain[index] as ReadonlyMap<string, number>;
+          const wanted = plain[index]!;
           expect(map.size).toBe(wanted.size);
           expect(byKey(map)).toEqual(byKey(wanted));
           for (const { key } of list) {

@@ -61,8 +61,8 @@ export class TransientMap<K, V> {
   }
 
   /**
-   * Iterates over the entries that exist at the beginning of the iteration, without those that are
-   * removed before their turn; in no particular order.
+   * Iterates over the entries at the beginning of the iteration, except for entries that are
+   * removed before their turn. The order is arbitrary.
    */
   *entries(): Generator<[K, V], undefined> {
     for (const entry of this.#entries) {

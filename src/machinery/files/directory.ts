@@ -123,7 +123,7 @@ export interface TreeFile {
   readonly path: string;
   readonly info: Stats;
   chown(uid: number, gid: number): Promise<void>;
-  /** Not for links, which have no mode. */
+  /** Changes the mode. Must not be called for links, which have none. */
   chmod(mode: number): Promise<void>;
 }
 

@@ -38,8 +38,8 @@ test.each([
   ['10.0.0.1-', '"10.0.0.1-" is neither'],
   ['10.0.0.1-10.0.0.2-10.0.0.3', 'is neither'],
   ['10.0.0.0/33', 'is neither'],
-  ['10.0.0.9-10.0.0.1', 'it ends before it begins'],
-  ['10.0.0.1-fd00::1', 'it ends before it begins'],
+  ['10.0.0.9-10.0.0.1', 'its end precedes its start'],
+  ['10.0.0.1-fd00::1', 'its end precedes its start'],
   ['10.0.0.0/24,10.0.0.7', '10.0.0.0-10.0.0.255 and 10.0.0.7 overlap'],
 ])('%j is refused', (text, message) => {
   expect(() => IpPool.parse(text)).toThrow(message);

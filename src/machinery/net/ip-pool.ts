@@ -75,7 +75,7 @@ function spanOf(text: string): Span {
     throw new RangeError(`${JSON.stringify(text)} is neither a range of addresses nor a network`);
   }
   if (first.family !== last.family || first.value > last.value)
-    throw new RangeError(`${JSON.stringify(text)} is no range: it ends before it begins`);
+    throw new RangeError(`${JSON.stringify(text)} is not a range: its end precedes its start`);
   return { family: first.family, first: first.value, last: last.value };
 }
 

@@ -11,8 +11,8 @@ import {
   type IpRange,
 } from './ip.ts';
 
-const ip = (text: string): IpAddress => parseIp(text) as IpAddress;
-const range = (text: string): IpRange => parseCidr(text) as IpRange;
+const ip = (text: string): IpAddress => parseIp(text)!;
+const range = (text: string): IpRange => parseCidr(text)!;
 
 describe('addresses', () => {
   test.each([

@@ -109,10 +109,10 @@ function valueOfIPv6(text: string): bigint {
  */
 const EMBEDDED_V4: readonly { readonly range: IpRange; readonly shift: bigint }[] = [
   // IPv4-mapped, IPv4-compatible, NAT64, 6to4.
-  { range: parseCidr('::ffff:0:0/96') as IpRange, shift: 0n },
-  { range: parseCidr('::/96') as IpRange, shift: 0n },
-  { range: parseCidr('64:ff9b::/96') as IpRange, shift: 0n },
-  { range: parseCidr('2002::/16') as IpRange, shift: 80n },
+  { range: parseCidr('::ffff:0:0/96')!, shift: 0n },
+  { range: parseCidr('::/96')!, shift: 0n },
+  { range: parseCidr('64:ff9b::/96')!, shift: 0n },
+  { range: parseCidr('2002::/16')!, shift: 80n },
 ];
 
 /** Unspecified, loopback, link-local, multicast and broadcast addresses. */
@@ -126,7 +126,7 @@ const NOT_GLOBAL = [
   '::1/128',
   'fe80::/10',
   'ff00::/8',
-].map((range) => parseCidr(range) as IpRange);
+].map((range) => parseCidr(range)!);
 
 /**
  * Reports whether `text` is an address that can belong to another machine: not unspecified,

@@ -328,11 +328,11 @@ class Draft {
     for (const step of way) {
       const child = this.#own(childOf(container, step) as Container);
       if (Array.isArray(container))
-        container[indexOf(step, container.length, container.length) as number] = child;
+        container[indexOf(step, container.length, container.length)!] = child;
       else setOwn(container, step, child);
       container = child;
     }
-    return { container, key: key as string };
+    return { container, key: key! };
   }
 
   #own(container: Container): Container {
@@ -343,7 +343,7 @@ class Draft {
   }
 }
 
-/** The number of steps in a path from which on the depth of the result is checked. */
+/** The minimum length of a path for which the depth of the result is checked. */
 const LONG_PATH = 64;
 
 /** Throws if the value is too deep. Code that recurses into the document relies on this limit. */

@@ -241,7 +241,7 @@ function mergeList(before: List, change: List, field: PatchField | undefined): L
   const identify = identity(elements, mergeKey, field?.schema);
   if (elements === 'scalar')
     return arrange([...new Set([...before, ...change])], change, before, identify);
-  const key = mergeKey as string;
+  const key = mergeKey!;
   const { live, plain, replace } = specialElements(
     before as readonly JsonMap[],
     change as readonly JsonMap[],

@@ -70,7 +70,8 @@ function tokenize(text: string): Token[] {
     while (/[ \t\r\n]/.test(text[position] ?? '')) position++;
     // As in upstream, the text ends at a NUL.
     if (position >= text.length || text[position] === '\0') break;
-    // At most two characters: otherwise a text of symbols would be read again for each of them.
+    // The expression matches at most two characters: otherwise a text of symbols would be read
+    // again for each of them.
     SYMBOLS_AT.lastIndex = position;
     const symbols = SYMBOLS_AT.exec(text)?.[0];
     const token = symbols === undefined ? word(text, position) : symbol(symbols);

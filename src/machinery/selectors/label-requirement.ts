@@ -9,7 +9,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 export type Operator = 'in' | 'notin' | '=' | '==' | '!=' | 'gt' | 'lt' | 'exists' | '!';
 
-/** In the order in which messages list them. */
+/** The order is the order in messages. */
 export const BINARY_OPERATORS: readonly Operator[] = ['in', 'notin', '=', '==', '!=', 'gt', 'lt'];
 const OPERATORS: readonly Operator[] = [...BINARY_OPERATORS, 'exists', '!'];
 

@@ -3,7 +3,7 @@
 
 /** The parts of a request that content negotiation reads. */
 export interface AcceptRequest {
-  /** By lower-case name. */
+  /** The keys are lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly query: URLSearchParams;
 }

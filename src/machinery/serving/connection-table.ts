@@ -14,11 +14,11 @@ import type { Logger } from '../log.ts';
 
 /** Times in milliseconds. */
 export interface ConnectionLimits {
-  /** From the TCP connection to the end of the TLS handshake. */
+  /** The time from the TCP connection to the end of the TLS handshake. */
   readonly handshakeMs: number;
-  /** From the handshake to the first whole request head. */
+  /** The time from the handshake to the first whole request head. */
   readonly headerMs: number;
-  /** From the last response to the next whole request head. */
+  /** The time from the last response to the next whole request head. */
   readonly idleMs: number;
   /**
    * From the server's end of a connection to its destruction: the client can read the last response
@@ -94,7 +94,7 @@ export class ConnectionTable {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #limits: ConnectionLimits;
-  /** In the order in which the connections entered the state: the oldest is the first. */
+  /** The connections by state, in the order in which they entered it: the oldest is the first. */
   readonly #byState: Readonly<Record<ConnectionState, Set<TrackedConnection>>> = {
     handshake: new Set(),
     unasked: new Set(),
@@ -255,7 +255,7 @@ export class ConnectionTable {
     this.#refused++;
     const now = this.#clock.monotonic();
     if (now - this.#warnedAt < WARN_INTERVAL_MS) return;
-    this.#logger.warn('too many connections, closing those that wait longest', {
+    this.#logger.warn('too many connections, closing the oldest ones without a request', {
       limit: this.#limits.maxConnections,
       closed: this.#refused,
     });

@@ -70,7 +70,8 @@ export function parseDurationNanoseconds(text: string): bigint {
  */
 export function parseDuration(text: string): number {
   const nanoseconds = parseDurationNanoseconds(text);
-  // In two parts, so that whole milliseconds stay exact.
+  // Whole milliseconds and the rest are converted separately, so that whole milliseconds stay
+  // exact.
   return Number(nanoseconds / 1_000_000n) + Number(nanoseconds % 1_000_000n) / 1e6;
 }
 

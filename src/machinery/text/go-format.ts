@@ -32,7 +32,7 @@ export function quote(text: string): string {
 function quoteCharacter(character: string): string {
   const escape = ESCAPES[character];
   if (escape !== undefined) return escape;
-  const code = character.codePointAt(0) as number;
+  const code = character.codePointAt(0)!;
   if (code < 0x20 || code === 0x7f) return `\\x${code.toString(16).padStart(2, '0')}`;
   // UTF-8 cannot encode a lone surrogate; Go has the replacement character there.
   if (code >= 0xd800 && code <= 0xdfff) return '�';

@@ -159,7 +159,7 @@ export function isQualifiedName(value: string): Problems {
     ];
   }
   const problems: string[] = [];
-  const name = parts.at(-1) as string;
+  const name = parts.at(-1)!;
   if (parts.length === 2) {
     const prefix = parts[0]!;
     if (prefix === '') problems.push('prefix part must be non-empty');
@@ -308,7 +308,7 @@ export function validateLabels(
 ): FieldErrorList {
   const errors: FieldErrorList = [];
   for (const key of Object.keys(labels ?? {}).sort()) {
-    const value = labels?.[key] as string;
+    const value = labels![key]!;
     errors.push(...validateLabelName(key, at));
     errors.push(...isValidLabelValue(value).map((problem) => field.invalid(at, value, problem)));
   }

@@ -21,7 +21,7 @@ export interface Peer {
   readonly name: string;
   /** At most one range per family. */
   readonly ranges: readonly AcceptedRange[];
-  /** In canonical form, without addresses of this machine. */
+  /** The addresses in canonical form, without those of this machine. */
   readonly addresses: readonly (IpAddress & { readonly text: string })[];
 }
 
@@ -218,7 +218,7 @@ function withoutConflicts(
 ): Map<string, AcceptedRange[]> {
   const accepted = new Map<string, AcceptedRange[]>();
   for (const [index, earlier] of firstOverlaps(claims).entries()) {
-    const { node, range } = claims[index] as Claim;
+    const { node, range } = claims[index]!;
     if (earlier === undefined) accepted.set(node, [...(accepted.get(node) ?? []), range]);
     else
       problems.push(
@@ -273,7 +273,7 @@ function firstWithin(addresses: readonly IpAddress[], range: IpRange): IpAddress
   let [low, high] = [0, addresses.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const { family, value } = addresses[middle] as IpAddress;
+    const { family, value } = addresses[middle]!;
     const isBefore =
       family === range.family
         ? value < range.first

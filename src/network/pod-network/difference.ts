@@ -115,7 +115,8 @@ function deviceCommands(
       'vxlan',
       ...settings,
     ]);
-    // Its neighbours are configured: it needs no link-local address and no router solicitations.
+    // The neighbours of the interface are configured: the kernel need not add a link-local address
+    // or send router solicitations.
     commands.push(['link', 'set', vxlan, 'addrgenmode', 'none']);
   } else if (actual.mtu !== mtu) commands.push(['link', 'set', vxlan, 'mtu', String(mtu)]);
   const present = new Set(actual?.addresses);

@@ -58,7 +58,7 @@ test.each(['one', 'two', 'three', 'four', 'five', 'six'])(
   'random changes: the same as deciding anew (seed %s)',
   (seed) => {
     const random = new SeededRandom(seed);
-    const pick = <T>(items: readonly T[]): T => items[random.int(items.length)] as T;
+    const pick = <T>(items: readonly T[]): T => items[random.int(items.length)]!;
     const labels = (): Labels =>
       Object.fromEntries(
         ['a', 'b'].flatMap((key) => (random.int(2) === 0 ? [] : [[key, pick(['1', '2'])]])),

@@ -59,7 +59,7 @@ export class Lab {
   }
 
   agent(place: Place): Agent {
-    return this.#agents.get(place) as Agent;
+    return this.#agents.get(place)!;
   }
 
   async stop(): Promise<void> {

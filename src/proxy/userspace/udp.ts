@@ -37,7 +37,7 @@ export async function listenUdp(
   let current = route;
   const type = ip.includes(':') ? 'udp6' : 'udp4';
   const frontend = createSocket({ type, ipv6Only: type === 'udp6' });
-  /** In the order of their last datagram. */
+  /** The clients' sessions, in the order of their last datagrams. */
   const sessions = new Map<string, Session>();
   const end = (client: string): void => {
     const session = sessions.get(client);

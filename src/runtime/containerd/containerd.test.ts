@@ -31,7 +31,7 @@ import { fromGrpc, fromPullError } from './errors.ts';
 import { inside, mountsImages } from './image-mounts.ts';
 import { tar } from './image-archive.ts';
 import { imageArchive } from './index.ts';
-import { pauseProgram } from './pause.ts';
+import { pauseImage, pauseProgram } from './pause.ts';
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {
@@ -79,6 +79,36 @@ const failWith =
   (code: status, details: string): Unary =>
   (_, answer) =>
     answer({ code, details });
+
+describe('a pull without a registry', () => {
+  const unreachable = failWith(status.UNKNOWN, 'failed to do request: dial tcp: no such host');
+
+  test('names the images on the node, and no more than ten', async () => {
+    const images = Array.from({ length: 12 }, (_, i) => ({
+      id: `sha256:${i}`,
+      repoTags: [`docker.io/library/i${String(i).padStart(2, '0')}:latest`],
+    }));
+    const { images: service } = await serve({
+      PullImage: unreachable,
+      ListImages: (_, answer) => answer(null, { images: [...images, { repoTags: [pauseImage] }] }),
+    });
+    await expect(service.pullImage({ image: 'x' })).rejects.toThrow(
+      /no such host \(images on this node: docker\.io\/library\/i00:latest, .* and 2 more\)$/,
+    );
+  });
+
+  test('keeps its own error if the images cannot be listed, and says if there are none', async () => {
+    const broken = await serve({ PullImage: unreachable, ListImages: unreachable });
+    await expect(broken.images.pullImage({ image: 'x' })).rejects.toThrow(/no such host$/);
+    const empty = await serve({
+      PullImage: unreachable,
+      ListImages: (_, answer) => answer(null, { images: [] }),
+    });
+    await expect(empty.images.pullImage({ image: 'x' })).rejects.toThrow(
+      /no such host \(there are no images on this node\)$/,
+    );
+  });
+});
 
 describe('calls', () => {
   test('responses are complete, except for absent messages', async () => {

@@ -3,6 +3,7 @@
 import {
   type AuthConfig,
   type CallOptions,
+  CriError,
   type Image,
   type ImageFilter,
   type ImageFsInfo,
@@ -14,9 +15,14 @@ import {
 } from '#cri/index.ts';
 import type { CriConnection } from './connection.ts';
 import { fromPullError } from './errors.ts';
+import { pauseImage } from './pause.ts';
 
 /** The only deadline of a pull: enough for a large image over a slow connection. */
 const PULL_TIMEOUT_MS = 3_600_000;
+/** How long the list of images may take when a pull has failed. */
+const LIST_TIMEOUT_MS = 5000;
+/** At most so many images are named in an error. */
+const NAMED_IMAGES = 10;
 
 export class ContainerdImages implements ImageService {
   readonly #connection: CriConnection;
@@ -65,8 +71,33 @@ export class ContainerdImages implements ImageService {
       ).imageRef;
     } catch (error) {
       options?.signal?.throwIfAborted();
-      throw fromPullError(error);
+      throw await this.#withPresentImages(fromPullError(error), options);
     }
+  }
+
+  /** Without a registry, only the images on the node can be used: the error of a pull names them. */
+  async #withPresentImages(error: CriError, options: CallOptions | undefined): Promise<CriError> {
+    if (error.reason !== 'RegistryUnavailable') return error;
+    let images: readonly Image[];
+    try {
+      images = await this.listImages(undefined, {
+        signal: options?.signal,
+        timeoutMs: LIST_TIMEOUT_MS,
+      });
+    } catch {
+      // The pull's own error says more than this one would.
+      return error;
+    }
+    const names = images
+      .flatMap(({ repoTags }) => repoTags.slice(0, 1))
+      .filter((name) => name !== pauseImage)
+      .toSorted();
+    const more = names.length - NAMED_IMAGES;
+    const listed =
+      names.length === 0
+        ? 'there are no images on this node'
+        : `images on this node: ${names.slice(0, NAMED_IMAGES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+    return new CriError(error.reason, `${error.message} (${listed})`, { cause: error.cause });
   }
 
   async removeImage(image: ImageSpec, options?: CallOptions): Promise<void> {

@@ -2,9 +2,11 @@
 
 export { createContainerdRuntime } from './create.ts';
 export type { ContainerdRuntimeConfig } from './create.ts';
-export { missingContainerdTools } from './host.ts';
+export { missingContainerdTools, overlayfsWorks } from './host.ts';
 export type { MissingTools } from './host.ts';
+export { pauseImage } from './pause.ts';
 export { imageArchive } from './image-archive.ts';
 export type { ImageArchiveConfig, ImageFile } from './image-archive.ts';
-export { imageVolumesIn, launchContainerd } from './launch.ts';
+export { type ImportConfig, importImages, isOciLayout } from './import-images.ts';
+export { imageVolumesIn, launchContainerd, pathsIn, usedSnapshotter } from './launch.ts';
 export type { LaunchContainerdConfig, LaunchedContainerd } from './launch.ts';

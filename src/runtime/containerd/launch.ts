@@ -2,13 +2,12 @@
 // dies, the next one finds and reuses it. Stopping it does not stop containers, which the next one
 // takes over.
 
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { CriError, type Runtime } from '#cri/index.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -18,9 +17,8 @@ import { identify, isAlive, type ProcessIdentity, signalProcess } from '../proce
 import { containerdToml } from './containerd-config.ts';
 import { createContainerdRuntime } from './create.ts';
 import { canLowerOomScore, findProgram, overlayfsWorks, systemPath, unmountBelow } from './host.ts';
+import { importImages } from './import-images.ts';
 import { pauseImage, pauseImageArchive } from './pause.ts';
-
-const run = promisify(execFile);
 
 export interface LaunchContainerdConfig {
   /**
@@ -54,11 +52,8 @@ export interface LaunchedContainerd {
   readonly logFile: string;
   /** Rejects if containerd ends without a request. Never resolves. */
   readonly failed: Promise<never>;
-  /**
-   * Imports images from an archive (docker save, or an OCI layout in a tar). Resolves when they are
-   * usable.
-   */
-  importImages(archive: string): Promise<void>;
+  /** Imports images as `importImages` of import-images.ts does. */
+  importImages(source: string): Promise<void>;
   /**
    * Stops containerd. Containers keep running, unless `pods` is set: then they are stopped and
    * removed first. Idempotent.
@@ -110,7 +105,8 @@ async function readProcess(file: string): Promise<ProcessIdentity | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as ProcessIdentity;
   } catch {
-    // It was never started here, or the file is incomplete: the socket shows whether one runs.
+    // This process never started containerd, or the file is incomplete: the socket shows whether
+    // one runs.
     return undefined;
   }
 }
@@ -155,33 +151,12 @@ class Containerd implements LaunchedContainerd {
     return this.#paths.logFile;
   }
 
-  async importImages(archive: string): Promise<void> {
-    const args = [
-      '--address',
-      this.#paths.socket,
-      '--namespace',
-      'k8s.io',
-      'images',
-      'import',
-      '--snapshotter',
-      this.#snapshotter,
-      archive,
-    ];
-    try {
-      await run(findProgram('ctr') ?? 'ctr', args, {
-        env: { PATH: systemPath() },
-        maxBuffer: 16 * 1024 * 1024,
-      });
-    } catch (error) {
-      const { stderr = '' } = error as { stderr?: string };
-      throw new CriError(
-        'Internal',
-        `cannot import ${archive}: ${stderr.trim() || String(error)}`,
-        {
-          cause: error,
-        },
-      );
-    }
+  importImages(source: string): Promise<void> {
+    return importImages({
+      socket: this.#paths.socket,
+      snapshotter: this.#snapshotter,
+      source,
+    });
   }
 
   stop(options: { readonly pods?: boolean } = {}): Promise<void> {
@@ -291,8 +266,8 @@ async function start(config: LaunchContainerdConfig, paths: Paths): Promise<Proc
   const log = openSync(paths.logFile, 'a');
   try {
     const child = spawn(program, ['--config', paths.configFile, '--log-level', 'info'], {
-      // In its own session: Ctrl-C in the terminal stops this process, which then stops containerd
-      // in order.
+      // containerd gets a session of its own: Ctrl-C in the terminal stops this process, which then
+      // stops containerd in order.
       detached: true,
       stdio: ['ignore', log, log],
       cwd: '/',
@@ -428,8 +403,12 @@ export async function launchContainerd(
 }
 
 async function chooseSnapshotter(root: string): Promise<'overlayfs' | 'native'> {
-  const used = (['overlayfs', 'native'] as const).find((name) =>
+  return usedSnapshotter(root) ?? ((await overlayfsWorks(root)) ? 'overlayfs' : 'native');
+}
+
+/** Returns the snapshotter that a containerd with this root has used; undefined if it has used none. */
+export function usedSnapshotter(root: string): 'overlayfs' | 'native' | undefined {
+  return (['overlayfs', 'native'] as const).find((name) =>
     existsSync(join(root, `io.containerd.snapshotter.v1.${name}`, 'metadata.db')),
   );
-  return used ?? ((await overlayfsWorks(root)) ? 'overlayfs' : 'native');
 }

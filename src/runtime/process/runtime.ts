@@ -320,8 +320,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
       const { record } = stored;
       const sandbox = this.#pods.findSandbox(record.podSandboxId);
       if (sandbox === undefined) {
-        // Its sandbox was removed, and the runtime ended before the containers' files were deleted;
-        // or the sandbox's record is lost.
+        // The container's sandbox was removed, and the runtime ended before the containers' files
+        // were deleted; or the sandbox's record is lost.
         this.#abandon(record.id);
         continue;
       }

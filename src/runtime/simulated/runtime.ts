@@ -188,7 +188,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     }
     for (const record of containers) {
       const sandbox = this.#pods.findSandbox(record.podSandboxId);
-      // Its sandbox was removed before its own removal was recorded.
+      // The container's sandbox was removed before the container's removal was recorded.
       if (sandbox === undefined) continue;
       const container = this.#makeContainer(sandbox, record);
       this.#pods.addContainer(container);

@@ -31,7 +31,10 @@ interface PodState {
   info: PodInfo;
   node: string;
   assumed: boolean;
-  /** On the monotonic clock. Set once the binding was acknowledged, if assumed pods expire. */
+  /**
+   * The time on the monotonic clock at which the assumed pod expires. Set once the binding was
+   * acknowledged, if assumed pods expire.
+   */
   expiresAt: number | undefined;
 }
 
@@ -122,7 +125,7 @@ export class SchedulerCache {
   expireAssumedPods(): void {
     const now = this.#clock.monotonic();
     for (const uid of this.#assumed) {
-      const state = this.#pods.get(uid) as PodState;
+      const state = this.#pods.get(uid)!;
       if (state.expiresAt === undefined || now < state.expiresAt) continue;
       this.#logger.warn('an assumed pod was bound but never seen on its node', {
         pod: state.info.key,
@@ -147,7 +150,7 @@ export class SchedulerCache {
     }
     if (present?.node === node && countsTheSame(present.info, info)) {
       // Most updates are confirmations and statuses, so results about the node stay valid.
-      (this.#entries.get(node) as Entry).info.pods.replace(present.info, info);
+      this.#entries.get(node)!.info.pods.replace(present.info, info);
       this.#pods.set(info.uid, { info, node, assumed: false, expiresAt: undefined });
       this.#assumed.delete(info.uid);
       return;
@@ -214,7 +217,7 @@ export class SchedulerCache {
   #rebuild(snapshot: Snapshot): void {
     snapshot.positions.clear();
     snapshot.nodes = this.#tree.list().map((name, position) => {
-      const entry = this.#entries.get(name) as Entry;
+      const entry = this.#entries.get(name)!;
       snapshot.positions.set(name, position);
       entry.published = true;
       return entry.info;
@@ -233,7 +236,7 @@ export class SchedulerCache {
 
   #take(state: PodState): void {
     const { uid } = state.info;
-    const entry = this.#entries.get(state.node) as Entry;
+    const entry = this.#entries.get(state.node)!;
     const info = this.#changing(entry);
     info.removePod(uid);
     this.#pods.delete(uid);

@@ -71,7 +71,7 @@ describe('PodGroups', () => {
           gone,
           follow,
         } of steps) {
-          const name = NODES[node] as string;
+          const name = NODES[node]!;
           const before = nodes.get(name);
           if (gone) {
             if (before === undefined) nodes.set(name, makeNodeInfo(name, {}, []));
@@ -92,9 +92,7 @@ describe('PodGroups', () => {
           const { structure } = groups.nodeChanges;
           groups.update();
           if (follow && counters.length < 12) {
-            const counter = new RecordingCounter(
-              SELECTIONS[counters.length % SELECTIONS.length] as PodSelection,
-            );
+            const counter = new RecordingCounter(SELECTIONS[counters.length % SELECTIONS.length]!);
             counters.push(counter);
             groups.follow(counter);
             groups.forEachCount(counter, (position, by) => counter.changed(position, by));

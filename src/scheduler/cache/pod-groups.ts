@@ -57,7 +57,7 @@ export class PodGroups implements PodGroupIndex {
     this.#follower ??= new SnapshotFollower(changes);
     this.#follower.follow(
       () => this.#recount(changes.structure),
-      (position) => this.#replace(position, nodes[position] as NodeInfo),
+      (position) => this.#replace(position, nodes[position]!),
     );
   }
 

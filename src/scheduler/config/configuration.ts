@@ -57,7 +57,7 @@ export interface SchedulerConfiguration {
   /** The cluster is watched only while leading, not while waiting to lead. */
   readonly delayCacheUntilActive: boolean;
   readonly profiles: readonly ProfileConfiguration[];
-  /** In the order in which they are called. */
+  /** The extenders, in the order of their calls. */
   readonly extenders: readonly ExtenderConfiguration[];
 }
 

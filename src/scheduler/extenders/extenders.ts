@@ -20,7 +20,7 @@ import {
 const MAX_EXTENDER_SCORE = 10;
 
 export interface ExtendersConfig {
-  /** In the order in which they are called. */
+  /** The extenders, in the order of their calls. */
   readonly extenders: readonly Extender[];
   readonly logger: Logger;
   /** Aborts calls in flight. */
@@ -92,8 +92,7 @@ export class Extenders implements PreemptionExtenders {
       if (byNode === undefined) continue;
       nodes.forEach(({ name }, i) => {
         scores[i] =
-          (scores[i] as number) +
-          (byNode.get(name) ?? 0) * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
+          scores[i]! + (byNode.get(name) ?? 0) * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
       });
     }
   }

@@ -148,7 +148,7 @@ function withLabelKeys(
   ): LabelSelector => ({
     matchExpressions: (keys ?? [])
       .filter((key) => Object.hasOwn(labels, key) && !written(key, operator))
-      .map((key) => ({ key, operator, values: [labels[key] as string] })),
+      .map((key) => ({ key, operator, values: [labels[key]!] })),
   });
   const more = [narrow(term.matchLabelKeys, 'In'), narrow(term.mismatchLabelKeys, 'NotIn')].flatMap(
     (addition) => labelSelectorAsSelector(addition).requirements() ?? [],

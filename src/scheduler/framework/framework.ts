@@ -278,6 +278,11 @@ export class Framework {
     return state.read(ACTIVE_FILTERS)?.filter ?? this.plugins.filter;
   }
 
+  /** Returns the Score plugins that apply to the pod of this cycle, with their weights. After runPreScore. */
+  activeScores(state: CycleState): readonly WeightedScorePlugin[] {
+    return (state.read(ACTIVE_SCORES) ?? this.#activeOf(state).scores.of([])).all;
+  }
+
   #activePreFilters(state: CycleState): readonly PreFilterPlugin[] {
     return state.read(ACTIVE_FILTERS)?.preFilter ?? this.plugins.preFilter;
   }
@@ -531,9 +536,9 @@ export class Framework {
       return this.#addScores(all, state, pod, nodes, totals) ?? totals;
     }
     for (let i = 0; i < nodes.length; i++) {
-      const position = positions[i] as number;
+      const position = positions[i]!;
       if (!answers.has(position)) {
-        const score = scoreBy(remembered, state, pod, nodes[i] as NodeInfo);
+        const score = scoreBy(remembered, state, pod, nodes[i]!);
         if (score instanceof Status) return score;
         answers.set(position, score);
       }
@@ -552,16 +557,15 @@ export class Framework {
     const scores = this.#scores;
     for (const { plugin, weight } of plugins) {
       scores.length = nodes.length;
-      for (let i = 0; i < nodes.length; i++)
-        scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
+      for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i]!);
       if (plugin.normalizeScore !== undefined) {
         const answer = plugin.normalizeScore(state, pod, scores, nodes);
         if (answer !== undefined) return asError(answer, plugin, 'NormalizeScore');
       }
       for (let i = 0; i < nodes.length; i++) {
-        const score = scores[i] as number;
+        const score = scores[i]!;
         if (!isScore(score)) return invalidScore(plugin, score);
-        totals[i] = (totals[i] as number) + score * weight;
+        totals[i] = totals[i]! + score * weight;
       }
     }
     return undefined;

@@ -32,7 +32,7 @@ export class NodeAnswers<T> {
   }
 
   get(position: number): T {
-    return this.#answers[position] as T;
+    return this.#answers[position]!;
   }
 
   /**
@@ -57,14 +57,14 @@ export class NodeAnswers<T> {
     const answers = this.#answers;
     for (let at = position; at < end;) {
       const first = at;
-      const answer = answers[at] as T;
+      const answer = answers[at]!;
       while (at < end && answers[at] === answer) at++;
       if (answer !== this.#none) found(answer, at - first);
     }
   }
 
   set(position: number, answer: T): void {
-    this.#versions[position] = this.#current[position] as number;
+    this.#versions[position] = this.#current[position]!;
     this.#answers[position] = answer;
   }
 

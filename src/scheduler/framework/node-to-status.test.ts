@@ -28,8 +28,8 @@ test('returns the same for remembered results as for results that were set one b
       const position = (start + i) % size;
       const answer = answers.get(position);
       if (answer === undefined) continue;
-      single.set(nodes[position] as NodeInfo, answer);
-      if (position === own) known.set(nodes[position] as NodeInfo, answer, position);
+      single.set(nodes[position]!, answer);
+      if (position === own) known.set(nodes[position]!, answer, position);
       else refused++;
     }
     known.setKnown({ snapshot, answers, start, count, refused, nominatedPosition: own });

@@ -70,9 +70,7 @@ export class NodeToStatus {
    * excluded.
    */
   get(name: string): Status | undefined {
-    this.#byName ??= new Map(
-      this.#nodes.map((node, i) => [node.name, this.#statuses[i] as Status]),
-    );
+    this.#byName ??= new Map(this.#nodes.map((node, i) => [node.name, this.#statuses[i]!]));
     return this.#byName.get(name) ?? this.#knownOf(name) ?? this.#absent;
   }
 
@@ -87,7 +85,7 @@ export class NodeToStatus {
     for (const [from, to] of this.#knownRanges()) this.#known?.answers.forEachRun(from, to, count);
     for (let i = 0; i < this.#statuses.length;) {
       const first = i;
-      const status = this.#statuses[i] as Status;
+      const status = this.#statuses[i]!;
       while (i < this.#statuses.length && this.#statuses[i] === status) i++;
       count(status, i - first);
     }
@@ -108,11 +106,8 @@ export class NodeToStatus {
     }
     for (let i = 0; i < this.#statuses.length; i++) {
       if (this.#statuses[i]?.code !== code) continue;
-      const known = this.#positions[i] as number;
-      const position =
-        known === UNKNOWN
-          ? snapshot.positionOf((this.#nodes[i] as { readonly name: string }).name)
-          : known;
+      const known = this.#positions[i]!;
+      const position = known === UNKNOWN ? snapshot.positionOf(this.#nodes[i]!.name) : known;
       if (position !== undefined) positions[found++] = position;
     }
     return found;

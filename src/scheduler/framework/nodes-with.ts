@@ -34,8 +34,8 @@ export class NodesWith {
   };
 
   readonly #changed = (position: number): void => {
-    const now = this.#has(this.#snapshot.nodes[position] as NodeInfo) ? 1 : 0;
-    this.#count += now - (this.#having[position] as number);
+    const now = this.#has(this.#snapshot.nodes[position]!) ? 1 : 0;
+    this.#count += now - this.#having[position]!;
     this.#having[position] = now;
   };
 }

@@ -15,8 +15,8 @@ test('copies that change independently equal fully copied arrays', () => {
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const lists = [{ list: new PodList(), like: [] as string[] }];
       for (const { list: index, kind, pod: podIndex } of steps) {
-        const at = lists[index % lists.length] as (typeof lists)[number];
-        const pod = pods[podIndex] as (typeof pods)[number];
+        const at = lists[index % lists.length]!;
+        const pod = pods[podIndex]!;
         if (kind === 'copy') lists.push({ list: at.list.copy(), like: [...at.like] });
         else if (kind === 'push') {
           at.list.push(pod);

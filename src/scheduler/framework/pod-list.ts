@@ -27,7 +27,7 @@ export class PodList implements Iterable<PodInfo> {
   at(index: number): PodInfo {
     if (index < 0 || index >= this.#length)
       throw new RangeError(`there is no pod ${index} of ${this.#length}`);
-    return this.#items[index] as PodInfo;
+    return this.#items[index]!;
   }
 
   /** Returns a copy that changes independently. */
@@ -59,10 +59,10 @@ export class PodList implements Iterable<PodInfo> {
   /** Removes the pod with this UID and returns it; undefined if it is not in the list. */
   remove(uid: string): PodInfo | undefined {
     for (let i = 0; i < this.#length; i++) {
-      const pod = this.#items[i] as PodInfo;
+      const pod = this.#items[i]!;
       if (pod.uid !== uid) continue;
       this.#unshare();
-      const last = this.#items.pop() as PodInfo;
+      const last = this.#items.pop()!;
       this.#length--;
       if (last !== pod) this.#items[i] = last;
       return pod;
@@ -80,21 +80,21 @@ export class PodList implements Iterable<PodInfo> {
   }
 
   some(condition: (pod: PodInfo) => boolean): boolean {
-    for (let i = 0; i < this.#length; i++) if (condition(this.#items[i] as PodInfo)) return true;
+    for (let i = 0; i < this.#length; i++) if (condition(this.#items[i]!)) return true;
     return false;
   }
 
   filter(condition: (pod: PodInfo) => boolean): PodInfo[] {
     const found: PodInfo[] = [];
     for (let i = 0; i < this.#length; i++) {
-      const pod = this.#items[i] as PodInfo;
+      const pod = this.#items[i]!;
       if (condition(pod)) found.push(pod);
     }
     return found;
   }
 
   *[Symbol.iterator](): Iterator<PodInfo> {
-    for (let i = 0; i < this.#length; i++) yield this.#items[i] as PodInfo;
+    for (let i = 0; i < this.#length; i++) yield this.#items[i]!;
   }
 
   #unshare(): void {

@@ -38,7 +38,7 @@ export class SnapshotChanges {
   since(count: number, changed: (position: number) => void): boolean {
     if (count < this.#dropped) return false;
     for (let i = count - this.#dropped; i < this.#positions.length; i++)
-      changed(this.#positions[i] as number);
+      changed(this.#positions[i]!);
     return true;
   }
 }

@@ -48,7 +48,7 @@ function balance(pod: PodInfo, node: NodeInfo, resources: readonly WeightedResou
   }
   let deviation = 0;
   if (shares.length === 2) {
-    deviation = Math.abs(((shares[0] as number) - (shares[1] as number)) / 2);
+    deviation = Math.abs((shares[0]! - shares[1]!) / 2);
   } else if (shares.length > 2) {
     const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
     deviation = Math.sqrt(

@@ -26,7 +26,7 @@ const NO_LABELS: Readonly<Record<string, string>> = {};
 /** Compiles a selector: one term has to match; without terms it matches nothing. */
 export function compileNodeSelector(selector: Immutable<NodeSelector>): NodeMatcher {
   const terms = selector.nodeSelectorTerms.map(compileTerm);
-  if (terms.length === 1) return terms[0] as NodeMatcher;
+  if (terms.length === 1) return terms[0]!;
   return (node) => terms.some((term) => term(node));
 }
 

@@ -10,8 +10,7 @@ export function normalizeByGreatest(scores: number[], reverse: boolean): void {
   let greatest = 0;
   for (const score of scores) if (score > greatest) greatest = score;
   for (let i = 0; i < scores.length; i++) {
-    const share =
-      greatest === 0 ? 0 : Math.trunc((MAX_NODE_SCORE * (scores[i] as number)) / greatest);
+    const share = greatest === 0 ? 0 : Math.trunc((MAX_NODE_SCORE * scores[i]!) / greatest);
     scores[i] = reverse ? MAX_NODE_SCORE - share : share;
   }
 }

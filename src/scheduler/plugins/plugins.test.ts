@@ -11,7 +11,7 @@ import {
   nodeAdd,
 } from '../framework/events.ts';
 import { nodeUpdateEvent, podUpdateEvent } from '../framework/changes.ts';
-import type { Handle, PluginRegistration } from '../framework/handle.ts';
+import type { Handle } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type {
   FilterPlugin,
@@ -38,7 +38,7 @@ type AnyPlugin = Plugin &
   Partial<PreEnqueuePlugin & PreFilterPlugin & FilterPlugin & PreScorePlugin & ScorePlugin>;
 
 function make(name: string, args?: unknown, handle: Partial<Handle> = {}): AnyPlugin {
-  const registration = inTreeRegistry.get(name) as PluginRegistration;
+  const registration = inTreeRegistry.get(name)!;
   return registration.create({ value: args, path: 'args' }, makeHandle(handle));
 }
 
@@ -781,7 +781,7 @@ describe('ImageLocality', () => {
       makeNodeInfo('other', { images: [image('image:2', 900)] }),
     ];
     const plugin = make('ImageLocality', undefined, {
-      snapshot: snapshotOf([nodes[0] as NodeInfo]),
+      snapshot: snapshotOf([nodes[0]!]),
     });
     // (511.5 - 23) / (1000 - 23) of 100.
     expect(scored(plugin, makePodInfo('p'), nodes)).toEqual([50, 0]);

@@ -174,7 +174,7 @@ describe('label keys of affinity terms', () => {
       matchLabels: { app: 'a' },
       matchExpressions: [{ key: 'version', operator: 'In', values: ['1'] }],
     };
-    // Its label has changed since.
+    // The pod's label has changed since.
     const pod = withKeys(
       { app: 'a', version: '2' },
       { matchLabelKeys: ['version'], labelSelector },

@@ -184,7 +184,7 @@ describe('plugins that look at other pods', () => {
       };
       /** Adds a hypothetical pod, and removes an existing one, on the same node. */
       const tryOut = (state: CycleState, pod: PodInfo, infos: readonly NodeInfo[]): void => {
-        const target = infos[at % infos.length] as NodeInfo;
+        const target = infos[at % infos.length]!;
         const more = new PodInfo(random.make(tried, { nodeName: target.name }));
         const less = [...target.pods][at % Math.max(1, target.pods.length)];
         const trial = state.clone();

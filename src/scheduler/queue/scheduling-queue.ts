@@ -160,7 +160,7 @@ export class SchedulingQueue implements PodNominator {
     this.#nominator.update(before, after);
     pod.info = after;
     if (pod.place === 'active') {
-      // Its priority, or another field that decides the order, may have changed.
+      // The pod's priority, or another field that decides the order, may have changed.
       this.#active.put(pod);
     } else if (event !== undefined && (pod.place === 'unschedulable' || pod.place === 'gated')) {
       this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects), event.label);

@@ -44,7 +44,7 @@ export class UnschedulablePods {
    */
   refusedBy(plugins: readonly string[]): readonly QueuedPod[] {
     const sets = [NO_PLUGIN, ...plugins].flatMap((plugin) => this.#byPlugin.get(plugin) ?? []);
-    if (sets.length <= 1) return sets.length === 0 ? [] : [...(sets[0] as Set<QueuedPod>)];
+    if (sets.length <= 1) return sets.length === 0 ? [] : [...sets[0]!];
     const pods = new Set<QueuedPod>();
     for (const set of sets) for (const pod of set) pods.add(pod);
     return [...pods];

@@ -243,7 +243,7 @@ export class RandomCluster {
   apply(step: Step): void {
     switch (step.kind) {
       case 'addPod': {
-        const nodeName = NODE_NAMES[step.node % NODE_NAMES.length] as string;
+        const nodeName = NODE_NAMES[step.node % NODE_NAMES.length]!;
         const made = this.make(step.pod, { nodeName });
         this.#pods.push(made);
         this.#cache.putPod(new PodInfo(made));
@@ -267,7 +267,7 @@ export class RandomCluster {
         this.#putNode(step.node, step.as);
         break;
       case 'removeNode':
-        this.#cache.removeNode(NODE_NAMES[step.node % NODE_NAMES.length] as string);
+        this.#cache.removeNode(NODE_NAMES[step.node % NODE_NAMES.length]!);
         break;
     }
   }
@@ -290,7 +290,7 @@ export class RandomCluster {
 
   #putNode(index: number, { labels: nodeLabels, taints }: RandomNode): void {
     this.#cache.putNode(
-      makeNode(NODE_NAMES[index % NODE_NAMES.length] as string, { labels: nodeLabels, taints }),
+      makeNode(NODE_NAMES[index % NODE_NAMES.length]!, { labels: nodeLabels, taints }),
     );
   }
 }

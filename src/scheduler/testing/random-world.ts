@@ -248,7 +248,7 @@ export class World {
   get truth(): ReferenceWorld {
     const placed = [...this.#placed];
     return {
-      nodes: this.snapshot.nodes.map(({ name }) => this.nodes.get(name) as Node),
+      nodes: this.snapshot.nodes.map(({ name }) => this.nodes.get(name)!),
       podsOn: (node) => placed.filter(({ spec }) => spec.nodeName === node),
       namespaceLabels: (namespace) => COLORS[namespace] ?? {},
       services: SERVICES,
@@ -299,7 +299,7 @@ export class World {
 }
 
 function nameOf(node: number): string {
-  return NODE_NAMES[node % NODE_NAMES.length] as string;
+  return NODE_NAMES[node % NODE_NAMES.length]!;
 }
 
 /** Resizes the first container's request; if it is not granted, the pod keeps its allocation. */

@@ -161,7 +161,7 @@ export function preemptions(
       .filter((other) => priorityOf(other) < priorityOf(pod))
       .sort(byImportance);
     if (lower.length === 0) continue;
-    if (lower.some((other, i) => i > 0 && byImportance(lower[i - 1] as Pod, other) === 0))
+    if (lower.some((other, i) => i > 0 && byImportance(lower[i - 1]!, other) === 0))
       return undefined;
     const without = (victims: readonly Pod[]): boolean =>
       refusal(pod, node, withPods(world, node, victims, []), nominated, args) === undefined;

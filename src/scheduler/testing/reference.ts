@@ -297,10 +297,10 @@ export function spreadScores(pod: Pod, nodes: readonly Node[], world: ReferenceW
     }
     return Math.round(score);
   });
-  const counted = raw.filter((_, i) => complete(nodes[i] as Node));
+  const counted = raw.filter((_, i) => complete(nodes[i]!));
   const [least, most] = [Math.min(...counted), Math.max(0, ...counted)];
   return raw.map((score, i) => {
-    if (!complete(nodes[i] as Node)) return 0;
+    if (!complete(nodes[i]!)) return 0;
     return most === 0 ? 100 : Math.trunc((100 * (most + least - score)) / most);
   });
 }

@@ -159,11 +159,11 @@ class Reader {
   /** Returns the next bytes; undefined if the file has fewer. */
   async take(bytes: number): Promise<Buffer | undefined> {
     if (!(await this.#fill(bytes))) return undefined;
-    const taken = this.#buffer.subarray(0, bytes);
+    const bytesRead = this.#buffer.subarray(0, bytes);
     this.#buffer = this.#buffer.subarray(bytes);
-    this.#hash.update(taken);
+    this.#hash.update(bytesRead);
     this.left -= bytes;
-    return taken;
+    return bytesRead;
   }
 
   async takeRecord(): Promise<Buffer | undefined> {

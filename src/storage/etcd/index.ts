@@ -197,18 +197,18 @@ class EtcdStorage implements Storage {
   ): Promise<UpdateResult> {
     assertKey(key);
     this.#checkOpen();
-    let seen: Seen | undefined =
+    let lastSeen: Seen | undefined =
       options.guess === undefined ? undefined : { kv: options.guess, revision: undefined };
-    const first = await this.#tryUpdate(key, update, seen);
+    const first = await this.#tryUpdate(key, update, lastSeen);
     if ('result' in first) return first.result;
     const end = await this.#turns.take(key);
     try {
       // The state that was read before waiting for the turn is stale.
-      seen = undefined;
+      lastSeen = undefined;
       for (;;) {
-        const outcome = await this.#tryUpdate(key, update, seen);
+        const outcome = await this.#tryUpdate(key, update, lastSeen);
         if ('result' in outcome) return outcome.result;
-        seen = outcome.seen;
+        lastSeen = outcome.seen;
       }
     } finally {
       end();
@@ -484,8 +484,8 @@ class EtcdStorage implements Storage {
     await (joined ?? this.#askOldest(revision));
     if (joined !== undefined && this.#oldest <= revision) await this.#askOldest(revision);
     const oldest = this.#oldest > revision ? this.#oldest : undefined;
-    const known = oldest === undefined ? '' : `: the oldest that can be read is ${oldest}`;
-    return new StorageError('Expired', `revision ${revision} has been compacted${known}`, {
+    const detail = oldest === undefined ? '' : `: the oldest that can be read is ${oldest}`;
+    return new StorageError('Expired', `revision ${revision} has been compacted${detail}`, {
       ...(oldest !== undefined && { revision: oldest }),
     });
   }

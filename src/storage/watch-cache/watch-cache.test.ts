@@ -154,13 +154,13 @@ describe('watch cache', () => {
     const { storage, watches, revision } = await held();
     expect((await storage.get('/p/a'))?.modRevision).toBe(revision);
     const created = await storage.create('/p/b', bytes('2'));
-    let answered = false;
+    let isDone = false;
     const reading = storage.get('/p/b').then((kv) => {
-      answered = true;
+      isDone = true;
       return kv;
     });
     await systemClock.sleep(10);
-    expect(answered).toBe(false);
+    expect(isDone).toBe(false);
     watches[0]?.push({ type: 'put', revision: created.modRevision, kv: created });
     expect(await reading).toEqual(created);
     const { revision: gone } = await storage.delete('/p/b');

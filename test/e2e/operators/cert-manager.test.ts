@@ -164,8 +164,9 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
     );
     const second = (await issued('site')).serialNumber;
     expect(second).not.toBe(first);
-    // cert-manager applies a secret more than once while it issues. A late request recreates a secret that was deleted meanwhile, with the
-    // same certificate. Therefore the test deletes the secret until another certificate is in it.
+    // cert-manager applies a secret more than once while it issues. A late request recreates a
+    // secret that was deleted meanwhile, with the same certificate. Therefore the test deletes the
+    // secret until another certificate is in it.
     await eventually('another secret', async () => {
       const { status } = await kubectl.try('get secret site-tls');
       if (status !== 0) return false;

@@ -93,7 +93,7 @@ function read(text: string, place: Place = 'control plane'): void {
   for (const line of text.split('\n')) {
     const help = /^# HELP (\S+) (?:\[(\w+)\])?/.exec(line);
     if (help !== null) {
-      const name = help[1] as string;
+      const name = help[1]!;
       if (headed.has(name)) headedTwice.push(name);
       headed.add(name);
       const earlier = known.get(name);
@@ -111,7 +111,7 @@ function read(text: string, place: Place = 'control plane'): void {
     }
     const type = /^# TYPE (\S+) (\w+)$/.exec(line);
     if (type !== null) {
-      (known.get(type[1] as string) as Published).type = type[2] as string;
+      known.get(type[1] as string)!.type = type[2]!;
       continue;
     }
     const sample = /^([\w:]+)(?:\{(.*)\})? \S+(?: \d+)?$/.exec(line);

@@ -92,7 +92,7 @@ export class DecodeContext {
 
   /** Throws the error for a value that does not fit the Go type. */
   wrongType(value: unknown, goType: string): never {
-    // For a number of the wrong type, the message contains the number.
+    // The message contains the value only if both the value and the Go type are numbers.
     const isNumberType =
       goType.startsWith('int') || goType.startsWith('uint') || goType.startsWith('float');
     const actual = typeof value === 'number' && isNumberType ? `number ${value}` : jsonKind(value);

@@ -3,7 +3,7 @@
 import { encodeJson, stringifyJson } from '#machinery/text/json-integers.ts';
 import { isPlainText } from './fast-path/json-bytes.ts';
 
-/** The number of bytes before the JSON: offset and flag (see storage-codec.ts). */
+/** A flag in the first byte of a stored value. The offset of an object never needs this bit. */
 export const HEADER_BYTES = 4;
 
 /**
@@ -34,7 +34,7 @@ export function encodePlain(object: Members, metadata: Members): Uint8Array {
   const { text, bigints } = encodeJson(stored);
   const at = insertionPoint(object, metadata);
   const length = Buffer.byteLength(text);
-  // Not from Node's pool: a stored value is long-lived and would keep its whole slab.
+  // The buffer is not from Node's pool: a stored value is long-lived and would keep its whole slab.
   const value = Buffer.allocUnsafeSlow(HEADER_BYTES + length);
   const isAscii = length === text.length;
   value.writeUInt32BE(isAscii ? at : Buffer.byteLength(text.slice(0, at)), 0);

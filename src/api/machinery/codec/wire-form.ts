@@ -9,8 +9,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the object's JSON form for policies and field managers: without empty optional lists and
- * maps, at every depth. The object is not modified; it is returned itself if nothing is left out.
- * It must be of the type.
+ * maps, at every depth. The object must be of the message's type. It is not modified; it is
+ * returned itself if nothing is left out.
  */
 export function wireForm<T extends object>(message: MessageDescriptor, object: T): T {
   return trimmerOf(WIRE, message).trim(object as unknown as JsonObject) as unknown as T;

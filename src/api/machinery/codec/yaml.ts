@@ -39,7 +39,10 @@ const leftOut: ReadonlySet<string> = new Set([
   'tag:yaml.org,2002:set',
 ]);
 
-/** Octal numbers of YAML 1.2, which kubectl's parser accepts besides those of 1.1. */
+/**
+ * Octal numbers of YAML 1.2, which kubectl's parser accepts in addition to octal numbers of YAML
+ * 1.1.
+ */
 const octal: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   default: true,
@@ -194,7 +197,10 @@ class TokenLimits {
     throw new YamlError(`yaml: line ${line}: exceeded max depth of ${MAX_DEPTH}`, line);
   }
 
-  /** At most half of the nodes are keys. */
+  /**
+   * Counts a node. A map has a key node for each value, so the limit of nodes is twice the limit of
+   * values.
+   */
   #countNode(): void {
     if (++this.#nodes > 2 * this.#maxValues) throw tooManyValues(this.#maxValues);
   }

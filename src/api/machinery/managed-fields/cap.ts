@@ -38,7 +38,7 @@ export function capUpdaters(managers: Managers, max: number = MAX_UPDATERS): Man
     if (gathered === undefined) throw new Error(`there are no changes of ${first} to gather`);
     if (!result.has(bucketId)) result.delete(first);
     result.delete(id);
-    // The time is that of the latest change.
+    // The merged entry has the time of the latest change.
     result.set(bucketId, {
       ...bucket,
       time: updater.time,

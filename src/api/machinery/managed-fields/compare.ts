@@ -136,7 +136,7 @@ function compareAs(
     case 'scalar':
       return compareLeaves(place, element, before, after);
     case 'list': {
-      const list = type.list as ListShape;
+      const list = type.list!;
       const a = asList(before) ?? [];
       const b = asList(after) ?? [];
       if (list.atomic || (a.length === 0 && b.length === 0))
@@ -146,7 +146,7 @@ function compareAs(
       return inside.close();
     }
     case 'map': {
-      const map = type.map as MapShape;
+      const map = type.map!;
       const a = asMap(before) ?? {};
       const b = asMap(after) ?? {};
       if (map.atomic || (isEmptyMap(a) && isEmptyMap(b)))
@@ -233,7 +233,7 @@ function everything(type: MergeType, value: unknown): FieldNode {
     case 'scalar':
       return MEMBER;
     case 'list': {
-      const list = type.list as ListShape;
+      const list = type.list!;
       const items = asList(value);
       if (list.atomic || items === undefined || items.length === 0) return MEMBER;
       const children = FieldSet.building();
@@ -247,7 +247,7 @@ function everything(type: MergeType, value: unknown): FieldNode {
       return { member: true, children };
     }
     case 'map': {
-      const map = type.map as MapShape;
+      const map = type.map!;
       const entries = asMap(value);
       if (map.atomic || entries === undefined || isEmptyMap(entries)) return MEMBER;
       const children = FieldSet.building();

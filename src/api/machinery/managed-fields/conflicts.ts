@@ -24,7 +24,7 @@ const MAX_LISTED = 1000;
 export class ConflictsError extends Error {
   /** All fields in conflict, by manager. None of the sets is empty. */
   readonly owned: readonly OwnedFields[];
-  /** Not empty; by manager, then by path. At most the first MAX_LISTED. */
+  /** The conflicts by manager, then by path: at least one, at most MAX_LISTED. */
   readonly conflicts: readonly Conflict[];
 
   constructor(owned: readonly OwnedFields[]) {

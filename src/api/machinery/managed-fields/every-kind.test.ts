@@ -85,7 +85,7 @@ describe.each(keys)('%s', (key) => {
       const { added, modified } = compare(type, empty, object);
       let alike = 0;
       for (let i = 0; i < 10; i++) {
-        // At first every leaf is different, then some are, and some are zero.
+        // First every leaf differs, then some leaves, and finally some leaves are zero.
         const other = withOtherLeaves(object, (leaf) =>
           i === 0 || random.int(12) === 0 ? otherLeaf(leaf, i > 4) : leaf,
         ) as object;

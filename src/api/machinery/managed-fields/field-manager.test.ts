@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { parseYaml } from '../codec/yaml.ts';
 import { decodeObject } from '../codec/decode.ts';
 import { DescriptorCodec } from '../codec/descriptor-codec.ts';
-import type { GroupVersionKind } from '../descriptor.ts';
 import { allSchemas } from '#api/all-schemas.ts';
 import { FieldManager, withoutNewTimes, type ManagedObject } from './field-manager.ts';
 import { FieldSet } from './field-set.ts';
@@ -31,7 +30,7 @@ class Endpoint {
     this.#message = allSchemas.message(key);
     this.manager = new FieldManager({
       codec: new DescriptorCodec({
-        kind: this.#message.gvk as GroupVersionKind,
+        kind: this.#message.gvk!,
         message: this.#message,
       }),
       subresource: options.subresource ?? '',
@@ -441,7 +440,7 @@ describe('apply', () => {
 
 test('new times alone are no change of the object', () => {
   const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
-  const live = endpoint.live as TestObject;
+  const live = endpoint.live!;
   const [entry] = endpoint.entries;
   const later = {
     ...live,

@@ -255,8 +255,8 @@ export class FieldManager {
   }
 
   /**
-   * Returns the entries that count: those of the client if it has changed them, otherwise the
-   * stored ones.
+   * Returns the entries to use: the client's entries if it has changed them, otherwise the stored
+   * ones.
    */
   #managersBefore(
     liveEntries: readonly ManagedFieldsEntry[] | undefined,

@@ -34,7 +34,7 @@ describe('path elements', () => {
     ['v:{"b":1,"a":[2]}', 'v:{"a":[2],"b":1}', '[={a=[2];b=1}]'],
     ['i:12', 'i:12', '[12]'],
   ])('%s', (text, canonical, described) => {
-    const element = parsePathElement(text) as string;
+    const element = parsePathElement(text)!;
     expect([element, describeElement(element)]).toEqual([canonical, described]);
   });
   test.each(['', 'a', 'name', 'v:', 'v:{', 'k:1', 'k:{"a"}', 'i:x', 'i:1.5'])(
@@ -140,10 +140,7 @@ describe('a parent and its children', () => {
 describe('laws, on random sets', () => {
   function randomPath(random: Random): Path {
     const elements = ['f:a', 'f:b', 'f:c', 'k:{"name":"x"}', 'k:{"name":"z"}', 'v:1', 'v:"s"'];
-    return Array.from(
-      { length: 1 + random.int(4) },
-      () => elements[random.int(elements.length)] as string,
-    );
+    return Array.from({ length: 1 + random.int(4) }, () => elements[random.int(elements.length)]!);
   }
   function randomSet(random: Random): FieldSet {
     return FieldSet.of(...Array.from({ length: random.int(12) }, () => randomPath(random)));

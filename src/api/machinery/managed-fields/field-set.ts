@@ -92,7 +92,7 @@ export class FieldSet {
   entries(): (readonly [PathElement, FieldNode])[] {
     return sortElements([...this.#nodes.keys()]).map((element) => [
       element,
-      this.#nodes.get(element) as FieldNode,
+      this.#nodes.get(element)!,
     ]);
   }
 
@@ -128,7 +128,7 @@ export class FieldSet {
     let result: FieldSet | undefined;
     for (const element of other.#nodes.keys()) {
       const mine = this.#nodes.get(element);
-      const theirs = other.#nodes.get(element) as FieldNode;
+      const theirs = other.#nodes.get(element)!;
       const together = mine === undefined ? theirs : unionOfNodes(mine, theirs);
       if (together === mine) continue;
       result ??= this.#copy();
@@ -175,8 +175,8 @@ export class FieldSet {
     const [small, large] = this.#nodes.size <= other.#nodes.size ? [this, other] : [other, this];
     for (const element of small.#nodes.keys()) {
       if (!large.#nodes.has(element)) continue;
-      const mine = this.#nodes.get(element) as FieldNode;
-      const theirs = other.#nodes.get(element) as FieldNode;
+      const mine = this.#nodes.get(element)!;
+      const theirs = other.#nodes.get(element)!;
       const member = mine.member && !theirs.member;
       const children =
         mine.children === undefined || (recursive && theirs.member)

@@ -72,7 +72,7 @@ export function fieldsOfSet(set: FieldSet): FieldsV1 {
   const cached = jsonBySet.get(set);
   if (cached !== undefined) return cached;
   const twin = rememberedTwin(set);
-  const fields = twin === set ? write(set, false) : (jsonBySet.get(twin) as FieldsV1);
+  const fields = twin === set ? write(set, false) : jsonBySet.get(twin)!;
   jsonBySet.set(set, fields);
   if (twin === set) setsByJson.set(fields, set);
   return fields;

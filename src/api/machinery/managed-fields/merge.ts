@@ -26,13 +26,13 @@ export function merge(type: MergeType, live: unknown, applied: unknown): unknown
     case 'scalar':
       return applied;
     case 'list': {
-      const list = type.list as ListShape;
+      const list = type.list!;
       const a = asList(live) ?? [];
       const b = asList(applied) ?? [];
       return list.atomic || (a.length === 0 && b.length === 0) ? applied : mergeItems(list, a, b);
     }
     case 'map': {
-      const map = type.map as MapShape;
+      const map = type.map!;
       const a = asMap(live) ?? {};
       const b = asMap(applied) ?? {};
       return map.atomic || (isEmptyMap(a) && isEmptyMap(b)) ? applied : mergeEntries(map, a, b);

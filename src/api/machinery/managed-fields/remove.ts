@@ -3,15 +3,7 @@
 import { setOwn } from '#machinery/deep.ts';
 import { FieldSet } from './field-set.ts';
 import { itemElement } from './list-items.ts';
-import {
-  asList,
-  asMap,
-  isEmptyMap,
-  shapeOf,
-  type ListShape,
-  type MapShape,
-  type MergeType,
-} from './merge-type.ts';
+import { asList, asMap, isEmptyMap, shapeOf, type MergeType } from './merge-type.ts';
 import { fieldElement, fieldNameOf, isKeyElement } from './path-element.ts';
 
 /**
@@ -24,7 +16,7 @@ export function removeItems(type: MergeType, value: unknown, items: FieldSet): u
     case 'scalar':
       return value;
     case 'list': {
-      const list = type.list as ListShape;
+      const list = type.list!;
       const before = asList(value);
       if (before === undefined || list.atomic) return null;
       const after: unknown[] = [];
@@ -39,7 +31,7 @@ export function removeItems(type: MergeType, value: unknown, items: FieldSet): u
       return after.length === 0 ? null : after;
     }
     case 'map': {
-      const map = type.map as MapShape;
+      const map = type.map!;
       const before = asMap(value);
       if (before === undefined || map.atomic) return null;
       const after: Record<string, unknown> = {};
@@ -68,7 +60,7 @@ export function extractItems(type: MergeType, value: unknown, items: FieldSet): 
     case 'scalar':
       return value;
     case 'list': {
-      const list = type.list as ListShape;
+      const list = type.list!;
       const before = asList(value);
       if (before === undefined || before.length === 0 || list.atomic) return before;
       const after: unknown[] = [];
@@ -83,7 +75,7 @@ export function extractItems(type: MergeType, value: unknown, items: FieldSet): 
       return after.length === 0 ? undefined : after;
     }
     case 'map': {
-      const map = type.map as MapShape;
+      const map = type.map!;
       const before = asMap(value);
       if (before === undefined || isEmptyMap(before) || map.atomic) return before;
       const after: Record<string, unknown> = {};

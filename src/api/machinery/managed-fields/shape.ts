@@ -12,10 +12,9 @@ import type { MergeType } from './merge-type.ts';
 export const MAX_SHAPE = 8192;
 
 /**
- * Returns the shape's text. Values of a type with the same text have the same fields. They also
- * differ in the same fields from any third value whose leaves are those of objects without content:
- * '', 0, false, null, '0', '0s', {} or []. A text longer than MAX_SHAPE is incomplete and must not
- * be compared.
+ * Returns the shape's text. Two values of a type with the same text have the same fields. They also
+ * differ in the same fields from any third value whose leaves are all empty: '', 0, false, null,
+ * '0', '0s', {} or []. A text longer than MAX_SHAPE is incomplete and must not be compared.
  */
 export function shapeText(type: MergeType, value: unknown): string {
   if (typeof value !== 'object' || value === null) return leafText(value);

@@ -127,7 +127,7 @@ export class History {
   /** Applies a configuration. Throws ConflictsError. */
   apply({ manager, object, version = 'v1' }: Write, force = false): this {
     const config = parseYaml(object) ?? {};
-    validateTyped(this.#merging.versions.typeOf(version) as MergeType, config);
+    validateTyped(this.#merging.versions.typeOf(version)!, config);
     const owner = { manager, operation: 'Apply', apiVersion: version, subresource: '' } as const;
     const applied = atOnce(
       applyManagers({ ...this.#merging, apiVersion: version }, this.object, config, this.managers, {

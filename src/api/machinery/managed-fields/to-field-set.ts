@@ -31,13 +31,13 @@ function visit(type: MergeType, value: unknown): Mention {
     case 'scalar':
       return MEMBER;
     case 'list': {
-      const list = type.list as ListShape;
+      const list = type.list!;
       if (list.atomic) return MEMBER;
       const items = asList(value);
       return items === undefined ? NOTHING : { member: false, children: ofItems(list, items) };
     }
     case 'map': {
-      const map = type.map as MapShape;
+      const map = type.map!;
       if (map.atomic) return MEMBER;
       const entries = asMap(value);
       return entries === undefined ? NOTHING : { member: false, children: ofEntries(map, entries) };

@@ -678,7 +678,7 @@ describe('versions', () => {
           ['apply', 'one', 'struct: {name: a}', v2],
         ];
         const history = new History(versions);
-        history.apply({ manager: 'one', object: steps[0]?.[2] as string, version: v1 });
+        history.apply({ manager: 'one', object: steps[0]![2], version: v1 });
         [history.object] = convertedAtOnce([history.object], v1, v2);
         history.apply({ manager: 'one', object: 'struct: {name: a}', version: v2 });
         expect(withoutNulls(history.object)).toEqual({ struct: { name: 'a' } });

@@ -51,7 +51,7 @@ export interface Updated {
 
 /**
  * Returns the managers after an update. `updater`: the ID of the updater, if it is one of the
- * managers. It keeps its previous fields among those that are `changed`.
+ * managers. The updater keeps its previous fields that are in `changed`.
  */
 export function* updateManagers(
   merging: Merging,

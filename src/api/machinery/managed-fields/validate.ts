@@ -44,11 +44,11 @@ function report({ path, problems }: Validation, problem: string): void {
 function visit(validation: Validation, type: MergeType, value: unknown): void {
   switch (shapeOf(type, value)) {
     case 'scalar':
-      return visitScalar(validation, type.scalar as ScalarKind, value);
+      return visitScalar(validation, type.scalar!, value);
     case 'list':
-      return visitList(validation, type.list as ListShape, value);
+      return visitList(validation, type.list!, value);
     case 'map':
-      return visitMap(validation, type.map as MapShape, value);
+      return visitMap(validation, type.map!, value);
   }
 }
 

@@ -234,8 +234,8 @@ export class OpenApiDefinitions {
 }
 
 /**
- * Returns the zero value for an absent one; undefined for types whose zero value is that of their
- * JSON.
+ * Returns the zero value of a type, which OpenAPI declares as default; undefined for types without
+ * one.
  */
 function zeroOf(type: TypeRef): unknown {
   if (type.kind === 'message') return {};

@@ -84,7 +84,7 @@ export interface AliasSpec {
   readonly values?: readonly string[];
   /** The type has only these values (Kubernetes' enums). Otherwise others may appear. */
   readonly closed?: boolean;
-  /** In protobuf, a message with the list as field 1. */
+  /** The protobuf type is a message with the list as field 1. */
   readonly protoMessage?: true;
 }
 

@@ -77,7 +77,7 @@ export interface KnownKind {
  * from them.
  */
 export class SchemaSet {
-  /** In the order in which discovery lists the groups. */
+  /** The schemas, in the order in which discovery lists the groups. */
   readonly schemas: readonly GroupVersionSchema[];
   readonly #byKey: ReadonlyMap<string, GroupVersionSchema>;
   readonly #byGroupVersion: ReadonlyMap<string, GroupVersionSchema>;

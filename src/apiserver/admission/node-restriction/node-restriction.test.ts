@@ -358,8 +358,8 @@ describe('a token', () => {
   test('is for the audiences that a CSI driver of its volumes requests', async () => {
     const volume = { name: 'v', persistentVolumeClaim: { claimName: 'c' } };
     const uid = await pod('mine', 'n1', { volumes: [volume] });
-    const asked = () => ask({ ...bound(uid), audiences: ['store'] });
-    expect(await asked()).toBe(
+    const request = () => ask({ ...bound(uid), audiences: ['store'] });
+    expect(await request()).toBe(
       refused('error validating audience "store": persistentvolumeclaim "c" not found'),
     );
     await t.client
@@ -381,10 +381,10 @@ describe('a token', () => {
         csi: { driver: 'd.example.com', volumeHandle: 'h' },
       },
     });
-    expect(await asked()).toContain('"d.example.com" not found');
+    expect(await request()).toContain('"d.example.com" not found');
     const spec = { tokenRequests: [{ audience: 'store' }] };
     await t.client.resource(csiDrivers).create({ metadata: { name: 'd.example.com' }, spec });
-    expect(await asked()).toBe('');
+    expect(await request()).toBe('');
   });
 });
 

@@ -63,8 +63,8 @@ test('of too many pods, one of each controller is checked first', () => {
 });
 
 test('it stops when it has taken too long', () => {
-  let asked = 0;
-  const isLate = () => ++asked === 2;
+  let calls = 0;
+  const isLate = () => ++calls === 2;
   expect(warnings([pod('a', ['x']), pod('b', []), pod('c', ['x'])], isLate)).toEqual([
     'new PodSecurity enforce level only checked against the first 2 of 3 existing pods',
     VIOLATES,

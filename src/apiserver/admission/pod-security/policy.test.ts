@@ -14,7 +14,7 @@ const PREFIX = 'pod-security.kubernetes.io/';
 const labels = (short: Record<string, string>) =>
   Object.fromEntries(Object.entries(short).map(([key, value]) => [PREFIX + key, value]));
 const text = (policy: Policy) => MODES.map((mode) => levelVersionText(policy[mode])).join(' ');
-const asked = (short: Record<string, string>, defaults = PRIVILEGED_POLICY) => {
+const parsed = (short: Record<string, string>, defaults = PRIVILEGED_POLICY) => {
   const { policy, errors } = policyOf(labels(short), defaults);
   return [text(policy), ...errors.map(({ message }) => message)];
 };
@@ -62,15 +62,15 @@ describe('the policy of labels', () => {
       'baseline:v1.4711 privileged:latest baseline:v1.4711',
     ],
   ])('%j', (short, policy) => {
-    expect(asked(short)).toEqual([policy]);
+    expect(parsed(short)).toEqual([policy]);
   });
 
   test('missing labels mean the default', () => {
-    expect(asked({}, STRICT)).toEqual(['baseline:v1.20 restricted:v1.21 restricted:v1.22']);
-    expect(asked({ enforce: 'restricted' }, STRICT)).toEqual([
+    expect(parsed({}, STRICT)).toEqual(['baseline:v1.20 restricted:v1.21 restricted:v1.22']);
+    expect(parsed({ enforce: 'restricted' }, STRICT)).toEqual([
       'restricted:v1.20 restricted:v1.21 restricted:v1.22',
     ]);
-    expect(asked({ enforce: 'privileged' }, STRICT)).toEqual([
+    expect(parsed({ enforce: 'privileged' }, STRICT)).toEqual([
       'privileged:v1.20 restricted:v1.21 restricted:v1.22',
     ]);
   });
@@ -106,7 +106,7 @@ describe('the policy of labels', () => {
       [problem('enforce-version', 'v1.9223372036854775808', NO_VERSION)],
     ],
   ])('%j is wrong', (short, policy, problems) => {
-    expect(asked(short)).toEqual([policy, ...problems]);
+    expect(parsed(short)).toEqual([policy, ...problems]);
   });
 });
 

@@ -140,9 +140,12 @@ function includes(items: readonly string[] | null | undefined, wanted: string): 
  */
 function resourceMatches(pattern: string, resource: string, subresource: string): boolean {
   const slash = pattern.indexOf('/');
-  const wanted = slash < 0 ? pattern : pattern.slice(0, slash);
+  const resourcePattern = slash < 0 ? pattern : pattern.slice(0, slash);
   const part = slash < 0 ? '' : pattern.slice(slash + 1);
-  return (wanted === '*' || wanted === resource) && (part === '*' || part === subresource);
+  return (
+    (resourcePattern === '*' || resourcePattern === resource) &&
+    (part === '*' || part === subresource)
+  );
 }
 
 /** Reports whether the scope matches. Namespaces are cluster-scoped. */

@@ -95,9 +95,9 @@ async function post(
 ): Promise<unknown> {
   const { name, clientConfig, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = hook.webhook;
   const { caller } = request.attributes;
-  const left =
+  const remainingMs =
     caller?.deadlineMs === undefined ? Infinity : caller.deadlineMs - services.clock.monotonic();
-  const timeoutMs = Math.max(0, Math.min(timeoutSeconds * 1000, left));
+  const timeoutMs = Math.max(0, Math.min(timeoutSeconds * 1000, remainingMs));
   try {
     return await services.webhooks.call(name, clientConfig, review, {
       timeoutMs,

@@ -57,18 +57,18 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     );
     let request = new PolicyRequest(attributes, services);
     for (const hook of hooks) {
-      const seen = request;
-      const invocation = await findInvocation(hook, seen, services);
+      const current = request;
+      const invocation = await findInvocation(hook, current, services);
       if (invocation === undefined || !rounds.takes(hook.id)) continue;
-      const outcome = await decided(hook, seen.attributes, services, () =>
-        this.#call(invocation, seen),
+      const outcome = await decided(hook, current.attributes, services, () =>
+        this.#call(invocation, current),
       );
       if (outcome !== undefined)
-        request = new PolicyRequest(await this.#changed(seen, invocation, outcome), services);
+        request = new PolicyRequest(await this.#changed(current, invocation, outcome), services);
       // A decoded object has no fractions of seconds. So the first patch also changes the times
       // that this request has set, as upstream.
       const newTimes =
-        outcome !== undefined && rounds.first('patch') && hasNewTimes(seen.attributes);
+        outcome !== undefined && rounds.first('patch') && hasNewTimes(current.attributes);
       const changed = outcome?.changed === true || newTimes;
       rounds.done(hook.id, { changed, ifNeeded: hook.webhook.reinvocationPolicy === 'IfNeeded' });
     }

@@ -75,7 +75,7 @@ function exchangeOnce(
     outgoing.once('close', () => {
       timer?.cancel();
       signal.removeEventListener('abort', onAbort);
-      reject(new Error('the peer closed the connection before it answered'));
+      reject(new Error('the peer closed the connection before it responded'));
     });
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       const stale =

@@ -308,9 +308,10 @@ const MODES: Readonly<Record<string, (response: ServerResponse, query: URLSearch
     huge: (response) => {
       response.writeHead(200, { 'content-type': 'application/octet-stream' });
       const chunk = Buffer.alloc(64 * 1024, 'x');
-      let left = 512;
+      let chunksLeft = 512;
       const more = (): void => {
-        while (left-- > 0) if (!response.write(chunk)) return void response.once('drain', more);
+        while (chunksLeft-- > 0)
+          if (!response.write(chunk)) return void response.once('drain', more);
         response.end();
       };
       more();

@@ -66,11 +66,11 @@ interface Column {
  */
 function tableOf(columns: readonly PrinterColumn[]): TableConvertor {
   const headers: TableColumn[] = [NAME];
-  const read: Column[] = [];
+  const valueColumns: Column[] = [];
   for (const { name, type, format, description = '', priority, jsonPath } of columns) {
     const path = pathOf(jsonPath);
     if (path === undefined) break;
-    read.push({ type, path });
+    valueColumns.push({ type, path });
     headers.push({
       name,
       type: type as TableColumn['type'],
@@ -86,7 +86,7 @@ function tableOf(columns: readonly PrinterColumn[]): TableConvertor {
     columns: headers,
     cells: (object: KubeObject, now: number) => [
       object.metadata.name,
-      ...read.map((column) => cellOf(column, object, now)),
+      ...valueColumns.map((column) => cellOf(column, object, now)),
     ],
   };
 }

@@ -117,11 +117,12 @@ class ScaleView {
     const { statusReplicasPath, labelSelectorPath = '' } = this.#paths;
     const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
     const replicas = this.#replicasOf(object) ?? 0;
-    const status = read(() => nestedInteger(fields, namesOfPath(statusReplicasPath))) ?? 0;
+    const status =
+      withStatusErrors(() => nestedInteger(fields, namesOfPath(statusReplicasPath))) ?? 0;
     const selector =
       labelSelectorPath === ''
         ? ''
-        : (read(() => nestedString(fields, namesOfPath(labelSelectorPath))) ?? '');
+        : (withStatusErrors(() => nestedString(fields, namesOfPath(labelSelectorPath))) ?? '');
     return {
       kind: 'Scale',
       apiVersion: 'autoscaling/v1',
@@ -157,7 +158,9 @@ class ScaleView {
           const path = JSON.stringify(this.#paths.specReplicasPath);
           throw apierrors.badRequest(`the spec replicas field ${path} cannot be empty`);
         }
-        const scaled = read(() => withNestedField(object, this.#specReplicas, replicas));
+        const scaled = withStatusErrors(() =>
+          withNestedField(object, this.#specReplicas, replicas),
+        );
         const changed = withEntries(scaled, parentEntries(owners, entriesOf(scale), this.#owners));
         const { resourceVersion = '' } = scale.metadata;
         // The store compares the version, as for any other update.
@@ -184,13 +187,13 @@ class ScaleView {
   }
 
   #replicasOf(object: KubeObject): number | undefined {
-    return read(() =>
+    return withStatusErrors(() =>
       nestedInteger(object as unknown as Readonly<Record<string, unknown>>, this.#specReplicas),
     );
   }
 }
 
-function read<T>(value: () => T): T {
+function withStatusErrors<T>(value: () => T): T {
   try {
     return value();
   } catch (error) {

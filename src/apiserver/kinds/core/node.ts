@@ -32,11 +32,11 @@ function withoutConfigStatus(node: Node, old?: Node): Node {
 }
 
 function warnings({ spec }: Node): string[] {
-  const found: string[] = [];
-  if (spec.configSource !== undefined) found.push('spec.configSource: the feature is removed');
+  const texts: string[] = [];
+  if (spec.configSource !== undefined) texts.push('spec.configSource: the feature is removed');
   if ((spec.externalID ?? '') !== '')
-    found.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
-  return found;
+    texts.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
+  return texts;
 }
 
 /**

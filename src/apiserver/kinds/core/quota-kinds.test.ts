@@ -148,13 +148,13 @@ describe('component statuses', () => {
   });
 
   test('show the results of the components’ checks', async () => {
-    const asked = await startTestServer({
+    const withHealth = await startTestServer({
       componentHealth: {
         'controller-manager': () => Promise.resolve(),
         scheduler: () => Promise.reject(new Error('connect ECONNREFUSED')),
       },
     });
-    const { json } = await send(asked.server, { method: 'GET', path: STATUSES });
+    const { json } = await send(withHealth.server, { method: 'GET', path: STATUSES });
     expect(
       (json.items as unknown as ComponentStatus[]).map(({ metadata, conditions }) => [
         metadata.name,
@@ -165,12 +165,15 @@ describe('component statuses', () => {
       ['scheduler', { type: 'Healthy', status: 'False', error: 'connect ECONNREFUSED' }],
       ['etcd-0', { type: 'Healthy', status: 'True', message: 'ok' }],
     ]);
-    const scheduler = await send(asked.server, { method: 'GET', path: `${STATUSES}/scheduler` });
+    const scheduler = await send(withHealth.server, {
+      method: 'GET',
+      path: `${STATUSES}/scheduler`,
+    });
     expect(scheduler.json).toMatchObject({
       kind: 'ComponentStatus',
       metadata: { name: 'scheduler' },
     });
-    await asked.stop();
+    await withHealth.stop();
   });
 
   test('can be selected', async () => {

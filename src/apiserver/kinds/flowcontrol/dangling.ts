@@ -119,7 +119,7 @@ function missingCondition(
   const level =
     'This FlowSchema references the PriorityLevelConfiguration object named ' +
     quote(spec.priorityLevelConfiguration.name);
-  const wanted = levelExists
+  const desired = levelExists
     ? { status: 'False', reason: 'Found', message: `${level} and it exists` }
     : { status: 'True', reason: 'NotFound', message: `${level} but there is no such object` };
   const {
@@ -127,9 +127,9 @@ function missingCondition(
     reason,
     message,
   } = status.conditions?.find(({ type }) => type === 'Dangling') ?? {};
-  if (current === wanted.status && reason === wanted.reason && message === wanted.message)
+  if (current === desired.status && reason === desired.reason && message === desired.message)
     return undefined;
-  return { type: 'Dangling', lastTransitionTime: formatTime(now), ...wanted };
+  return { type: 'Dangling', lastTransitionTime: formatTime(now), ...desired };
 }
 
 /** Returns a Rest that awaits `afterwards` after every write except dry runs. */

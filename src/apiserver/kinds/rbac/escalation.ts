@@ -96,12 +96,12 @@ export function guardRole<T extends AnyRole>(
     const refuse = (why: string): never => {
       throw apierrors.forbidden(type, role.metadata.name, why);
     };
-    const held = await heldBy(authorizer, user, namespace);
+    const heldRules = await heldBy(authorizer, user, namespace);
     // The rules of an aggregated role change later, so it requires all permissions.
-    if (aggregationOf(role) !== undefined && uncovered(held, EVERYTHING).length > 0) {
+    if (aggregationOf(role) !== undefined && uncovered(heldRules, EVERYTHING).length > 0) {
       refuse('must have cluster-admin privileges to use an aggregationRule');
     }
-    const missing = uncovered(held, role.rules ?? []);
+    const missing = uncovered(heldRules, role.rules ?? []);
     if (missing.length > 0) refuse(attempt(user, missing));
   };
 }

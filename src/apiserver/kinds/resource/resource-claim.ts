@@ -62,10 +62,10 @@ function withoutFreedDevices(claim: ResourceClaim, old: ResourceClaim): Resource
   if (devices === undefined) return claim;
   const results = (of: ResourceClaim): readonly string[] =>
     (of.status.allocation?.devices.results ?? []).map(unshared);
-  const kept = new Set(results(claim));
-  const freed = new Set(results(old).filter((key) => !kept.has(key)));
-  const left = devices.filter((device) => !freed.has(unshared(device)));
-  return { ...claim, status: { ...status, ...(left.length > 0 && { devices: left }) } };
+  const keptKeys = new Set(results(claim));
+  const freed = new Set(results(old).filter((key) => !keptKeys.has(key)));
+  const remaining = devices.filter((device) => !freed.has(unshared(device)));
+  return { ...claim, status: { ...status, ...(remaining.length > 0 && { devices: remaining }) } };
 }
 
 function unshared({

@@ -162,12 +162,12 @@ function* renames(
     if (there === undefined || equal(there, value)) continue;
     for (let n = 2; ; n++) {
       const candidate = `${name}_v${n}`;
-      const taken = present(candidate);
+      const existing = present(candidate);
       // The same value has been renamed before.
-      const reused = taken !== undefined && equal(taken, value);
+      const reused = existing !== undefined && equal(existing, value);
       if (
         !reused &&
-        (taken !== undefined || newNames.has(candidate) || Object.hasOwn(source, candidate))
+        (existing !== undefined || newNames.has(candidate) || Object.hasOwn(source, candidate))
       )
         continue;
       names.set(name, candidate);

@@ -29,7 +29,7 @@ export function parseArguments(line: string): Arguments {
   const words: string[] = [];
   const options = new Map<string, string>();
   for (let at = 0; at < rest.length; at++) {
-    const part = rest[at] as string;
+    const part = rest[at]!;
     const equals = part.indexOf('=');
     if (WITH_VALUE.has(part)) options.set(part, rest[++at] ?? '');
     else if (/^-[a-z]/i.test(part)) options.set(part, '');

@@ -1,5 +1,5 @@
-// Runs the commands of one transcript, in order, against one cluster on a virtual clock. All
-// commands use the API, as the administrator's kubectl would, except those that act on the
+// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything
+// goes through the API, as with the administrator's kubectl, except the commands that act on the
 // cluster's machines.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';

@@ -22,7 +22,7 @@ export class TableWatch {
     this.#gather(clock, columns).catch((error: unknown) => (this.#failure = error));
   }
 
-  /** Returns the events since the last call; '' if there are none. */
+  /** Returns the rows since the last call; '' if there are none. */
   take(): string {
     if (this.#failure !== undefined) throw this.#failure;
     const rows = this.#rows;

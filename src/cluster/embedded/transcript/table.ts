@@ -38,7 +38,7 @@ export function selectColumns(
           return index;
         });
   return {
-    names: indexes.map((index) => (definitions[index] as { name: string }).name.toUpperCase()),
+    names: indexes.map((index) => definitions[index]!.name.toUpperCase()),
     indexes,
   };
 }

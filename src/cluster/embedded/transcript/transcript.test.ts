@@ -30,9 +30,9 @@ three
       ['three', ''],
     ]);
     const answers = ['yes', '\nlast   ', ''];
-    expect(
-      steps.map((step, at) => formatStep(step, answers[at] as string)).join('') + end.join(''),
-    ).toBe(text);
+    expect(steps.map((step, at) => formatStep(step, answers[at]!)).join('') + end.join('')).toBe(
+      text,
+    );
   });
 
   test('shows changed answers', () => {

@@ -9,7 +9,7 @@
 // Running one produces the same text with the current answers, so that one diff shows all changes.
 
 export interface Step {
-  /** The comments and blank lines before the command. */
+  /** The lines before the command: comments and blank lines. */
   readonly preamble: readonly string[];
   readonly command: string;
   readonly input: string;
@@ -17,7 +17,7 @@ export interface Step {
 
 export interface Transcript {
   readonly steps: readonly Step[];
-  /** The comments and blank lines after the last step. */
+  /** The lines after the last step. */
   readonly end: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function parseTranscript(text: string): Transcript {
   const steps: Step[] = [];
   let preamble: string[] = [];
   for (let at = 0; at < lines.length;) {
-    const line = lines[at] as string;
+    const line = lines[at]!;
     if (line.trim() === '' || line.startsWith('#')) {
       preamble.push(line);
       at++;

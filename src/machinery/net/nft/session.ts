@@ -173,7 +173,7 @@ class Running {
   }
 
   end(): void {
-    this.#failure ??= new NftError('Other', 'nft was ended');
+    this.#failure ??= new NftError('Other', 'the nft session was closed');
     this.#child.stdin?.end();
   }
 

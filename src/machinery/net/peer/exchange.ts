@@ -124,11 +124,11 @@ class PeerExchange {
     };
     connection.once('close', () => {
       release();
-      this.#fail(new Error('the peer closed the connection before it answered'));
+      this.#fail(new Error('the peer closed the connection before it responded'));
     });
     if (connection.destroyed) {
       release();
-      this.#fail(new Error('the peer closed the connection before it was asked'));
+      this.#fail(new Error('the peer closed the connection before the request'));
       return;
     }
     let outgoing: ClientRequest;
@@ -149,7 +149,7 @@ class PeerExchange {
     outgoing.on('close', () => {
       // After an upgrade the request is over, but the connection stays open.
       if (!this.#upgraded)
-        this.#fail(new Error('the peer closed the connection before it answered'));
+        this.#fail(new Error('the peer closed the connection before it responded'));
     });
     outgoing.on('information', () => {
       if (++this.#informational > MAX_INFORMATIONAL)

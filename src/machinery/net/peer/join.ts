@@ -30,7 +30,7 @@ export async function joinConnections(clock: Clock, a: Duplex, b: Duplex): Promi
   for (const side of [a, b]) {
     watchErrors(side);
     side.once('end', onEnd);
-    // If the side ended before it closed, the pipe passes the end on; data may still be on its way
+    // A side that ended before it closed is left to the pipe, because data may still be on the way
     // to the other side.
     side.once('close', () => {
       if (!side.readableEnded) destroyBoth();

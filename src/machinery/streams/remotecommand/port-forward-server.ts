@@ -99,7 +99,7 @@ export async function servePortForwardOnSpdy(
         pairs.set(id, pair);
       }
       if (pair[type] !== undefined) {
-        logger.warn('a port-forward stream came twice', { streamType: type, requestId: id });
+        logger.warn('duplicate port-forward stream', { streamType: type, requestId: id });
         stream.destroy();
         return;
       }

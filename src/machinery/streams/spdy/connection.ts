@@ -193,7 +193,7 @@ export class SpdyConnection {
       case 'rstStream': {
         this.#opening
           .get(frame.streamId)
-          ?.reject(new SpdyStreamResetError(`the stream was refused (status ${frame.status})`));
+          ?.reject(new SpdyStreamResetError(`the stream was rejected (status ${frame.status})`));
         this.#opening.delete(frame.streamId);
         this.#streams.get(frame.streamId)?.receiveReset();
         return;
@@ -228,7 +228,7 @@ export class SpdyConnection {
 
   #accept(streamId: number, headers: Headers, fin: boolean): void {
     if (streamId % 2 === this.#parity || streamId <= this.#lastAccepted) {
-      throw new SpdyProtocolError(`stream id ${streamId} is not a new one of the other side`);
+      throw new SpdyProtocolError(`stream id ${streamId} is not a new stream of the other side`);
     }
     this.#lastAccepted = streamId;
     if (this.#goneAway || this.#onStream === undefined || this.#streams.size >= this.#maxStreams) {

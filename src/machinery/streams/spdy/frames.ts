@@ -169,12 +169,13 @@ export class FrameDecoder {
         else this.#data = frame;
         continue;
       }
-      if (length > MAX_CONTROL) throw new SpdyProtocolError(`a control frame of ${length} bytes`);
+      if (length > MAX_CONTROL)
+        throw new SpdyProtocolError(`a control frame with ${length} bytes is too large`);
       if (rest.length < 8 + length) break;
       const payload = rest.subarray(8, 8 + length);
       rest = rest.subarray(8 + length);
       const version = (first >>> 16) & 0x7fff;
-      if (version !== VERSION) throw new SpdyProtocolError(`SPDY version ${version}`);
+      if (version !== VERSION) throw new SpdyProtocolError(`unsupported SPDY version ${version}`);
       const frame = this.#control(first & 0xffff, (flags & FLAG_FIN) !== 0, payload);
       if (frame) yield frame;
     }
@@ -195,7 +196,7 @@ export class FrameDecoder {
   #control(type: number, fin: boolean, payload: Buffer): ControlFrame | undefined {
     const word = (index: number): number => {
       if (payload.length < 4 * index + 4)
-        throw new SpdyProtocolError(`a control frame of type ${type} is cut short`);
+        throw new SpdyProtocolError(`a control frame of type ${type} is truncated`);
       return payload.readUInt32BE(4 * index);
     };
     const id = (index: number): number => word(index) & 0x7fffffff;

@@ -18,7 +18,8 @@ const WINDOW = 32 * 1024;
 const MAX_BLOCK = 256 * 1024;
 const MAX_PAIRS = 1000;
 
-// In the dictionary each word has its length before it; the tail of common pieces has no lengths.
+// The dictionary contains each word with its length before it, and a tail of common pieces without
+// lengths.
 const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow ' +
   'authorization cache-control connection content-base content-encoding content-language ' +
@@ -129,7 +130,7 @@ export class HeaderDecompressor {
         maxOutputLength: MAX_BLOCK,
       });
     } catch (error) {
-      throw new HeaderBlockError('the compressed headers cannot be unpacked', { cause: error });
+      throw new HeaderBlockError('cannot decompress the headers', { cause: error });
     }
     this.#history = remember(this.#history, plain);
     return readPairs(plain);
@@ -139,14 +140,14 @@ export class HeaderDecompressor {
 function readPairs(plain: Buffer): Headers {
   let position = 0;
   const uint32 = (): number => {
-    if (position + 4 > plain.length) throw new HeaderBlockError('the header block is cut short');
+    if (position + 4 > plain.length) throw new HeaderBlockError('the header block is truncated');
     position += 4;
     return plain.readUInt32BE(position - 4);
   };
   const text = (): string => {
     const length = uint32();
     if (position + length > plain.length)
-      throw new HeaderBlockError('the header block is cut short');
+      throw new HeaderBlockError('the header block is truncated');
     position += length;
     return plain.toString('utf8', position - length, position);
   };
@@ -157,7 +158,7 @@ function readPairs(plain: Buffer): Headers {
     const name = text().toLowerCase();
     const values = text().split('\0');
     if (name === '' || name in headers)
-      throw new HeaderBlockError(`the header ${JSON.stringify(name)} is empty or there twice`);
+      throw new HeaderBlockError(`the header ${JSON.stringify(name)} is empty or duplicate`);
     headers[name] = values;
   }
   return headers;

@@ -112,7 +112,7 @@ describe('header compression', () => {
   test('a block that decompresses beyond the limit is rejected', () => {
     const bomb = new HeaderCompressor().compress({ a: ['x'.repeat(1_000_000)] });
     expect(bomb.length).toBeLessThan(10_000);
-    expect(() => new HeaderDecompressor().decompress(bomb)).toThrow(/unpacked/);
+    expect(() => new HeaderDecompressor().decompress(bomb)).toThrow(/cannot decompress/);
   });
 });
 
@@ -342,7 +342,7 @@ describe('connection', () => {
     const clock = new VirtualClock();
     const client = new SpdyConnection({ socket: a, side: 'client', clock });
     const server = new SpdyConnection({ socket: b, side: 'server', clock });
-    await expect(client.createStream({})).rejects.toThrow(/refused/);
+    await expect(client.createStream({})).rejects.toThrow(/was rejected/);
     server.close();
     await client.closed;
   });

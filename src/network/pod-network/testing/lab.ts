@@ -71,17 +71,14 @@ export class MachineLab {
    * Starts a program outside of the cluster, which machines and pods reach by their default routes.
    */
   async outside(): Promise<Prober> {
-    const prober = this.#prober(this.#namespaces[0] as string);
+    const prober = this.#prober(this.#namespaces[0]!);
     await prober.serve('10.91.1.254');
     return prober;
   }
 
   /** Starts a machine with a default route. `number`: the last part of its address, 1 to 99. */
   async machine(link: LinkName, number: number): Promise<LabMachine> {
-    const [router, namespace] = [
-      this.#namespaces[0] as string,
-      this.#namespace(`m${link}${number}`),
-    ];
+    const [router, namespace] = [this.#namespaces[0]!, this.#namespace(`m${link}${number}`)];
     const at = LINK_NUMBERS[link];
     const port = `p${link}${number}`;
     run([
@@ -269,7 +266,7 @@ export class LabMachine {
     run(lines);
     const program = prober(pod);
     for (const address of addresses) await program.serve(address);
-    return { address: addresses[0] as string, addresses, prober: program };
+    return { address: addresses[0]!, addresses, prober: program };
   }
 }
 

@@ -166,7 +166,7 @@ describe('transactions', () => {
       'delete set group-H4-ip6',
     ]);
     expect(table.deleteStaleChains(999)).toEqual([]);
-    // One chain is used again in time.
+    // One of the chains is used again in time.
     nowMs = 500;
     setPolicy('x/p', IN_80);
     sync();

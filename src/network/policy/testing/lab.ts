@@ -71,7 +71,7 @@ export class Lab {
   }
 
   agent(place: Place): Agent {
-    return this.#agents.get(place) as Agent;
+    return this.#agents.get(place)!;
   }
 
   /** Adds an IPv4 address to a place. */

@@ -43,7 +43,7 @@ export function evaluateArithmetic(text: string, variables: Variables): string {
     const match = TOKEN.exec(text);
     if (match === null)
       throw new ArithmeticError(`arithmetic expression: expecting primary: "${text}"`);
-    tokens.push(match[1] as string);
+    tokens.push(match[1]!);
     at = TOKEN.lastIndex;
   }
   if (tokens.length === 0) return '0';
@@ -76,7 +76,7 @@ class Evaluator {
     if (/^[A-Za-z_]/.test(name) && /^[-+*/%]?=$/.test(operator)) {
       this.#position += 2;
       const right = this.#assignment();
-      value = operator === '=' ? right : binary(operator[0] as string, this.#variable(name), right);
+      value = operator === '=' ? right : binary(operator[0]!, this.#variable(name), right);
       this.#variables.set(name, String(value));
     } else {
       value = this.#conditional();
@@ -98,7 +98,7 @@ class Evaluator {
     let left = this.#unary();
     for (;;) {
       const operator = this.#tokens[this.#position] ?? '';
-      const precedence = Object.hasOwn(PRECEDENCE, operator) ? (PRECEDENCE[operator] as number) : 0;
+      const precedence = Object.hasOwn(PRECEDENCE, operator) ? PRECEDENCE[operator]! : 0;
       if (precedence < least) return left;
       this.#position++;
       left = binary(operator, left, this.#binary(precedence + 1));

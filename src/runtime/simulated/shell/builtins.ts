@@ -36,7 +36,7 @@ async function kill(shell: BuiltinShell, args: readonly string[]): Promise<numbe
   const target = args.at(-1);
   if (target !== '1' && target !== '$$')
     return await shell.fail(`kill: (${target ?? ''}) - No such process`, 1);
-  const signal = args.length > 1 ? (args[0] as string) : '-TERM';
+  const signal = args.length > 1 ? args[0]! : '-TERM';
   const codes: Readonly<Record<string, number>> = {
     '-TERM': 143,
     '-15': 143,
@@ -110,7 +110,7 @@ async function set(shell: BuiltinShell, args: readonly string[]): Promise<number
   }
   const rest = [...args];
   while (rest[0] !== undefined && /^[-+]/.test(rest[0])) {
-    const option = rest.shift() as string;
+    const option = rest.shift()!;
     if (option === '--') {
       state.positional = rest;
       return 0;
@@ -151,11 +151,11 @@ async function read(shell: BuiltinShell, args: readonly string[]): Promise<numbe
       state.set(name, line.slice(at, end));
       break;
     }
-    while (end < line.length && !separators.includes(line[end] as string)) end++;
+    while (end < line.length && !separators.includes(line[end]!)) end++;
     state.set(name, line.slice(at, end));
     at = end;
     while (blank(line[at])) at++;
-    if (at < line.length && separators.includes(line[at] as string)) at++;
+    if (at < line.length && separators.includes(line[at]!)) at++;
   }
   return ended ? 1 : 0;
 }

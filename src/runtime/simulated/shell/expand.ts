@@ -259,7 +259,7 @@ function segmentsOf(field: Field): Field[] {
   for (const { text, quoted } of field) {
     for (const [index, part] of text.split('/').entries()) {
       if (index > 0) segments.push([]);
-      if (part !== '') (segments.at(-1) as Field).push({ text: part, quoted });
+      if (part !== '') segments.at(-1)!.push({ text: part, quoted });
     }
   }
   return segments.filter((segment) => segment.length > 0);

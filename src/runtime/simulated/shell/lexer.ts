@@ -180,7 +180,7 @@ export class Lexer {
       } else {
         let end = this.#position + 1;
         for (; end < this.#text.length; end++) {
-          const each = this.#text[end] as string;
+          const each = this.#text[end]!;
           if (
             ends(each) ||
             each === "'" ||
@@ -220,8 +220,7 @@ export class Lexer {
         this.#readExpansion(true, parts, add);
       } else {
         let stop = this.#position + 1;
-        while (stop < this.#text.length && !`\\$\`${end}`.includes(this.#text[stop] as string))
-          stop++;
+        while (stop < this.#text.length && !`\\$\`${end}`.includes(this.#text[stop]!)) stop++;
         add(this.#text.slice(this.#position, stop), true);
         this.#position = stop;
       }
@@ -294,7 +293,7 @@ export class Lexer {
     const match = head.exec(text) ?? /^(#?)(#)/.exec(text.slice(this.#position));
     if (match === null) throw new ShellSyntaxError('bad substitution', 'unsupported');
     this.#position += match[0].length;
-    const name = match[2] as string;
+    const name = match[2]!;
     if (match[1] === '#') {
       if (text[this.#position] !== '}') throw new ShellSyntaxError('bad substitution');
       this.#position++;

@@ -364,7 +364,7 @@ function assignmentOf(word: Word): { name: string; value: Word } | undefined {
   if (match === null) return undefined;
   const value = first.text.slice(match[0].length);
   return {
-    name: match[1] as string,
+    name: match[1]!,
     value: value === '' ? rest : [{ ...first, text: value }, ...rest],
   };
 }

@@ -22,7 +22,7 @@ export class Pattern {
     for (const { text, quoted } of parts) {
       const chars = [...text];
       for (let i = 0; i < chars.length; i++) {
-        const char = chars[i] as string;
+        const char = chars[i]!;
         const set = !quoted && char === '[' ? readSet(chars, i) : undefined;
         if (!quoted && char === '*') matchers.push({ kind: 'star' });
         else if (!quoted && char === '?') matchers.push({ kind: 'one', matches: () => true });
@@ -52,7 +52,7 @@ export class Pattern {
       if (current?.kind === 'star') {
         star = matcher++;
         resume = at;
-      } else if (current?.kind === 'one' && current.matches(chars[at] as string)) {
+      } else if (current?.kind === 'one' && current.matches(chars[at]!)) {
         matcher++;
         at++;
       } else if (star !== -1) {
@@ -74,7 +74,7 @@ function readSet(
   if (negated) at++;
   const ranges: [string, string][] = [];
   for (let first = true; at < chars.length; first = false) {
-    const char = chars[at] as string;
+    const char = chars[at]!;
     if (char === ']' && !first) {
       return {
         end: at,

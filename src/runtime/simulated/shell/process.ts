@@ -91,7 +91,7 @@ export function parseOptions(
   const valued = new Map<string, string>();
   const rest = [...args];
   while (rest.length > 0) {
-    const arg = rest[0] as string;
+    const arg = rest[0]!;
     if (!arg.startsWith('-') || arg === '-') break;
     rest.shift();
     if (arg === '--') break;
@@ -103,7 +103,7 @@ export function parseOptions(
       continue;
     }
     for (let i = 1; i < arg.length; i++) {
-      const letter = arg[i] as string;
+      const letter = arg[i]!;
       if (flags.includes(letter)) given.add(letter);
       else if (values.includes(letter)) {
         const value = arg.slice(i + 1) || rest.shift();

@@ -485,7 +485,7 @@ export class Shell implements ExpansionContext {
   ): Promise<number> {
     const name = path.slice(path.lastIndexOf('/') + 1);
     if (name === 'busybox' && args.length > 0)
-      return await this.#external(args[0] as string, args.slice(1), streams, direct);
+      return await this.#external(args[0]!, args.slice(1), streams, direct);
     if (SHELLS.has(name))
       return await this.#subshell({ ...streams }, (shell) => shell.#newShell(args));
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
@@ -548,7 +548,7 @@ export class Shell implements ExpansionContext {
     const rest = [...args];
     let script: string | undefined;
     while (rest[0] !== undefined && /^[-+]./.test(rest[0])) {
-      const option = rest.shift() as string;
+      const option = rest.shift()!;
       if (option === '--') break;
       if (option.startsWith('--')) continue;
       if (option.includes('c')) {
@@ -628,9 +628,7 @@ export class Shell implements ExpansionContext {
       }
       case 'exec':
         if (args.length === 0) return 0;
-        throw new ShellExit(
-          await this.#external(args[0] as string, args.slice(1), this.#streams, true),
-        );
+        throw new ShellExit(await this.#external(args[0]!, args.slice(1), this.#streams, true));
       case 'command':
       case 'builtin':
         return await this.#commandBuiltin(args);
@@ -668,8 +666,8 @@ export class Shell implements ExpansionContext {
     if (args[0] === '-v' || args[0] === '-V')
       return await describe(this.#builtinShell(), args.slice(1), 'command');
     if (args.length === 0) return 0;
-    const code = await this.#builtin(args[0] as string, args.slice(1));
-    return code ?? (await this.#external(args[0] as string, args.slice(1), this.#streams, false));
+    const code = await this.#builtin(args[0]!, args.slice(1));
+    return code ?? (await this.#external(args[0]!, args.slice(1), this.#streams, false));
   }
 }
 

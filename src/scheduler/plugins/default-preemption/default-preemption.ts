@@ -177,13 +177,13 @@ class DefaultPreemption implements PostFilterPlugin {
     let next = first;
     let lawful = false;
     for (let i = 0; i < count && (candidates.length < wanted || !lawful); i++) {
-      const position = positions === undefined ? next : (positions[next] as number);
+      const position = positions === undefined ? next : positions[next]!;
       if (++next === count) next = 0;
       let candidate: Candidate | Status;
       if (known !== undefined && position !== own && known.has(position)) {
         candidate = known.get(position);
       } else {
-        candidate = this.#candidateAt(snapshot.nodes[position] as NodeInfo, state, pod, trial);
+        candidate = this.#candidateAt(snapshot.nodes[position]!, state, pod, trial);
         if (position !== own) known?.set(position, candidate);
       }
       refused[i] = candidate instanceof Status ? candidate : undefined;
@@ -195,8 +195,8 @@ class DefaultPreemption implements PostFilterPlugin {
     if (candidates.length === 0) {
       for (let i = 0; i < count; i++) {
         const index = (first + i) % count;
-        const position = positions === undefined ? index : (positions[index] as number);
-        tried.set(snapshot.nodes[position] as NodeInfo, refused[i] as Status, position);
+        const position = positions === undefined ? index : positions[index]!;
+        tried.set(snapshot.nodes[position]!, refused[i]!, position);
       }
     }
     return candidates;

@@ -141,7 +141,7 @@ function comparePrices(a: Price, b: Price): number {
 
 /** Returns the first of the best candidates. `candidates` is not empty. */
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
-  let best = candidates[0] as Candidate;
+  let best = candidates[0]!;
   for (const candidate of candidates) {
     if (comparePrices(candidate.price, best.price) < 0) best = candidate;
   }

@@ -60,9 +60,7 @@ async function allocate(
   const allocator = new Allocator({ inUse, classOf: (name) => classes.get(name), now: () => 0 });
   const picks = allocator.allocate(node, pools.of(node), claims, Infinity);
   let ids = 0;
-  return picks?.map((of, i) =>
-    allocationOf(claims[i] as ResourceClaim, of, 'n', () => `share-${ids++}`),
-  );
+  return picks?.map((of, i) => allocationOf(claims[i]!, of, 'n', () => `share-${ids++}`));
 }
 
 const names = (

@@ -173,7 +173,7 @@ class Search {
         0,
       );
       if (least <= MAX_RESULTS) continue;
-      const claim = claimText(this.#claims[i] as ResourceClaim);
+      const claim = claimText(this.#claims[i]!);
       throw new AllocationError(
         `claim ${claim}: number of requested devices ${least} exceeds the claim limit of ${MAX_RESULTS}`,
       );
@@ -250,18 +250,18 @@ class Search {
    */
   #devices(claim: number, request: number, ask: Ask, had: number, from: number): Outcome {
     if (had === ask.count) return this.#request(claim, request + 1);
-    const picks = this.#picks[claim] as Pick[];
+    const picks = this.#picks[claim]!;
     if (picks.length + ask.count - had > MAX_RESULTS) return 'tooMany';
     if (ask.all !== undefined) {
-      const undo = this.#pick(claim, ask, ask.all[had] as PooledDevice, true);
+      const undo = this.#pick(claim, ask, ask.all[had]!, true);
       if (undo === undefined) return 'none';
       const outcome = this.#devices(claim, request, ask, had + 1, 0);
       if (outcome !== 'done') undo();
       return outcome;
     }
-    const object = this.#claims[claim] as ResourceClaim;
+    const object = this.#claims[claim]!;
     for (let i = from; i < this.#candidates.length; i++) {
-      const device = this.#candidates[i] as PooledDevice;
+      const device = this.#candidates[i]!;
       this.#lookAtTime();
       if (!this.#isFree(claim, ask, device) || !this.#suits(ask, object, device)) continue;
       const undo = this.#pick(claim, ask, device, false);
@@ -336,14 +336,14 @@ class Search {
       giveBack();
       if (!must) return undefined;
       const where =
-        `claim ${claimText(this.#claims[claim] as ResourceClaim)}, request ` +
+        `claim ${claimText(this.#claims[claim]!)}, request ` +
         (ask.name.alternative ?? ask.name.request);
       const device_ = `${pooled.pool.id}/${device.name}`;
       throw new AllocationError(
         `${where}: cannot add device ${device_} because a claim constraint would not be satisfied`,
       );
     }
-    const picks = this.#picks[claim] as Pick[];
+    const picks = this.#picks[claim]!;
     picks.push({ ask, pooled, ...(share !== undefined && { share: { consumed: share } }) });
     const freed = share === undefined ? this.#takeWhole(claim, key) : this.#takeShare(key, share);
     return () => {

@@ -278,9 +278,7 @@ class DynamicResources implements Plugins {
     const pod = state.read(CLAIMS);
     const found = pod?.found.get(node);
     if (pod === undefined || found === undefined) return undefined;
-    const pendingAllocations = new Map(
-      pod.open.map((claim, i) => [claim, found.allocations[i] as Allocation]),
-    );
+    const pendingAllocations = new Map(pod.open.map((claim, i) => [claim, found.allocations[i]!]));
     if (found.extended !== undefined)
       pendingAllocations.set(found.extended.claim, found.extended.allocation);
     for (const [claim, allocation] of pendingAllocations)
@@ -416,7 +414,7 @@ class DynamicResources implements Plugins {
       if (extended === undefined) return { allocations: all };
       return {
         allocations: all.slice(0, -1),
-        extended: { ...extended, allocation: all.at(-1) as Allocation },
+        extended: { ...extended, allocation: all.at(-1)! },
       };
     } catch (error) {
       if (error instanceof AllocationTimeout) return TIMED_OUT;

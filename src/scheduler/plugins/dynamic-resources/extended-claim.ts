@@ -109,7 +109,7 @@ function requestsOf(pod: Pod, classes: ReadonlyMap<string, string>) {
         brief.push({ index, request: asked.name });
       }
       if (had >= amount) return;
-      const name = nameOf(index, containers[index] as Immutable<Container>, resourceName);
+      const name = nameOf(index, containers[index]!, resourceName);
       more.push({ index, asked: { name, count: amount - had } });
     });
     const most = more.reduce<Asked | undefined>(

@@ -181,8 +181,7 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     }
     const range = most - least;
     for (let i = 0; i < scores.length; i++) {
-      scores[i] =
-        range > 0 ? Math.trunc(MAX_NODE_SCORE * (((scores[i] as number) - least) / range)) : 0;
+      scores[i] = range > 0 ? Math.trunc(MAX_NODE_SCORE * ((scores[i]! - least) / range)) : 0;
     }
     return undefined;
   }

@@ -6,7 +6,6 @@ import { describe, expect, test } from 'vitest';
 import type { Affinity } from '#api/groups/core/v1/index.ts';
 import { Snapshot } from '#scheduler/cache/snapshot.ts';
 import { CycleState } from '#scheduler/framework/cycle-state.ts';
-import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 import type { Answer, FilterPlugin, Plugin, PreFilterPlugin } from '#scheduler/framework/plugin.ts';
 import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { makeHandle } from '#scheduler/testing/handle.ts';
@@ -42,7 +41,7 @@ const KINDS: readonly (readonly [app: string, affinity?: Affinity])[] = [
   ['b', near('a')],
 ];
 const podOf = (kind: number, name: string): PodInfo => {
-  const [app, affinity] = KINDS[kind] as (typeof KINDS)[number];
+  const [app, affinity] = KINDS[kind]!;
   return makePodInfo(name, { labels: { app }, spec: affinity === undefined ? {} : { affinity } });
 };
 
@@ -99,7 +98,7 @@ describe('InterPodAffinity', () => {
         for (const pod of [...asked, ...asked]) answers(plugin, pod);
         let made = 0;
         for (const change of steps) {
-          const before = snapshot.nodes[change.at] as NodeInfo;
+          const before = snapshot.nodes[change.at]!;
           if (change.what === 'pods') {
             const after = before.clone();
             for (const { uid } of before.pods) after.removePod(uid);

@@ -98,7 +98,7 @@ export class TermIndex {
     const labels = pod.metadata.labels;
     if (labels === undefined) return found;
     for (const [label, byValue] of this.#byLabel) {
-      if (Object.hasOwn(labels, label)) look(byValue.get(labels[label] as string));
+      if (Object.hasOwn(labels, label)) look(byValue.get(labels[label]!));
     }
     return found;
   }
@@ -116,7 +116,7 @@ export class TermIndex {
           for (const pod of node.podsWithAffinity) this.#count(pod, node, 1);
       },
       (position) => {
-        const [before, after] = [this.#seen[position] as NodeInfo, nodes[position] as NodeInfo];
+        const [before, after] = [this.#seen[position]!, nodes[position]!];
         this.#seen[position] = after;
         if (before.node !== after.node) {
           for (const [key, domains] of this.#domains)
@@ -135,8 +135,8 @@ export class TermIndex {
       if (old === now) return;
       while (same < old.length && old[same] === now[same]) same++;
     }
-    for (let i = same; i < old.length; i++) this.#count(old[i] as PodInfo, before, -1);
-    for (let i = same; i < now.length; i++) this.#count(now[i] as PodInfo, after, 1);
+    for (let i = same; i < old.length; i++) this.#count(old[i]!, before, -1);
+    for (let i = same; i < now.length; i++) this.#count(now[i]!, after, 1);
   }
 
   #count(pod: PodInfo, { node }: NodeInfo, by: 1 | -1): void {

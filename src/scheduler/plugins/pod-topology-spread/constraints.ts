@@ -61,9 +61,7 @@ function withLabelKeys(
   const labels = pod.metadata.labels;
   const present = (keys ?? []).filter((key) => labels !== undefined && Object.hasOwn(labels, key));
   if (labels === undefined || present.length === 0) return selector;
-  const same = selectorFromSet(
-    Object.fromEntries(present.map((key) => [key, labels[key] as string])),
-  );
+  const same = selectorFromSet(Object.fromEntries(present.map((key) => [key, labels[key]!])));
   // As upstream, the keys alone select if the constraint has no selector.
   return same.add(...(selector.requirements() ?? []));
 }

@@ -27,7 +27,7 @@ export class DomainNumbers {
 
   /** Sets the domain of the node at this position; undefined for none. */
   put(position: number, domain: string | undefined): void {
-    this.#changeNodes(this.#positions[position] as number, -1);
+    this.#changeNodes(this.#positions[position]!, -1);
     const number = domain === undefined ? NONE : this.of(domain);
     this.#positions[position] = number;
     this.#changeNodes(number, 1);
@@ -48,7 +48,7 @@ export class DomainNumbers {
 
   /** Returns the count of the domain of the node at this position. */
   count(position: number, counts: NumberedCounts): number {
-    return counts.get(this.#positions[position] as number);
+    return counts.get(this.#positions[position]!);
   }
 }
 
@@ -62,11 +62,11 @@ export class NumberedCounts {
       more.set(this.#counts);
       this.#counts = more;
     }
-    this.#counts[number] = (this.#counts[number] as number) + by;
+    this.#counts[number] = this.#counts[number]! + by;
   }
 
   /** Returns the count; 0 for a number without one, and for none. */
   get(number: number): number {
-    return number < this.#counts.length && number >= 0 ? (this.#counts[number] as number) : 0;
+    return number < this.#counts.length && number >= 0 ? this.#counts[number]! : 0;
   }
 }

@@ -42,7 +42,7 @@ export class NodeTally implements Tally, PodCounter {
 
   changed(position: number, by: number): void {
     if (this.#structure !== this.#snapshot.podGroups.nodeChanges.structure) return;
-    this.#counts[position] = (this.#counts[position] as number) + by;
+    this.#counts[position] = this.#counts[position]! + by;
   }
 
   /** Returns the count of a node in the snapshot; 0 for others. */
@@ -119,9 +119,9 @@ export class DomainTally implements Tally, PodCounter {
       () => this.#reset(),
       (position) => {
         const before = this.#domainAt(position);
-        const name = this.#domainOf(this.#snapshot.nodes[position] as NodeInfo);
+        const name = this.#domainOf(this.#snapshot.nodes[position]!);
         if (name === before?.name) return;
-        const count = this.#countAt[position] as number;
+        const count = this.#countAt[position]!;
         if (before !== undefined) this.#change(before, -1, -count);
         this.#numberAt[position] = name === undefined ? NOWHERE : this.#put(name, count);
       },
@@ -130,7 +130,7 @@ export class DomainTally implements Tally, PodCounter {
 
   changed(position: number, by: number): void {
     if (this.#structure !== this.#snapshot.podGroups.nodeChanges.structure) return;
-    this.#countAt[position] = (this.#countAt[position] as number) + by;
+    this.#countAt[position] = this.#countAt[position]! + by;
     const domain = this.#domainAt(position);
     if (domain !== undefined) this.#change(domain, 0, by);
   }
@@ -164,7 +164,7 @@ export class DomainTally implements Tally, PodCounter {
    * pod.
    */
   countAt(position: number): number | undefined {
-    const number = this.#numberAt[position] as number;
+    const number = this.#numberAt[position]!;
     return number === NOWHERE ? undefined : this.#counts[number];
   }
 
@@ -203,7 +203,7 @@ export class DomainTally implements Tally, PodCounter {
   }
 
   #domainAt(position: number): Domain | undefined {
-    return this.#numbered[this.#numberAt[position] as number];
+    return this.#numbered[this.#numberAt[position]!];
   }
 
   /** Adds a node with this count to the domain. Returns the domain's number. */

@@ -294,7 +294,7 @@ describe('VolumeBinding with claims that wait for their first consumer', () => {
     const plugin = await make();
     expect(ask(plugin, pod('small'), [a, b])).toEqual(['ok', 'ok']);
     expect(ask(plugin, pod('large'), [a, b])).toEqual(['ok', NO_MATCH]);
-    // Its volume is being provisioned for a node already.
+    // The claim's volume is being provisioned for a node already.
     world.put(
       persistentVolumeClaims,
       makeClaim('large', { annotations: { 'volume.kubernetes.io/selected-node': 'b' } }),

@@ -78,7 +78,7 @@ export function decide(claims: PodClaims, node: Node, seenFrom: View): Decision 
     bits |= NODE_CONFLICT;
   const decision = claims.open.length === 0 ? NOTHING : decideOpen(claims.open, node);
   if (typeof decision === 'number') bits |= decision;
-  return bits === 0 ? (decision as Decision) : (statuses[bits] as Status);
+  return bits === 0 ? (decision as Decision) : statuses[bits]!;
 }
 
 /** Returns the decision, or the reasons of a rejection as bits. */

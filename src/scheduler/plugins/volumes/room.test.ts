@@ -98,14 +98,14 @@ describe('NodeVolumeLimits', () => {
             case 'limits': {
               const { one, two } = change;
               const limits = { ...(one !== null && { one }), ...(two !== null && { two }) };
-              world.put(csiNodes, csiNode(NODES[change.node] as string, limits));
+              world.put(csiNodes, csiNode(NODES[change.node]!, limits));
               break;
             }
             case 'no limits':
-              world.remove(csiNodes, csiNode(NODES[change.node] as string, {}));
+              world.remove(csiNodes, csiNode(NODES[change.node]!, {}));
               break;
             case 'attach': {
-              const made = attachment(change.claim, NODES[change.node] as string);
+              const made = attachment(change.claim, NODES[change.node]!);
               world.put(volumeAttachments, made);
               attached.set(change.claim, made);
               break;
@@ -121,7 +121,7 @@ describe('NodeVolumeLimits', () => {
                 makePodInfo(`x-${name}`, { spec: mounting(name) }),
               );
               snapshot.nodes[change.node] = makeNodeInfo(
-                (snapshot.nodes[change.node] as { name: string }).name,
+                snapshot.nodes[change.node]!.name,
                 {},
                 pods,
               );

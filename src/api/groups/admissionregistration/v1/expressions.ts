@@ -155,7 +155,7 @@ export interface ExpressionCompilerConfig {
  */
 export class ExpressionCompiler {
   readonly #hasParams: boolean;
-  /** Types of variables that are more specific than those for every policy. */
+  /** The types of variables. They replace the types in the general environment. */
   readonly #known: Readonly<Record<string, Type>>;
   readonly #variables: Map<string, FieldType> | undefined;
   readonly #environments = new Map<Environment, Environment>();

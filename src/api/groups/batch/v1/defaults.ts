@@ -9,8 +9,8 @@ const MAX_INT32 = 2 ** 31 - 1;
 
 function setJobDefaults({ metadata, spec }: Job): void {
   setJobTemplateDefaults(spec);
-  // The same map object: the strategy can see that the labels it generates for the template are the
-  // job's, too.
+  // The job gets the same map object as its template. Labels that the strategy generates for the
+  // template are therefore labels of the job, too.
   const { labels } = spec.template.metadata;
   if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0)
     metadata.labels = labels;

@@ -14,7 +14,8 @@ export interface CronField {
 }
 
 /**
- * Due at each minute that matches the fields for minute, hour and month, and one of those for days.
+ * Due at each minute that matches the fields for minute, hour and month, and one of the two fields
+ * for days.
  */
 export interface CronTimes {
   readonly minute: CronField;

@@ -2,7 +2,7 @@
 
 /**
  * Names that are links to other zones, mostly old ones, and zones that ICU has under another name.
- * By area; '' for those without. From tzdata 2025b.
+ * The keys are areas; names without an area have the key ''. From tzdata 2025b.
  */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   Africa: `

@@ -18,7 +18,7 @@ export interface CertificateRequest {
    */
   readonly subject: Buffer;
   readonly dnsNames: readonly string[];
-  /** As text: '10.0.0.1', 'fd00:0:0:0:0:0:0:1'. */
+  /** The IP addresses as text: '10.0.0.1', 'fd00:0:0:0:0:0:0:1'. */
   readonly ipAddresses: readonly string[];
   readonly emailAddresses: readonly string[];
   readonly uris: readonly string[];
@@ -193,7 +193,7 @@ function subjectString({ tag, value }: Der): string {
 function identifierOf({ tag, value }: Der): string {
   if (tag !== OBJECT_IDENTIFIER) throw mismatch();
   const isShortest = value.every((byte, index) => byte !== 0x80 || (value[index - 1] ?? 0) >= 0x80);
-  if (value.length === 0 || (value.at(-1) as number) >= 0x80 || !isShortest) {
+  if (value.length === 0 || value.at(-1)! >= 0x80 || !isShortest) {
     throw new DerError('asn1: syntax error: invalid object identifier');
   }
   return value.toString('hex');
@@ -210,7 +210,7 @@ function alternativeNames(attributes: Der | undefined): readonly Der[] {
     .map((extension) => constructed(extension, SEQUENCE, 2, 3) as [Der, ...Der[]])
     .filter(([type]) => identifierOf(type) === ALTERNATIVE_NAMES)
     .flatMap((extension) => {
-      const value = extension.at(-1) as Der;
+      const value = extension.at(-1)!;
       if (value.tag !== OCTET_STRING) throw mismatch();
       return constructed(readDer(value.value), SEQUENCE, 0, Infinity);
     });

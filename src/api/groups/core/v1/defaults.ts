@@ -46,7 +46,7 @@ import { ownValue } from '#machinery/collections/string-map.ts';
 
 export function setPodDefaults(pod: Pod): void {
   const { spec } = pod;
-  // Only in a pod, not in a template, limits are the default of requests.
+  // Requests default to limits in a pod, but not in a template.
   for (const container of [...(spec.initContainers ?? []), ...spec.containers])
     setRequestDefaults(container.resources);
   if (spec.resources !== undefined) setPodResourceDefaults(spec, spec.resources);
@@ -370,9 +370,9 @@ function setRequestDefaults(resources: ResourceRequirements): void {
 }
 
 /**
- * Sets the resources of the pod as a whole from its containers: limits of huge pages from their
- * limits; requests, where the pod has limits, from their requests, or without those from the
- * limits.
+ * Sets the pod's own resources, if it has any, from those of its containers. Limits are set for
+ * huge pages only. If the pod then has limits, missing requests are set: to the containers'
+ * requests, or else to the limits.
  */
 function setPodResourceDefaults(spec: PodSpec, resources: ResourceRequirements): void {
   if (!hasNames(resources.limits) && !hasNames(resources.requests)) return;

@@ -94,7 +94,7 @@ function networkOfIPv6(canonical: string, length: string): string {
   );
 }
 
-/** Returns the parts, of `bits` bits each, with those after the prefix set to zero. */
+/** Returns the parts, of `bits` bits each. The parts after the prefix become zero. */
 function networkOf(
   parts: readonly string[],
   radix: number,

@@ -26,11 +26,11 @@ function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
   return dropUndefined({
     metadata,
     // An event in the older form may have no time; it is null in the newer one.
-    eventTime: eventTime as string,
+    eventTime: eventTime!,
     series:
       series === undefined
         ? undefined
-        : { count: series.count ?? 0, lastObservedTime: series.lastObservedTime as string },
+        : { count: series.count ?? 0, lastObservedTime: series.lastObservedTime! },
     reportingController: reportingComponent || undefined,
     reportingInstance: reportingInstance || undefined,
     action,

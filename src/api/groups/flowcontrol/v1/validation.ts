@@ -124,7 +124,7 @@ function subject(each: Immutable<flowcontrol.Subject>, at: FieldPath): FieldErro
     own === 'serviceAccount'
       ? serviceAccount(each.serviceAccount, at.child(own))
       : named(own === 'user' ? each.user : each.group, own, each.kind, at.child(own));
-  // In upstream's order: the service account first, then the user, then the group.
+  // The order is upstream's.
   for (const [name, kind] of [
     ['serviceAccount', 'ServiceAccount'],
     ['user', 'User'],

@@ -2,7 +2,10 @@
 // ConfigMaps and Secrets, are copied into it directly: JSON.stringify checks each of their
 // characters, and returns a string that must be measured and copied again.
 
-/** The length from which on checking the bytes of a text pays. */
+/**
+ * The minimum length of a text whose bytes are checked. Shorter texts are encoded faster without
+ * the check.
+ */
 export const LONG_TEXT = 512;
 const FIRST_BYTES = 64 * 1024;
 /** The size up to which the buffer is kept after a large object. */
@@ -100,7 +103,8 @@ export class JsonBytes {
   take(ahead: number): Buffer<ArrayBuffer> {
     this.#flush();
     const length = this.#length;
-    // Not from Node's pool: a stored value is long-lived and would keep its whole slab.
+    // The buffer is not from Node's pool: a stored value is long-lived and would keep its whole
+    // slab.
     const taken = Buffer.allocUnsafeSlow(ahead + length);
     this.#bytes.copy(taken, ahead, 0, length);
     this.clear();

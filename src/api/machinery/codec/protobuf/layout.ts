@@ -3,7 +3,7 @@
 import type { FieldDescriptor, MessageDescriptor } from '#api/machinery/descriptor.ts';
 
 export interface Layout {
-  /** In ascending order of number. */
+  /** The members in ascending order of number. */
   readonly members: readonly Member[];
   readonly byNumber: ReadonlyMap<number, Member>;
 }

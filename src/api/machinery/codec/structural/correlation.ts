@@ -1,5 +1,5 @@
 // The old and new values of an update: which old value corresponds to a new one, and whether both
-// are equal. Unchanged values need not meet rules that they did not have to meet before (KEP-4008,
+// are equal. Rules are not enforced for unchanged values that violated them before (KEP-4008,
 // ratcheting).
 
 import { deepEqual, getOwn, isPlainObject } from '#machinery/deep.ts';

@@ -5,7 +5,7 @@ import { parseIp } from '#machinery/net/ip.ts';
 
 /** Sequences of characters that need no quotes, separated by dots. */
 const ATOM = /[^\p{Cc} ()<>[\]:;@\\,".]+(?:\.[^\p{Cc} ()<>[\]:;@\\,".]+)*/uy;
-/** The same in a name, where dots may be anywhere. */
+/** Sequences of such characters in a display name, where dots may be anywhere. */
 const WORD = /[^\p{Cc} ()<>[\]:;@\\,"]+/uy;
 const QUOTED = /"(?:[^\p{Cc}"\\]|\t|\\[^\p{Cc}]|\\\t)*"/uy;
 const DOMAIN_LITERAL = /\[([^\p{Cc} [\]\\]*)\]/uy;

@@ -15,7 +15,7 @@ export class ReadContext {
   readonly inMetadata: string[] = [];
   /** Names and indices on the path to the value. Only the first `#depth` are valid. */
   readonly #frames: (string | number)[] = [];
-  /** For each frame, whether it is a map key: field errors write those in brackets. */
+  /** Whether each frame is a map key, which field errors write in brackets. */
   readonly #isKey: boolean[] = [];
   #depth = 0;
   readonly #base: FieldPath;
@@ -39,7 +39,7 @@ export class ReadContext {
     if (this.pruned.length >= MAX_UNKNOWN_FIELDS) return;
     let path = '';
     for (let i = 0; i < this.#depth; i++) {
-      const frame = this.#frames[i] as string | number;
+      const frame = this.#frames[i]!;
       if (typeof frame === 'number') path += `[${frame}]`;
       else path += path === '' ? frame : `.${frame}`;
     }
@@ -57,7 +57,7 @@ export class ReadContext {
   path(): FieldPath {
     let path = this.#base;
     for (let i = 0; i < this.#depth; i++) {
-      const frame = this.#frames[i] as string | number;
+      const frame = this.#frames[i]!;
       if (typeof frame === 'number') path = path.index(frame);
       else path = this.#isKey[i] === true ? path.key(frame) : path.child(frame);
     }

@@ -161,8 +161,8 @@ export class StructuralCodec implements ObjectCodec {
   }
 
   /**
-   * Returns the errors of an update. Unchanged values need not meet rules that they did not meet
-   * before.
+   * Returns the errors of an update. Violations of the old object remain allowed in unchanged
+   * values.
    */
   validateUpdate(object: Body, old: Body, options: ObjectValidation = {}): FieldErrorList {
     return runSteps(this.validateUpdateInSteps(object, old, options));

@@ -28,9 +28,7 @@ export interface KeywordOptions extends Ratchets {
   readonly compiledRules?: CompiledRules;
 }
 
-/**
- * Rules that a definition need not meet if it did not meet them before. Default: it must meet all.
- */
+/** Rules that are not enforced, because the old definition violates them. Default: none. */
 export interface Ratchets {
   /** Types may be any text. */
   readonly allowUnknownTypes?: boolean;

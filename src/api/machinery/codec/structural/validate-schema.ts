@@ -31,8 +31,9 @@ export interface ValidateSchemaOptions extends Omit<KeywordOptions, 'compilesRul
 }
 
 /**
- * Keywords in the order in which upstream checks them. Those with `false` would be lost for the
- * status if its schema were extracted from a root that has them.
+ * Keywords in the order in which upstream checks them, with upstream's names. Keywords with `false`
+ * are forbidden in the root of a schema with a status subresource: extracting the schema of the
+ * status would lose them.
  */
 const ROOT_KEYWORDS: readonly (readonly [keyof JSONSchemaProps, string | false])[] = [
   ['id', false],

@@ -213,7 +213,7 @@ function validateNested(
   }
   for (const [keyword, detail] of FORBIDDEN_IN_JUNCTORS) {
     const value = source[keyword];
-    // As a validation, `additionalProperties: false` has no effect.
+    // `additionalProperties: false` has no effect as a validation.
     if (!isEffective(keyword, value) || (keyword === 'additionalProperties' && value === false))
       continue;
     errors.push(field.forbidden(at.child(keyword), `must be ${detail} to be structural`));

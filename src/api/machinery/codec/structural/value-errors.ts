@@ -62,7 +62,7 @@ export function wrongType(
   return errorAt(name, message, (at) => field.typeInvalid(at, given, message));
 }
 
-/** Returns an error of the schema as a whole. Upstream reports those without a path. */
+/** Returns an error of the schema as a whole. Upstream reports such errors without a path. */
 export function schemaError(message: string): ValueError {
   return { message, toFieldError: (base) => field.invalid(base, '', message) };
 }

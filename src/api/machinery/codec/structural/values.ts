@@ -243,7 +243,7 @@ export class ValueValidator {
     const pattern = parts.pattern;
     if (pattern === undefined || !run.spend(text.length / CHARACTERS_PER_STEP)) return undefined;
     if (typeof pattern !== 'string' && pattern.test(text)) return undefined;
-    const source = this.#source.pattern as string;
+    const source = this.#source.pattern!;
     const name = run.path;
     if (typeof pattern === 'string') {
       return invalidValue(
@@ -318,13 +318,7 @@ export class ValueValidator {
         // Conversion rewrites these two fields, so an old value is meaningless.
         const isType = run.depth === 1 && (name === 'kind' || name === 'apiVersion');
         const old = isType ? undefined : correlation?.field(name);
-        passed += checkPart(
-          (property ?? parts.values) as ValueValidator,
-          object[name],
-          run,
-          errors,
-          old,
-        );
+        passed += checkPart((property ?? parts.values)!, object[name], run, errors, old);
         run.pop();
       } else if (this.#source.additionalProperties === false) {
         errors.add(

@@ -11,7 +11,7 @@ const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 type Metadata = KubeObject['metadata'];
 
-/** The paths of errors. Those of whole objects are created once. */
+/** The paths of errors. Paths in whole objects are created once. */
 export class MetadataPaths {
   readonly root: FieldPath;
   readonly name: FieldPath;

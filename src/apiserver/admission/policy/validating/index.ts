@@ -89,7 +89,7 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
       throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
     }
-    const seen = {
+    const inputs = {
       request,
       matched,
       objects,
@@ -101,8 +101,8 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     const ignoreFailures = policy.spec.failurePolicy === 'Ignore';
     const verdict = await validate({
       compiled,
-      evaluation: new Evaluation({ ...seen, authorizer }),
-      messages: new Evaluation(seen),
+      evaluation: new Evaluation({ ...inputs, authorizer }),
+      messages: new Evaluation(inputs),
       ignoreFailures,
       clock,
     });

@@ -96,7 +96,7 @@ function resource(name: string, target: Target, current: Current | undefined): s
   if (target.averageValue !== undefined)
     return `${name}: ${current?.averageValue ?? '<unknown>'}/${target.averageValue}`;
   const { averageUtilization: used } = current ?? {};
-  const wanted =
+  const targetText =
     target.averageUtilization === undefined ? '<auto>' : `${target.averageUtilization}%`;
-  return `${name}: ${used === undefined ? '<unknown>' : `${used}%`}/${wanted}`;
+  return `${name}: ${used === undefined ? '<unknown>' : `${used}%`}/${targetText}`;
 }

@@ -96,8 +96,8 @@ export class ClusterIPs {
   async takeAny(family: IpFamily, holder: Holder, dryRun: boolean): Promise<string | undefined> {
     const ranges = await this.#ranges(family);
     if (!this.#isLoaded) await this.#read();
-    const taken = (await this.#takeFrom(ranges, holder, dryRun)) ?? undefined;
-    if (taken !== undefined) return taken;
+    const takenAddress = (await this.#takeFrom(ranges, holder, dryRun)) ?? undefined;
+    if (takenAddress !== undefined) return takenAddress;
     // Other servers may have released some.
     await this.#read();
     return this.#takeFrom(ranges, holder, dryRun);

@@ -89,7 +89,7 @@ describe('the shared state', () => {
       if (!all.take(port)) throw new Error('taken');
       return port;
     };
-    const asked = await Promise.allSettled([
+    const outcomes = await Promise.allSettled([
       ports.change(take(30_001)),
       ports.change(take(30_001)),
       ports.change((all) => {
@@ -98,7 +98,7 @@ describe('the shared state', () => {
       }),
       ports.change(take(30_002)),
     ]);
-    expect(asked.map(({ status }) => status)).toEqual([
+    expect(outcomes.map(({ status }) => status)).toEqual([
       'fulfilled',
       'rejected',
       'rejected',

@@ -142,11 +142,11 @@ export class ServiceReservations {
     const clusterIPs: string[] = [];
     for (const [index, family] of ipFamilies.entries()) {
       const address = wanted[index] ?? '';
-      const held = before[index];
+      const previous = before[index];
       clusterIPs.push(
-        held === undefined
+        previous === undefined
           ? await this.#takeAddress(service, family as IpFamily, address, transaction, dryRun)
-          : address || held,
+          : address || previous,
       );
     }
     return withClusterIPs(service, clusterIPs);

@@ -415,14 +415,16 @@ describe('node ports', () => {
   });
 
   test('are allocated once each, also concurrently', async () => {
-    const asked = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 5 }, (_, index) =>
         create(`s${index}`, 'type: NodePort\nports: [{port: 80, nodePort: 30001}]'),
       ),
     );
-    expect(asked.filter(({ code }) => code === 201)).toHaveLength(1);
+    expect(responses.filter(({ code }) => code === 201)).toHaveLength(1);
     expect(
-      asked.filter((response) => outcome(response).endsWith('provided port is already allocated')),
+      responses.filter((response) =>
+        outcome(response).endsWith('provided port is already allocated'),
+      ),
     ).toHaveLength(4);
   });
 });

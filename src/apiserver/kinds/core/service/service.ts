@@ -34,9 +34,9 @@ export function without<K extends keyof ServiceSpec>(
   spec: ServiceSpec,
   ...names: readonly K[]
 ): ServiceSpec {
-  const left: Partial<Record<keyof ServiceSpec, unknown>> = { ...spec };
-  for (const name of names) delete left[name];
-  return left as ServiceSpec;
+  const copy: Partial<Record<keyof ServiceSpec, unknown>> = { ...spec };
+  for (const name of names) delete copy[name];
+  return copy as ServiceSpec;
 }
 
 /** Returns the addresses in canonical form, without 'None'. Invalid ones stay unchanged. */

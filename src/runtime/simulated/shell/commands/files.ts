@@ -69,7 +69,7 @@ function longFormat(node: FsNode): string {
 
 const mkdir: CommandFunction = (process) => {
   const { flags, values, operands } = parseOptions(process.args, 'pv', 'm');
-  const mode = values.has('m') ? Number.parseInt(values.get('m') as string, 8) : 0o755;
+  const mode = values.has('m') ? Number.parseInt(values.get('m')!, 8) : 0o755;
   if (operands.length === 0) throw new CommandError('missing operand');
   return eachPath(
     process,
@@ -185,11 +185,11 @@ function newMode(mode: number, text: string): number {
   if (/^[0-7]{3,4}$/.test(text)) return Number.parseInt(text, 8);
   const match = /^([ugoa]*)([-+=])([rwx]+)$/.exec(text);
   if (match === null) throw new CommandError(`invalid mode '${text}'`);
-  const bits = [...(match[3] as string)].reduce(
+  const bits = [...match[3]!].reduce(
     (sum, letter) => sum | { r: 4, w: 2, x: 1 }[letter as 'r' | 'w' | 'x'],
     0,
   );
-  const who = match[1] === '' || match[1]?.includes('a') === true ? 'ugo' : (match[1] as string);
+  const who = match[1] === '' || match[1]?.includes('a') === true ? 'ugo' : match[1]!;
   let result = mode;
   for (const [letter, shift] of [
     ['u', 6],
@@ -279,7 +279,7 @@ const stat: CommandFunction = (process) => {
 const find: CommandFunction = async (process) => {
   const paths: string[] = [];
   const rest = [...process.args];
-  while (rest[0] !== undefined && !rest[0].startsWith('-')) paths.push(rest.shift() as string);
+  while (rest[0] !== undefined && !rest[0].startsWith('-')) paths.push(rest.shift()!);
   let kind: string | undefined;
   let name: Pattern | undefined;
   while (rest.length > 0) {
@@ -379,8 +379,7 @@ function byteCount(text: string): number {
   const match = /^(\d+)([kKMG]?)B?$/.exec(text);
   if (match === null) throw new CommandError(`invalid number '${text}'`);
   return (
-    Number(match[1]) *
-    ({ '': 1, k: 1024, K: 1024, M: 1024 ** 2, G: 1024 ** 3 }[match[2] as string] ?? 1)
+    Number(match[1]) * ({ '': 1, k: 1024, K: 1024, M: 1024 ** 2, G: 1024 ** 3 }[match[2]!] ?? 1)
   );
 }
 

@@ -30,7 +30,7 @@ const sleep: CommandFunction = async ({ kernel, args }) => {
 function duration(text: string): number {
   const match = /^(\d+(?:\.\d*)?|\.\d+)([smhd]?)$/.exec(text);
   if (match === null) throw new CommandError(`invalid number '${text}'`);
-  return Number(match[1]) * (SECONDS[match[2] as string] as number) * 1000;
+  return Number(match[1]) * SECONDS[match[2] as string]! * 1000;
 }
 
 const TIMED_OUT = 124;
@@ -59,7 +59,7 @@ const env: CommandFunction = async (process) => {
   if (unset !== undefined) variables.delete(unset);
   const command = [...operands];
   while (command[0]?.includes('=') === true) {
-    const [name = '', value = ''] = (command.shift() as string).split(/=(.*)/s);
+    const [name = '', value = ''] = command.shift()!.split(/=(.*)/s);
     variables.set(name, value);
   }
   if (command.length > 0) return await process.run(command, { env: variables });
@@ -136,8 +136,8 @@ const date: CommandFunction = async (process) => {
     S: () => two(at.getUTCSeconds()),
     N: () => `${String(now % 1000).padStart(3, '0')}000000`,
     s: () => String(Math.floor(now / 1000)),
-    a: () => DAYS[at.getUTCDay()] as string,
-    b: () => MONTHS[at.getUTCMonth()] as string,
+    a: () => DAYS[at.getUTCDay()]!,
+    b: () => MONTHS[at.getUTCMonth()]!,
     F: () => at.toISOString().slice(0, 10),
     T: () => at.toISOString().slice(11, 19),
     Z: () => 'UTC',
@@ -147,7 +147,7 @@ const date: CommandFunction = async (process) => {
   };
   const text = format.slice(1).replace(/%(.)/g, (whole, letter: string) => {
     if (!Object.hasOwn(fields, letter)) throw new CommandError(`%${letter} is not simulated`);
-    return (fields[letter] as () => string)();
+    return fields[letter]!();
   });
   await print(process, `${text}\n`);
   return 0;

@@ -57,7 +57,7 @@ function parseTar(process: Process): TarOptions {
   // The letters of the first argument may lack the dash.
   if (rest[0] !== undefined && !rest[0].startsWith('-')) rest[0] = `-${rest[0]}`;
   while (rest.length > 0) {
-    const arg = rest.shift() as string;
+    const arg = rest.shift()!;
     if (arg === '-' || !arg.startsWith('-')) {
       paths.push(arg);
       continue;
@@ -71,7 +71,7 @@ function parseTar(process: Process): TarOptions {
       continue;
     }
     for (let i = 1; i < arg.length; i++) {
-      const letter = arg[i] as string;
+      const letter = arg[i]!;
       if (letter === 'c' || letter === 'x' || letter === 't') mode = letter;
       else if (letter === 'f' || letter === 'C') {
         const value = arg.slice(i + 1) || rest.shift();

@@ -73,7 +73,7 @@ class Evaluator {
     const operator = this.#args[this.#position] ?? '';
     if (Object.hasOwn(BINARY, operator) && this.#position + 1 < this.#args.length) {
       this.#position++;
-      return (BINARY[operator] as Binary)(first, this.#take());
+      return BINARY[operator]!(first, this.#take());
     }
     if (first === '(') {
       const value = this.#or();

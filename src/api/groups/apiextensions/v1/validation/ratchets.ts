@@ -1,4 +1,4 @@
-// Rules that an update need not meet if the definition did not meet them before, so that
+// Rules that are not enforced for an update if the old definition violates them, so that
 // definitions from older servers stay usable.
 
 import {
@@ -134,7 +134,7 @@ function unchangedVersions(definition: Definition, old: Definition): ReadonlySet
   const own = new Map(before.versions.toReversed().map(({ name, schema }) => [name, schema]));
   const hasOwn = before.versions.some(({ schema }) => schema !== undefined);
   const isUnchanged = ({ name, schema }: Version): boolean => {
-    // A schema common to all versions counts as that of a new version, too.
+    // If all old versions share one schema, a new version is compared with it, too.
     if (!hasOwn)
       return (
         (own.has(name) || before.common.schema !== undefined) &&

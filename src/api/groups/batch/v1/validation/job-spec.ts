@@ -13,7 +13,7 @@ import type { JobSpec } from './types.ts';
 /** Limits that bound the size of the status: completed and failed indexes. */
 const MAX_PARALLELISM = 100_000;
 const MAX_FAILED_INDEXES = 100_000;
-/** With more completions and a limit per index, the bounds are lower. */
+/** The bounds are lower for more completions with a limit per index. */
 const MANY_COMPLETIONS = 100_000;
 const MAX_PARALLELISM_OF_MANY = 10_000;
 const MAX_FAILED_INDEXES_OF_MANY = 10_000;

@@ -15,7 +15,7 @@ export class CsiMigrationError extends Error {
 
 export interface Translation {
   readonly csi: Source;
-  /** Absent: those of the volume. */
+  /** Absent: the volume's own access modes. */
   readonly accessModes?: AccessModes;
 }
 

@@ -1,5 +1,4 @@
-// Validation of annotations outside of an object's own metadata: in templates, and those with a
-// meaning for pods.
+// Validation of annotations of templates, and of annotations that configure pods.
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';

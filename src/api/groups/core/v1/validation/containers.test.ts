@@ -72,7 +72,7 @@ describe('containers', () => {
       'core/v1.ReplicationController',
       `spec: {template: {spec: {containers: [{name: c, image: ${image}}]}}}`,
     ).spec;
-    expect(validatePodTemplate(template as core.PodTemplateSpec, path('template'))).toEqual([]);
+    expect(validatePodTemplate(template!, path('template'))).toEqual([]);
     expect(errorsOf(`containers: [{name: c, image: ${image}}]`)).toEqual([
       'containers[0].image Invalid',
     ]);

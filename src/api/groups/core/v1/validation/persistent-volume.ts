@@ -239,7 +239,7 @@ const CSI_SECRETS = [
   'nodeExpandSecretRef',
 ] as const;
 
-/** In the order of the checks: of several sources the first counts. */
+/** The order is the order of the checks. If several sources are set, the first one is validated. */
 const SOURCES: Sources = {
   hostPath: ofPods('hostPath'),
   gcePersistentDisk: ofPods('gcePersistentDisk'),
@@ -338,7 +338,7 @@ function sources(
   for (const source of SOURCE_NAMES) {
     const value = spec[source];
     if (value === undefined) continue;
-    // As in upstream, this check is missing for one of them.
+    // As in upstream, a flexVolume after another source is not reported.
     if (count++ > 0 && source !== 'flexVolume') {
       const path = source === 'cephfs' ? 'cephFS' : source;
       errors.push(field.forbidden(at.child(path), 'may not specify more than 1 volume type'));

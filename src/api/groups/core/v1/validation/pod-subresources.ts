@@ -143,7 +143,7 @@ function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
   });
   (spec.initContainers ?? []).forEach((container, index) => {
     const path = SPEC.child('initContainers').index(index);
-    const before = old.initContainers?.[index] as Container;
+    const before = (old.initContainers ?? [])[index]!;
     if (!semanticEqual(withOldResources(container, before), before)) {
       errors.push(
         field.forbidden(

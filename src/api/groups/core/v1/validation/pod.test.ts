@@ -1368,7 +1368,7 @@ describe('templates', () => {
     manifest<core.ReplicationController>(
       'core/v1.ReplicationController',
       `spec: {template: {metadata: {${metadata}}, spec: {${spec}}}}`,
-    ).spec.template as core.PodTemplateSpec;
+    ).spec.template!;
   test.each<[what: string, template: core.PodTemplateSpec, errors: string[]]>([
     ['may have white space around images', template(`containers: [{name: c, image: ' x'}]`), []],
     [

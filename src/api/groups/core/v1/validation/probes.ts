@@ -42,14 +42,12 @@ function handler(
   one('exec', (path) =>
     (actions.exec?.command ?? []).length === 0 ? [field.required(path.child('command'))] : [],
   );
-  one('httpGet', (path) => httpGet(actions.httpGet as HTTPGetAction, path));
-  one('tcpSocket', (path) =>
-    portNumberOrName((actions.tcpSocket as TCPSocketAction).port, path.child('port')),
-  );
-  one('grpc', (path) => portNumberOrName((actions.grpc as GRPCAction).port, path.child('port')));
+  one('httpGet', (path) => httpGet(actions.httpGet!, path));
+  one('tcpSocket', (path) => portNumberOrName(actions.tcpSocket!.port, path.child('port')));
+  one('grpc', (path) => portNumberOrName(actions.grpc!.port, path.child('port')));
   one('sleep', (path) => {
     const seconds = actions.sleep?.seconds ?? 0;
-    // Without a grace period there is another error already.
+    // A missing grace period is another error, which is reported elsewhere.
     if (graceSeconds === undefined || (seconds >= 0 && seconds <= graceSeconds)) return [];
     return [
       field.invalid(
@@ -103,7 +101,7 @@ const succeedsOnce = (value: Probe, at: FieldPath): FieldErrorList =>
 const NAMED_SIGNALS =
   'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT RTMAX ' +
   'RTMIN SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ';
-/** In the order of their names. */
+/** The keys are in the order of their names. */
 const SIGNALS_OF_LINUX = [
   ...NAMED_SIGNALS.split(' '),
   ...numbered('RTMAX-', 14),

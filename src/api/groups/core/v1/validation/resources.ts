@@ -127,7 +127,9 @@ export function overhead(list: ResourceList | undefined, at: FieldPath): FieldEr
     : resourceRequirements({ limits: list }, at, new Set(), containerResourceName);
 }
 
-/** A resource can have any name, also that of an inherited member. */
+/**
+ * Returns the amount of a resource. Names of inherited members, such as 'constructor', are allowed.
+ */
 function amountOf(list: ResourceList | undefined, name: string): string | undefined {
   return list !== undefined && Object.hasOwn(list, name) ? list[name] : undefined;
 }

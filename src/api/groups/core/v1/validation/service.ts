@@ -240,7 +240,7 @@ function sourceRanges({ metadata, spec }: Service, old: Service | undefined): Fi
     ];
   }
   if (annotation === old?.metadata.annotations?.[SOURCE_RANGES]) return errors;
-  const ranges = (annotation ?? '').trim() === '' ? [] : (annotation as string).split(',');
+  const ranges = (annotation ?? '').trim() === '' ? [] : annotation!.split(',');
   return [...errors, ...ranges.flatMap((range) => legacyCIDR(range.trim(), at))];
 }
 

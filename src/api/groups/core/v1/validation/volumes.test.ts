@@ -725,8 +725,6 @@ describe('images', () => {
       'core/v1.ReplicationController',
       'spec: {template: {spec: {containers: [{name: c, image: x}], volumes: [{name: v, image: {reference: ""}}]}}}',
     ).spec;
-    expect(
-      short(validatePodTemplate(template as core.PodTemplateSpec, path('template')), ''),
-    ).toEqual([]);
+    expect(short(validatePodTemplate(template!, path('template')), '')).toEqual([]);
   });
 });

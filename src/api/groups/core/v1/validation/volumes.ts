@@ -99,7 +99,7 @@ type Sources = {
   ) => FieldErrorList;
 };
 
-/** In the order of the checks: of several sources the first counts. */
+/** The order is the order of the checks. If several sources are set, the first one is validated. */
 export const SOURCES: Sources = {
   emptyDir: ({ sizeLimit }, at) =>
     sizeLimit !== undefined && parseQuantity(sizeLimit).sign() < 0
@@ -298,7 +298,7 @@ export const SOURCES: Sources = {
     const { name = '' } = nodePublishSecretRef ?? {};
     if (nodePublishSecretRef === undefined) return errors;
     if (name === '') return [...errors, field.required(at.child('nodePublishSecretRef', 'name'))];
-    // As in upstream, the error has this path.
+    // As in upstream, the path of the error lacks nodePublishSecretRef.
     return [...errors, ...invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name))];
   },
   ephemeral: ({ volumeClaimTemplate }, at) => {

@@ -52,7 +52,7 @@ function userProblems(name: string): string[] {
   if (CONTROL_CHARACTER.test(name)) return ['runAsUserName cannot contain control characters'];
   const parts = name.split('\\');
   if (parts.length > 2) return ['runAsUserName cannot contain more than one backslash'];
-  const user = parts.at(-1) as string;
+  const user = parts.at(-1)!;
   const domain = parts.length === 2 ? parts[0] : undefined;
   const problems: string[] = [];
   if ((domain ?? '').length >= MAX_DOMAIN_LENGTH) {
@@ -106,7 +106,7 @@ export function hostProcesses(spec: PodSpec, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-/** In the order of the errors. */
+/** The order is the order of the errors. */
 const OF_LINUX_PODS = [
   'securityContext.appArmorProfile',
   'securityContext.seLinuxOptions',

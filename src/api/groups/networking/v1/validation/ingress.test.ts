@@ -261,7 +261,7 @@ describe('ingresses', () => {
       [tls({ secretName: 'invalid name 2' }), tls({ secretName: 'invalid name 1' }), []],
       [wild('foo'), wild('/foo'), [`${AT}.path: Invalid value: "foo": must be an absolute path`]],
       [wild('bar'), wild('foo'), []],
-      // Not for other hosts.
+      // The path is not exempt for other hosts.
       [
         rules(rule({ pathType: 'Exact', path: 'bar' })),
         rules(rule({ pathType: 'Exact', path: 'foo' })),

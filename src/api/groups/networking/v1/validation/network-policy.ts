@@ -22,7 +22,7 @@ interface Kept {
   readonly ranges: readonly string[];
 }
 
-// In the order in which messages list them.
+// The order is the order in messages.
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const POLICY_TYPES = ['Ingress', 'Egress'];
 

@@ -148,7 +148,7 @@ function allocationResult(
     ),
     ...items(
       devices.config ?? [],
-      // The configuration of the class, and that of the claim.
+      // The limit counts the configuration of the class as well as that of the claim.
       2 * MAX_CONFIGS,
       (config, where) => [
         ...configSource(config.source, where.child('source')),

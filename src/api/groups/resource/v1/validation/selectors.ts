@@ -7,7 +7,7 @@ import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 
 const MAX_EXPRESSION = 10 * 1024;
 
-/** In upstream's units, as estimated. */
+/** The maximum estimated cost, in CEL's cost units. */
 const MAX_COST = 1_000_000;
 const MAX_ENTRIES = 32;
 

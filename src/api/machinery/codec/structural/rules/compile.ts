@@ -72,7 +72,7 @@ export class RuleCompiler {
     const at =
       (rule.fieldPath ?? '') === ''
         ? undefined
-        : parseFieldPath(rule.fieldPath as string, source)?.toString();
+        : parseFieldPath(rule.fieldPath!, source)?.toString();
     return {
       rule,
       expression: compiled.expression,

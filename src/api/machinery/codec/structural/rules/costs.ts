@@ -1,5 +1,5 @@
-// The estimated cost of a schema's rules: that of each expression, times the maximal number of its
-// values in one object, and their total.
+// The estimated costs of a schema's rules. The cost of a rule is the cost of its expression, times
+// the maximal number of its values in one object. The costs of all rules are added up.
 
 import {
   type Schema,

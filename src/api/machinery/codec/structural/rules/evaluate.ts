@@ -1,6 +1,6 @@
 // Evaluates the rules of one node for one value.
 
-import { adapterOf, Budget, EvaluationError, Optional, type Type } from '#cel/index.ts';
+import { adapterOf, Budget, EvaluationError, Optional } from '#cel/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { ValidationRule } from '../json-schema-props.ts';
@@ -40,7 +40,7 @@ export class RuleRun {
 }
 
 export interface Subject {
-  /** Not null. */
+  /** The value, which is not null. */
   readonly value: unknown;
   /** Null or undefined: there is none. */
   readonly old: unknown;
@@ -126,7 +126,7 @@ function optionalOf(old: unknown, node: RuleNode): Optional {
  */
 function readOld(old: unknown, node: RuleNode): unknown {
   try {
-    return adapterOf(node.type as Type)(old);
+    return adapterOf(node.type!)(old);
   } catch (error) {
     if (error instanceof EvaluationError) return error;
     throw error;

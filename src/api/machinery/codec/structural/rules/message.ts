@@ -10,7 +10,7 @@ const MAX_MESSAGE_BYTES = 5 * 1024;
 
 /** Returns the name of a rule in errors of its evaluation. */
 export function ruleText({ rule, message }: ValidationRule): string {
-  return (message ?? '') === '' ? rule.trim() : (message as string).trim();
+  return (message ?? '') === '' ? rule.trim() : message!.trim();
 }
 
 /** Returns the message that does not depend on the value. */

@@ -58,7 +58,7 @@ class ObjectRules {
     const old = isPlainObject(subject.old) ? subject.old : {};
     for (const name of node.values === undefined ? [] : Object.keys(value)) {
       if (this.#run.isStopped) return;
-      yield* this.evaluate(node.values as RuleNode, {
+      yield* this.evaluate(node.values!, {
         value: getOwn(value, name),
         old: getOwn(old, name),
         place: new Place(place, { kind: 'key', name }),

@@ -19,7 +19,7 @@ export const publishedCases: readonly SchemaCase[] = cases.filter(
   ({ name, objects, updates }) => (objects ?? updates) !== undefined && !name.startsWith('format'),
 );
 
-/** Collects definitions; those of messages only by name. */
+/** Collects definitions. Definitions of messages are represented by their names. */
 class TestDocument implements OpenApiDocument {
   readonly version: OpenApiVersion;
   readonly schemas = new Map<string, OpenApiSchema>();
@@ -61,7 +61,7 @@ export function published(given: SchemaCase): PublishedAnswer {
   return { v2: definitions(2), v3: definitions(3) };
 }
 
-/** Removes descriptions: those of shared fields are our own. */
+/** Removes descriptions, which are our own for shared fields. */
 export function withoutDescriptions(schema: unknown): unknown {
   const text = JSON.stringify(schema, (name, value: unknown) => {
     return name === 'description' && typeof value === 'string' ? undefined : value;
