@@ -117,6 +117,8 @@ export interface ApiServerConfig {
   readonly localAuthorizer?: Authorizer;
   /** Webhooks that are functions of this process. Default: none. */
   readonly localWebhooks?: LocalWebhooks;
+  /** Whether the server's own client has `latestHeartbeats` (InProcessTransportConfig). Default: false. */
+  readonly latestHeartbeats?: boolean;
   /** Is put around the whole handler chain, to observe or hold requests. Default: nothing. */
   readonly wrapHandler?: (handler: Handler) => Handler;
   /** Whether anonymous requests are allowed. Default: only for health and version. */

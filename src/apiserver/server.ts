@@ -8,7 +8,7 @@ import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
-import { DISCOVERY, stir, VirtualClock } from '#machinery/clock.ts';
+import { DISCOVERY, stir } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
@@ -132,7 +132,7 @@ export class ApiServer {
       createInProcessTransport({
         handler: this.inProcess(API_SERVER_USER),
         userAgent: 'kube-apiserver',
-        latestHeartbeats: clock instanceof VirtualClock,
+        latestHeartbeats: config.latestHeartbeats ?? false,
       }),
     );
     this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });

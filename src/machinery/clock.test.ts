@@ -1,5 +1,8 @@
+import { fileURLToPath } from 'node:url';
+import { readFile } from 'node:fs/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { systemClock, VirtualClock } from './clock.ts';
+import { ANYTHING, DISCOVERY, pause, setPoll, stir, systemClock, VirtualClock } from './clock.ts';
+import { outsideWork } from './pending-work.ts';
 
 describe('VirtualClock', () => {
   test('begins at a fixed time and moves only by advance', async () => {
@@ -233,5 +236,91 @@ describe('systemClock', () => {
     interval.cancel();
     vi.advanceTimersByTime(5000);
     expect(ticks).toBe(3);
+  });
+});
+
+describe('a lazy virtual clock', () => {
+  const calls = (clock: VirtualClock): { readonly at: number[]; note(): void } => {
+    const at: number[] = [];
+    return { at, note: () => void at.push(clock.monotonic()) };
+  };
+
+  test('leaves polls out until their topic stirs, and keeps their times', async () => {
+    const clock = new VirtualClock({ lazy: true });
+    const { at, note } = calls(clock);
+    const poll = setPoll(clock, 10, note);
+    await clock.advance(95);
+    // The first call may see what was there before.
+    expect(at).toEqual([10]);
+    stir(clock, DISCOVERY);
+    await clock.advance(10);
+    expect(at).toEqual([10]);
+    stir(clock, ANYTHING);
+    await clock.advance(100);
+    expect(at).toEqual([10, 110]);
+    poll.cancel();
+    stir(clock, ANYTHING);
+    await clock.advance(100);
+    expect(at).toEqual([10, 110]);
+  });
+
+  test('calls polls that must run, and all of them while it is kept awake', async () => {
+    const clock = new VirtualClock({ lazy: true });
+    const { at, note } = calls(clock);
+    setPoll(clock, 10, note, { mustRun: () => clock.monotonic() < 30 });
+    await clock.advance(100);
+    expect(at).toEqual([10, 20, 30]);
+    const end = clock.polls?.keepAwake();
+    await clock.advance(25);
+    end?.();
+    await clock.advance(100);
+    expect(at).toEqual([10, 20, 30, 110, 120, 130]);
+  });
+
+  test('prolongs a pause by whole periods, unless something has stirred since', async () => {
+    const clock = new VirtualClock({ lazy: true });
+    const { at, note } = calls(clock);
+    void (async () => {
+      for (let since = clock.monotonic(); ; since = clock.monotonic()) {
+        await pause(clock, 10, since, { topic: 'x' });
+        note();
+      }
+    })();
+    await clock.advance(34);
+    expect(at).toEqual([10]);
+    stir(clock, 'x');
+    await clock.advance(50);
+    expect(at).toEqual([10, 40]);
+  });
+
+  test('makes up for background work before timers fire', async () => {
+    const clock = new VirtualClock({ lazy: true });
+    const done: number[] = [];
+    let read = false;
+    const end = clock.polls?.addBackground({
+      get nextDue() {
+        return (done.at(-1) ?? 0) + 7;
+      },
+      catchUp: (now) => {
+        while ((done.at(-1) ?? 0) + 7 <= now) done.push((done.at(-1) ?? 0) + 7);
+      },
+      takeRead: () => read,
+    });
+    clock.setTimer(15, () => expect(done).toEqual([7, 14]));
+    await clock.advance(20);
+    expect(done).toEqual([7, 14]);
+    // A condition that reads an effect is called after each.
+    read = true;
+    await clock.runUntil(() => done.length === 4);
+    expect(clock.monotonic()).toBe(28);
+    end?.();
+  });
+
+  test('settles when work outside of the event loop has ended', async () => {
+    const clock = new VirtualClock();
+    let ended = false;
+    void outsideWork(readFile(fileURLToPath(import.meta.url))).then(() => (ended = true));
+    await clock.settle();
+    expect(ended).toBe(true);
   });
 });

@@ -40,6 +40,8 @@ interface Polls {
   pause(periodMs: number, since: number, options: PauseOptions): Promise<void>;
   stir(topic: string): void;
   addBackground(background: Background): () => void;
+  /** Leaves nothing out until the returned function is called. */
+  keepAwake(): () => void;
 }
 
 export interface PollOptions {
@@ -269,6 +271,8 @@ export class VirtualClock implements Clock {
   readonly polls: Polls | undefined;
   readonly #topics = new Map<string, Topic>();
   readonly #backgrounds = new Set<Background>();
+  /** How often keepAwake() was called and not ended. */
+  #keptAwake = 0;
 
   constructor(config: VirtualClockConfig = {}) {
     this.#start = config.start ?? Date.UTC(2026, 0, 1);
@@ -495,13 +499,22 @@ export class VirtualClock implements Clock {
       },
       pause: (periodMs, since, { topic: name = ANYTHING, signal }) => {
         const topic = this.#topic(name);
-        if (topic.stirredAt >= since) return this.sleep(periodMs, signal);
+        if (topic.stirredAt >= since || this.#keptAwake > 0) return this.sleep(periodMs, signal);
         return this.#doze(topic, periodMs, signal);
       },
       stir: (name) => this.#stir(this.#topic(name)),
       addBackground: (background) => {
         this.#backgrounds.add(background);
         return () => void this.#backgrounds.delete(background);
+      },
+      keepAwake: () => {
+        this.#keptAwake++;
+        for (const topic of this.#topics.values()) this.#stir(topic);
+        let ended = false;
+        return () => {
+          if (!ended) this.#keptAwake--;
+          ended = true;
+        };
       },
     };
   }
@@ -520,7 +533,7 @@ export class VirtualClock implements Clock {
    * and until something does.
    */
   #mayDoze(timer: VirtualTimer, { topic, mustRun }: NonNullable<VirtualTimer['poll']>): void {
-    if (topic.stirredAt >= timer.due || mustRun?.() === true) return;
+    if (topic.stirredAt >= timer.due || this.#keptAwake > 0 || mustRun?.() === true) return;
     // Cancelled by its own callback.
     if (!this.#timers.delete(timer.id)) return;
     topic.dozing.set(timer.id, {

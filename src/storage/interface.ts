@@ -192,6 +192,7 @@ export interface StorageBeats {
   takeOver(beat: Beat): (() => void) | undefined;
   /**
    * Releases the keys under the prefix, and takes none over until the returned function is called.
+   * With '/' the clock leaves no periodic work out, either.
    */
   observe(prefix: string): () => void;
 }

@@ -32,6 +32,7 @@ export class ClockSkews {
       setTimer: clock.setTimer.bind(clock),
       setInterval: clock.setInterval.bind(clock),
       sleep: clock.sleep.bind(clock),
+      ...(clock.polls !== undefined && { polls: clock.polls }),
     };
   }
 }

@@ -48,7 +48,8 @@ export class Beats implements StorageBeats, Background {
   }
 
   get nextDue(): number {
-    return this.#nextDue;
+    if (this.#sources.size === 0) return Number.POSITIVE_INFINITY;
+    return Math.min(this.#nextDue, this.#config.history.nextTick);
   }
 
   takeOver(beat: Beat): (() => void) | undefined {
@@ -81,10 +82,13 @@ export class Beats implements StorageBeats, Background {
     this.#observed.set(prefix, (this.#observed.get(prefix) ?? 0) + 1);
     for (const source of this.#sources.values())
       if (source.key.startsWith(prefix)) this.#release(source);
+    // Whatever is done periodically may be of interest.
+    const mayDoze = prefix === '/' ? this.#config.clock.polls?.keepAwake() : undefined;
     let ended = false;
     return () => {
       if (ended) return;
       ended = true;
+      mayDoze?.();
       const left = (this.#observed.get(prefix) ?? 1) - 1;
       if (left === 0) this.#observed.delete(prefix);
       else this.#observed.set(prefix, left);

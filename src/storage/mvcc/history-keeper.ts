@@ -93,6 +93,11 @@ export class HistoryKeeper {
     }
   }
 
+  /** When the next tick is due, on the monotonic scale; infinite if there is no history. */
+  get nextTick(): number {
+    return this.#nextTick ?? Number.POSITIVE_INFINITY;
+  }
+
   followBeats(hasBeats: boolean): void {
     if (this.#hasBeats === hasBeats || this.#stopped) return;
     this.#hasBeats = hasBeats;
