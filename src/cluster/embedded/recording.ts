@@ -104,10 +104,10 @@ function send(
       (response) => {
         response.resume();
         response.once('end', () => resolve(response.statusCode ?? 0));
-        response.once('error', reject);
+        response.on('error', reject);
       },
     );
-    sent.once('error', reject);
+    sent.on('error', reject);
     sent.end(Buffer.from(body, 'base64'));
   });
 }
