@@ -174,9 +174,9 @@ describe('handlers in the process', () => {
       const client = cluster.client.resource(configMaps).namespace('default');
       const slow = denied(client.create({ metadata: { name: 'x' } }));
       await cluster.clock.advance('3s');
-      expect((await slow).message).toMatch(
-        /calling webhook "slow\.example\.com": failed to call webhook: Post "https:\S+\?timeout=3s": context deadline exceeded$/,
-      );
+      const { message } = await slow;
+      expect(message).toMatch(/calling webhook "slow\.example\.com": failed to call webhook: Post/);
+      expect(message).toMatch(/\?timeout=3s": context deadline exceeded$/);
       expect(aborted).toBe(true);
       const { client: admin } = cluster;
       const configurations = admin.resource(validatingWebhookConfigurations);
