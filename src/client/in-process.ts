@@ -67,16 +67,16 @@ export interface InProcessTransportConfig {
   readonly handler: InProcessHandler;
   readonly userAgent?: string;
   /**
-   * On a virtual clock: watches last as long as their client, and of heartbeats of nodes they get
-   * the last one when the clock stops, not each one. For components that only want the present
-   * state. Default: false.
+   * On a virtual clock, watches get only the last heartbeat of each node when the clock stops,
+   * instead of each one. Watches last as long as their client. For components that need only the
+   * current state. Default: false.
    */
   readonly latestHeartbeats?: boolean;
   /** Called with every warning that the server adds to a response. */
   readonly onWarning?: (message: string) => void;
 }
 
-/** In seconds: a year. */
+/** A year, in seconds. */
 const NO_TIMEOUT = 365 * 86_400;
 const LATEST_HEARTBEATS = { 'coxswain-heartbeats': 'latest' } as const;
 

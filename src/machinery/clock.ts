@@ -30,11 +30,11 @@ export interface Clock {
   setInterval(intervalMs: number, callback: () => void): Timer;
   /** Resolves after `delayMs`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
-  /** For the functions `setPoll`, `pause` and `stir`. Absent: every period is waited for. */
+  /** Implements `setPoll`, `pause` and `stir`. Absent: every period elapses. */
   readonly polls?: Polls;
 }
 
-/** Periodic work that a clock may leave out while nothing happens. */
+/** Periodic work that a lazy clock may skip while nothing changes. */
 interface Polls {
   setPoll(intervalMs: number, callback: () => void, options: PollOptions): Timer;
   pause(periodMs: number, since: number, options: PauseOptions): Promise<void>;
@@ -45,10 +45,10 @@ interface Polls {
 }
 
 export interface PollOptions {
-  /** The topic that the work looks at: see `stir`. Default: ANYTHING. */
+  /** The topic of the changes that the work looks for: see `stir`. Default: ANYTHING. */
   readonly topic?: string;
   /**
-   * Reports whether the work also depends on the time, so that the next call must not be left out.
+   * Reports whether the work also depends on the time, so that the next call must not be skipped.
    * Default: it does not.
    */
   readonly mustRun?: () => boolean;
@@ -64,13 +64,13 @@ export interface PauseOptions {
  * storage/mvcc/beats.ts).
  */
 export const ANYTHING = 'anything';
-/** The topic of work that looks at the kinds that the API server has. */
+/** The topic of work that looks at the resources that the API server serves. */
 export const DISCOVERY = 'discovery';
 
 /**
- * As `clock.setInterval`, for work that only looks for changes and does nothing as long as there
- * are none. A lazy VirtualClock leaves calls out until the topic stirs; the calls after that are at
- * the times at which they would have been.
+ * Does the same as `clock.setInterval`, for work that only looks for changes and has no effect
+ * without them. A lazy VirtualClock skips calls until the topic stirs. Later calls are at the times
+ * that they would have had without skipping.
  */
 export function setPoll(
   clock: Clock,
@@ -83,9 +83,9 @@ export function setPoll(
 }
 
 /**
- * As `clock.sleep`, for a loop that looks for changes once a period. A lazy VirtualClock prolongs
- * it by whole periods until the topic stirs, unless that has happened since the monotonic time
- * `since`, at which the loop began to look.
+ * Does the same as `clock.sleep`, for a loop that looks for changes once per period. A lazy
+ * VirtualClock prolongs the pause by whole periods until the topic stirs. It does not prolong the
+ * pause if the topic has stirred since `since`, the monotonic time at which the loop began to look.
  */
 export function pause(
   clock: Clock,
@@ -96,7 +96,7 @@ export function pause(
   return clock.polls?.pause(periodMs, since, options) ?? clock.sleep(periodMs, options.signal);
 }
 
-/** Something has happened that work of the topic may have to notice. */
+/** Reports a change that work of the topic may have to notice. */
 export function stir(clock: Clock, topic: string): void {
   clock.polls?.stir(topic);
 }
@@ -176,11 +176,11 @@ export interface VirtualClockConfig {
    * The number of idle turns of the event loop after which the clock counts as settled. Default: 2.
    */
   readonly settleTurns?: number;
-  /** Work that `setPoll` and `pause` repeat is left out while nothing stirs. Default: false. */
+  /** Skip work that `setPoll` and `pause` repeat while nothing stirs. Default: false. */
   readonly lazy?: boolean;
   /**
-   * Sockets and threads take part: things have settled when the event loop has had no event of
-   * them, either. An event of any part of the process counts. Default: false.
+   * Wait for sockets and threads, too: the clock has settled only when the event loop has no events
+   * from them. The events of the whole process count. Default: false.
    */
   readonly sockets?: boolean;
   /**
@@ -191,17 +191,17 @@ export interface VirtualClockConfig {
 }
 
 /**
- * Writes, or other effects, that follow from the time alone. A clock makes up for them when it
- * stops, before timers fire.
+ * Writes, or other effects, that depend on the time only. A clock catches up on them when it stops,
+ * before timers fire.
  */
 export interface Background {
-  /** When the next one is due, on the monotonic scale; infinite if there is none. */
+  /** The monotonic time at which the next effect is due; infinite if there is none. */
   readonly nextDue: number;
-  /** Does all that is due up to `now`. */
+  /** Performs all effects that are due up to `now`. */
   catchUp(now: number): void;
   /**
-   * Reports whether an effect has been read since the last call of this function: then each of them
-   * is waited for.
+   * Reports whether an effect has been read since the last call of this function. If it has, the
+   * clock stops at each effect.
    */
   takeRead(): boolean;
 }
@@ -211,23 +211,23 @@ interface VirtualTimer {
   due: number;
   readonly intervalMs: number | undefined;
   readonly callback: () => void;
-  /** Set for a poll. */
+  /** Set for a timer of `setPoll`. */
   readonly poll?: { readonly topic: Topic; readonly mustRun: (() => boolean) | undefined };
 }
 
-/** A poll, or a loop's pause, that waits until something stirs. */
+/** A skipped poll or pause, which waits until its topic stirs. */
 interface Dozing {
-  /** A time at which it was due, and the period after which it is due again and again. */
+  /** A time at which it was due, on the monotonic scale. It is due again after each period. */
   readonly base: number;
   readonly periodMs: number;
-  /** `due`: the first of these times that is still to come. */
+  /** Ends the skipping. `due`: the first due time that has not passed. */
   wake(due: number): void;
 }
 
 interface Topic {
-  /** When it last stirred, on the monotonic scale. */
+  /** The monotonic time at which the topic last stirred. */
   stirredAt: number;
-  /** By the id of the timer. */
+  /** The skipped work by the ID of its timer. */
   readonly dozing: Map<number, Dozing>;
 }
 
@@ -267,7 +267,7 @@ export class VirtualClock implements Clock {
   /** The last `advance` or `runUntil`. The next one starts when it has finished. */
   #moving: Promise<void> = Promise.resolve();
   readonly #sockets: boolean;
-  /** Absent: this clock leaves nothing out. */
+  /** Absent: this clock skips nothing. */
   readonly polls: Polls | undefined;
   readonly #topics = new Map<string, Topic>();
   readonly #backgrounds = new Set<Background>();
@@ -282,7 +282,7 @@ export class VirtualClock implements Clock {
     this.polls = config.lazy === true ? this.#makePolls() : undefined;
   }
 
-  /** Whether periodic work is left out while nothing stirs. */
+  /** Reports whether periodic work is skipped while nothing stirs. */
   get lazy(): boolean {
     return this.polls !== undefined;
   }
@@ -326,10 +326,7 @@ export class VirtualClock implements Clock {
     this.#start = now - this.#elapsed;
   }
 
-  /**
-   * Timers that are set and have a delay (intervals included, those that are left out at present,
-   * too).
-   */
+  /** The number of timers with a delay that are set. Intervals count, including skipped ones. */
   get pendingTimers(): number {
     let count = this.#timers.size;
     for (const { dozing } of this.#topics.values()) count += dozing.size;
@@ -365,10 +362,10 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves time forward from timer to timer until `condition` holds. It is called after each instant
-   * has settled; after instants at which there is nothing but background work (heartbeats) only if
-   * it has read an effect of that work. Rejects when no timer is left that could change anything,
-   * or when `timeout` (default '24h') of virtual time has gone by.
+   * Advances time from timer to timer until `condition` holds. The condition is checked when an
+   * instant has settled. After an instant with background work only (heartbeats), it is checked
+   * only if it has read an effect of that work. Rejects when no timer is left that could change
+   * anything, or after `timeout` (default '24h') of virtual time.
    */
   runUntil(
     condition: () => boolean | Promise<boolean>,
@@ -388,10 +385,10 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Resolves when nothing more can happen before time moves: promise chains have run, no callback
-   * in a next turn of the event loop, no timer without delay and no operation outside of the loop
-   * is pending (see pending-work.ts), and with `sockets` nothing has arrived. Not known is what
-   * another process is about to send.
+   * Resolves when nothing more can happen before time advances. Promise chains have run; no
+   * callback for the next turn of the event loop, no timer without delay and no operation outside
+   * of the loop is pending (see pending-work.ts). With `sockets`, no data has arrived. Not
+   * guaranteed: another process may be about to send data.
    */
   async settle(): Promise<void> {
     let idle = 0;
@@ -431,7 +428,7 @@ export class VirtualClock implements Clock {
       if (due > this.#elapsed) {
         rounds = 0;
         this.#elapsed = due;
-        // Whatever a timer's callback reads is as if the background work had been done in time.
+        // A timer's callback must see the state as if the background work had been done in time.
         if (this.#catchUp()) await this.settle();
       } else if (++rounds > MAX_ROUNDS_PER_INSTANT) {
         throw new Error(
@@ -450,7 +447,7 @@ export class VirtualClock implements Clock {
     return next;
   }
 
-  /** Does the background work that is due. Reports whether there was any. */
+  /** Performs the background work that is due. Reports whether there was any. */
   #catchUp(): boolean {
     let any = false;
     for (const background of this.#backgrounds) {
@@ -467,7 +464,7 @@ export class VirtualClock implements Clock {
     return any;
   }
 
-  /** Fires the timers that are due now; those that they set for now wait for the next round. */
+  /** Fires the timers that are due now. Timers that they set for now fire in the next round. */
   #fireInstant(): void {
     const lastId = this.#lastId;
     for (;;) {
@@ -529,12 +526,12 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * A poll has been called. It is not called again while nothing has stirred since the call before,
-   * and until something does.
+   * Skips further calls of a poll that has been called, if its topic has not stirred since the call
+   * before, until the topic stirs.
    */
   #mayDoze(timer: VirtualTimer, { topic, mustRun }: NonNullable<VirtualTimer['poll']>): void {
     if (topic.stirredAt >= timer.due || this.#keptAwake > 0 || mustRun?.() === true) return;
-    // Cancelled by its own callback.
+    // The callback has cancelled the timer.
     if (!this.#timers.delete(timer.id)) return;
     topic.dozing.set(timer.id, {
       base: timer.due,
@@ -614,14 +611,14 @@ export class VirtualClock implements Clock {
 }
 
 /**
- * Returns how many events the process's event loop has handled: what sockets, threads and the
- * thread pool have brought.
+ * Returns the number of events that the process's event loop has handled, from sockets, threads and
+ * the thread pool.
  */
 function loopEvents(): number {
   return performance.nodeTiming.uvMetricsInfo.events;
 }
 
-/** One turn of the event loop: afterwards every promise chain that could run has run. */
+/** Waits for one turn of the event loop. Every promise chain that could run has run then. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,19 +1,19 @@
-// The work of this process that goes on without a timer: callbacks in the next turn of the event
-// loop, and operations outside of it (files, compression, keys). A virtual clock moves on when none
-// is left (VirtualClock.settle), so all such work is counted here: tools/layers.test.ts rejects a
-// bare setImmediate. The count is of the process. A clock may wait for the work of another cluster,
-// which ends by itself.
+// Counts the work of this process that continues without a timer: callbacks in the next turn of the
+// event loop, and operations outside of it (files, compression, keys). A virtual clock advances
+// when no such work is left (VirtualClock.settle), so tools/layers.test.ts rejects a bare
+// setImmediate. The count is for the whole process: a clock may wait for the work of another
+// cluster, which ends without that clock.
 
 let pending = 0;
 
-/** Returns how many callbacks and operations have not come to their end. */
+/** Returns the number of callbacks and operations that have not ended. */
 export function pendingWork(): number {
   return pending;
 }
 
 /**
- * Calls back in the next turn of the event loop. Returns a function that prevents it; after the
- * call it does nothing.
+ * Calls `callback` in the next turn of the event loop. Returns a function that prevents the call;
+ * after the call it has no effect.
  */
 export function inNextTurn(callback: () => void): () => void {
   pending++;
@@ -34,8 +34,8 @@ export function inNextTurn(callback: () => void): () => void {
 }
 
 /**
- * Counts an operation outside of the event loop, from now to the first call of the function that it
- * returns.
+ * Counts an operation outside of the event loop, until the returned function is called for the
+ * first time.
  */
 export function beginWork(): () => void {
   pending++;

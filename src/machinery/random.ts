@@ -62,7 +62,7 @@ export const systemRandom: Random = {
   derive: () => systemRandom,
 };
 
-/** Where a SeededRandom and those that were derived from it are in their sequences. */
+/** The positions of a SeededRandom and of its derived sources in their sequences. */
 export interface RandomState {
   readonly seed: number | string;
   readonly words: readonly [number, number, number, number];
@@ -79,9 +79,9 @@ export interface RandomState {
  */
 export class SeededRandom implements Random {
   readonly seed: number | string;
-  /** The last source of each name that was derived. */
+  /** The last derived source by name. */
   readonly #derived = new Map<string, SeededRandom>();
-  /** Sources that continue from a state, until they are derived. */
+  /** The states of derived sources by name, until the sources are derived again. */
   readonly #continued = new Map<string, RandomState>();
   #a: number;
   #b: number;
@@ -133,8 +133,8 @@ export class SeededRandom implements Random {
   }
 
   /**
-   * Returns where the sequence is, together with those of the sources that were derived, the last
-   * one of each name.
+   * Returns the position in the sequence, with the positions of the last derived source of each
+   * name.
    */
   state(): RandomState {
     const derived: [string, RandomState][] = [...this.#continued];
@@ -143,8 +143,8 @@ export class SeededRandom implements Random {
   }
 
   /**
-   * Returns a source that continues where another was. The first source that is derived of each
-   * name continues as well.
+   * Returns a source that continues at a state. The first source that is derived for each name
+   * continues as well.
    */
   static fromState({ seed, words, derived }: RandomState): SeededRandom {
     const random = new SeededRandom(seed);

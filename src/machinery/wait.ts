@@ -88,8 +88,8 @@ export async function until(
     /** Required with a jitterFactor. */
     readonly random?: Random;
     /**
-     * Returns the topic of which the next action only looks for changes: see `pause` of the clock.
-     * Default: it does more.
+     * Returns the topic if the next action only looks for changes: see `pause` in clock.ts.
+     * Default: the action does more.
      */
     readonly looksAt?: () => string | undefined;
   },

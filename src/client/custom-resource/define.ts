@@ -1,5 +1,5 @@
-// A custom resource from a schema literal: one description is the TypeScript type, the value that
-// clients take, and the CustomResourceDefinition that the server needs.
+// Defines a custom resource from a schema literal. One description defines the TypeScript type, the
+// resource for clients, and the CustomResourceDefinition for the server.
 
 import type {
   CustomResourceColumnDefinition,
@@ -12,9 +12,9 @@ import { defineResource } from '../define-resource.ts';
 import type { ObjectSchema, Schema, ValueOf } from './schema.ts';
 
 export interface CustomResourceDescription {
-  /** Such as 'example.com'. */
+  /** The API group, such as 'example.com'. */
   readonly group: string;
-  /** The one version that is served and stored, such as 'v1'. */
+  /** The only version, such as 'v1', which is served and stored. */
   readonly version: string;
   readonly kind: string;
   /** The plural in lower case. Default: the kind in lower case with an 's'. */
@@ -24,15 +24,15 @@ export interface CustomResourceDescription {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   /**
-   * The fields of an object beside apiVersion, kind and metadata. With `status` the resource has
-   * that subresource.
+   * The fields of an object in addition to apiVersion, kind and metadata. With `status` the
+   * resource has a status subresource.
    */
   readonly schema: {
     readonly spec?: Schema;
     readonly status?: Schema;
     readonly [field: string]: Schema | undefined;
   };
-  /** Names of fields of `schema` that every object must have. */
+  /** The fields of `schema` that every object must have. */
   readonly required?: readonly string[];
   readonly columns?: readonly Readonly<CustomResourceColumnDefinition>[];
   readonly scale?: Readonly<CustomResourceSubresourceScale>;
@@ -40,7 +40,7 @@ export interface CustomResourceDescription {
 
 /** A custom resource, for clients, controllers and `cluster.install`. */
 export interface CustomResourceType<T extends KubeObject> extends ResourceType<T> {
-  /** The object that makes a server serve the resource. */
+  /** The definition that makes a server serve the resource. */
   readonly definition: New<CustomResourceDefinition>;
 }
 
@@ -56,8 +56,8 @@ export type ObjectOf<D extends CustomResourceDescription> = KubeObject &
 export type KindOf<R> = R extends ResourceType<infer T> ? T : never;
 
 /**
- * Returns a custom resource whose objects have the type that the schema describes. Throws TypeError
- * for names that cannot be those of a resource; the server checks the schema.
+ * Returns a custom resource whose objects have the type of the schema. Throws TypeError for invalid
+ * names. The schema is validated by the server only.
  */
 export function defineCustomResource<const D extends CustomResourceDescription>(
   description: D,

@@ -1,4 +1,4 @@
-// Custom resources from TypeScript.
+// Custom resources that are defined in TypeScript.
 
 export { defineCustomResource } from './define.ts';
 export type { CustomResourceDescription, CustomResourceType, KindOf, ObjectOf } from './define.ts';

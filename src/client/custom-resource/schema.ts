@@ -7,7 +7,7 @@ type Metadata = Pick<JSONSchemaProps, 'title' | 'description' | 'nullable' | 'fo
   readonly 'x-kubernetes-validations'?: readonly Readonly<ValidationRule>[];
 };
 
-/** The schema of a value, as `openAPIV3Schema` has it. Fields without a type are `unknown`. */
+/** The schema of a value, as in `openAPIV3Schema`. Fields without a type are `unknown`. */
 export type Schema =
   | StringSchema
   | NumberSchema
@@ -51,7 +51,7 @@ export interface ArraySchema extends Metadata {
 export interface ObjectSchema extends Metadata {
   readonly type: 'object';
   readonly properties?: { readonly [name: string]: Schema };
-  /** Without it every property is optional. */
+  /** The required properties. Default: none. */
   readonly required?: readonly string[];
   /** The schema of the values of a map. */
   readonly additionalProperties?: Schema;

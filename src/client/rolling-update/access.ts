@@ -1,4 +1,4 @@
-// The replication controllers and pods of one namespace, as far as rolling updates need them.
+// Reads and changes the replication controllers and pods of one namespace for rolling updates.
 
 import {
   type Pod,
@@ -25,7 +25,7 @@ export class NamespaceAccess {
     this.#timing = timing;
   }
 
-  /** Returns undefined if there is no such controller. */
+  /** Returns the controller; undefined if it does not exist. */
   async find(name: string): Promise<Controller | undefined> {
     try {
       return await this.controllers.get(name);
@@ -35,7 +35,7 @@ export class NamespaceAccess {
     }
   }
 
-  /** Changes the current state of a controller; again after a conflict. */
+  /** Changes the current state of a controller. Retries after a conflict. */
   async change(
     name: string,
     change: (controller: Controller) => New<ReplicationController>,
@@ -48,7 +48,7 @@ export class NamespaceAccess {
     );
   }
 
-  /** Sets annotations; undefined removes one. */
+  /** Sets annotations. The value undefined removes an annotation. */
   annotate(
     name: string,
     annotations: Readonly<Record<string, string | undefined>>,
@@ -74,7 +74,7 @@ export class NamespaceAccess {
     return this.#synced(name, replicas);
   }
 
-  /** Waits until the controller has as many pods as its spec asks for. */
+  /** Waits until the controller has as many pods as its spec requires. */
   async settled(name: string): Promise<Controller> {
     const { spec } = await this.controllers.get(name);
     return this.#synced(name, spec.replicas ?? 1);
@@ -96,7 +96,7 @@ export class NamespaceAccess {
     return current as Controller;
   }
 
-  /** The pods that the controller selects and that are not being deleted. */
+  /** Returns the controller's pods that are not being deleted. */
   async podsOf({ spec }: Controller): Promise<readonly Immutable<Pod>[]> {
     const labelSelector = Object.entries(spec.selector ?? {})
       .map(([key, value]) => `${key}=${value}`)
@@ -122,7 +122,7 @@ export class NamespaceAccess {
     try {
       await this.#pods.patch(name, 'application/merge-patch+json', patch);
     } catch (error) {
-      // It has ended meanwhile.
+      // The object was deleted meanwhile.
       if (!apierrors.isNotFound(error)) throw error;
     }
   }

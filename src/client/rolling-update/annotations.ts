@@ -1,10 +1,11 @@
-// The annotations by which an update finds its state again: those of kubectl up to version 1.17.
+// The annotations with the state of an update, which an interrupted update resumes from. They are
+// those of kubectl up to version 1.17.
 
-/** On the new controller: 'NAME:UID' of the old one. */
+/** An annotation of the new controller: 'NAME:UID' of the old one. */
 export const SOURCE_ID = 'kubectl.kubernetes.io/update-source-id';
-/** On the new controller: the replicas that it ends with. */
+/** An annotation of the new controller: its final number of replicas. */
 export const DESIRED_REPLICAS = 'kubectl.kubernetes.io/desired-replicas';
-/** On the old controller: the replicas that it had. */
+/** An annotation of the old controller: its original number of replicas. */
 export const ORIGINAL_REPLICAS = 'kubectl.kubernetes.io/original-replicas';
-/** On the old controller: the name of the new one. */
+/** An annotation of the old controller: the name of the new one. */
 export const NEXT_CONTROLLER = 'kubectl.kubernetes.io/next-controller-id';

@@ -1,6 +1,6 @@
 // The error of rolling updates.
 
-/** The update cannot be made as it was asked for. The message says why. */
+/** The requested update is not possible. The message contains the reason. */
 export class RollingUpdateError extends Error {
   override readonly name = 'RollingUpdateError';
 }

@@ -1,5 +1,5 @@
-// Prepares an update that changes the image alone: a copy of the controller with another image, and
-// a label that tells the pods of the two controllers apart.
+// Prepares an update of the image only. It creates a copy of the controller with another image, and
+// a label that distinguishes the pods of the two controllers.
 
 import { createHash } from 'node:crypto';
 import type { Container, ReplicationController } from '#api/groups/core/v1/index.ts';
@@ -13,26 +13,26 @@ import { RollingUpdateError } from './errors.ts';
 
 export interface ImageChange {
   readonly image: string;
-  /** Needed if a pod has several containers. */
+  /** Required if a pod has several containers. */
   readonly container?: string;
-  /** Needed if the image is the one that the controller has already. */
+  /** Required if the controller has this image already. */
   readonly imagePullPolicy?: string;
-  /** The label that tells the controllers apart. */
+  /** The key of the label that distinguishes the controllers. */
   readonly deploymentLabelKey: string;
 }
 
 const HASH_LENGTH = 32;
 
 /**
- * Returns a value for a label and for a name. It depends on the resource version, so that equal
- * updates differ.
+ * Returns a value for a label and for a name. It depends on the resource version, so that repeated
+ * equal updates get different values.
  */
 export function hashOf(object: unknown): string {
   return createHash('sha256').update(stableStringify(object)).digest('hex').slice(0, HASH_LENGTH);
 }
 
 /**
- * Returns the new controller. `name`: default is one made of the old name. Throws
+ * Returns the new controller. `name`: default is a name derived from the old one. Throws
  * RollingUpdateError.
  */
 export function withImage(
@@ -96,8 +96,8 @@ function containerIndex(
 }
 
 /**
- * Gives the old controller and its pods the label that tells them apart, and records the name of
- * the new one. Idempotent.
+ * Adds the distinguishing label to the old controller and its pods, and records the name of the new
+ * controller. Idempotent.
  */
 export async function prepareOld(
   access: NamespaceAccess,
@@ -110,7 +110,8 @@ export async function prepareOld(
     return access.annotate(name, { [NEXT_CONTROLLER]: nextName });
   const value = `${hashOf(old)}-orig`;
   const label = { [deploymentLabelKey]: value };
-  // New pods get the label first, then those that exist; only then the controller selects by it.
+  // New pods get the label first, then existing pods. The selector requires it last, so that no pod
+  // loses its controller.
   const labelled = await access.change(name, (controller) => ({
     ...controller,
     metadata: {
@@ -134,7 +135,8 @@ export async function prepareOld(
     ...controller,
     spec: { ...controller.spec, selector: { ...controller.spec.selector, ...label } },
   }));
-  // Pods that were created from the old template in between belong to no controller.
+  // Pods that were created from the old template meanwhile lack the label, and belong to no
+  // controller.
   for (const pod of await access.podsOf(labelled))
     if (pod.metadata.labels?.[deploymentLabelKey] !== value)
       await access.deletePod(pod.metadata.name);

@@ -1,21 +1,21 @@
-// How far the two controllers of a rolling update may be scaled now: pure decisions.
+// Computes the next replicas of the two controllers of a rolling update: pure functions.
 
 export interface Limits {
-  /** So many replicas the new controller ends with. */
+  /** The final number of replicas of the new controller. */
   readonly desired: number;
-  /** So many pods there may be above `desired`. */
+  /** The maximum number of pods above `desired`. */
   readonly maxSurge: number;
-  /** So many of `desired` pods may be unavailable. */
+  /** The maximum number of unavailable pods, out of `desired`. */
   readonly maxUnavailable: number;
 }
 
 export interface Scale {
-  /** Replicas that the specs ask for. */
+  /** The replicas in the specs. */
   readonly old: number;
   readonly new: number;
 }
 
-/** Returns the pods that have to stay available. */
+/** Returns the minimum number of available pods. */
 export function minAvailable({ desired, maxUnavailable }: Limits): number {
   return desired === 0 ? 0 : Math.max(0, desired - maxUnavailable);
 }
@@ -23,7 +23,7 @@ export function minAvailable({ desired, maxUnavailable }: Limits): number {
 /** Returns the replicas of the new controller after the next step. */
 export function scaleUpTo(scale: Scale, { desired, maxSurge }: Limits): number {
   if (scale.new === desired) return desired;
-  // Nothing has to be replaced any more: the surge does not matter.
+  // The old controller has no replicas left, so maxSurge does not limit the step.
   if (scale.old === 0) return desired;
   const increment = desired + maxSurge - (scale.old + scale.new);
   return increment <= 0 ? scale.new : Math.min(scale.new + increment, desired);

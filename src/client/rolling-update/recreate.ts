@@ -1,4 +1,4 @@
-// The oldest form of a rolling update: the pods of a controller are deleted one by one, and the
+// The oldest form of a rolling update: deletes the pods of a controller one by one, and the
 // controller creates them again.
 
 import { formatDuration } from '#machinery/text/duration.ts';
@@ -9,7 +9,7 @@ import type { Controller, RecreateOptions } from './types.ts';
 
 /**
  * Deletes the pods of a controller one by one, `updatePeriodMs` apart, and waits until all replicas
- * are back and ready. Rejects with WaitTimeoutError if they are not within `timeoutMs`.
+ * are ready again. Rejects with WaitTimeoutError after `timeoutMs`.
  */
 export async function recreatePods(options: RecreateOptions): Promise<Controller> {
   const { client, namespace, clock, signal, name, image, onProgress } = options;

@@ -38,7 +38,7 @@ const controller = (
 
 type Cluster = EmbeddedCluster<VirtualClock>;
 
-/** Lets time pass until the promise settles. */
+/** Advances time until the promise settles. */
 async function during<T>({ clock }: Cluster, promise: Promise<T>): Promise<T> {
   const state = { settled: false };
   const settle = (): void => void (state.settled = true);

@@ -1,6 +1,6 @@
-// The rolling update of a ReplicationController, as kubectl made it up to version 1.17: scales a
-// new controller up and the old one down, step by step, from the client. An update that was
-// interrupted goes on where it stopped.
+// The rolling update of a ReplicationController, as in kubectl up to version 1.17. The client
+// scales a new controller up and the old one down, step by step. An interrupted update is resumed
+// by the same call.
 
 import type { ReplicationController } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
@@ -17,9 +17,9 @@ const DEFAULTS = { pollIntervalMs: 3000, timeoutMs: 300_000, updatePeriodMs: 60_
 const RENAME = { intervalMs: 5000, timeoutMs: 60_000 } as const;
 
 /**
- * Replaces the pods of a controller one after the other. Resolves when the old controller is gone.
+ * Replaces the pods of a controller one by one. Resolves when the old controller is deleted.
  * Rejects with RollingUpdateError, with WaitTimeoutError if there is no progress for `timeoutMs`,
- * with StatusError, and with the signal's reason; the same call goes on then.
+ * with StatusError, and with the signal's reason. The same call then resumes the update.
  */
 export async function rollingUpdate(options: RollingUpdateOptions): Promise<RollingUpdateResult> {
   checkOptions(options);
@@ -58,7 +58,7 @@ class Update {
     this.#access = new NamespaceAccess(client, namespace, timing);
   }
 
-  /** The new controller takes over the old name. */
+  /** Reports whether the new controller gets the old name. */
   get #keepsName(): boolean {
     return this.#options.newName === undefined && this.#options.controller === undefined;
   }
@@ -126,7 +126,7 @@ class Update {
     return existing;
   }
 
-  /** Makes the old controller the goal: it ends with the replicas that it began with. */
+  /** Rolls back: the old controller becomes the target, with its original number of replicas. */
   async #swap(
     old: Controller,
     next: Controller,
@@ -241,7 +241,7 @@ class Update {
       [DESIRED_REPLICAS]: undefined,
       [ORIGINAL_REPLICAS]: undefined,
       [NEXT_CONTROLLER]: undefined,
-      // Before it has its name, an interrupted update finds it by this one.
+      // An interrupted update finds the controller by this annotation until it is renamed.
       ...(!renamed && { [SOURCE_ID]: undefined }),
     });
     const settled = await this.#access.settled(name);
@@ -268,12 +268,12 @@ class Update {
     return this.#rename(source);
   }
 
-  /** Puts a controller of the old name in the place of the new one; its pods stay. */
+  /** Replaces the new controller with a controller of the old name. Its pods stay. */
   async #rename(controller: Controller): Promise<Controller> {
     const { oldName, clock, signal } = this.#options;
     const { name, annotations = {}, labels, namespace } = controller.metadata;
     this.#say(`Renaming ${name} to ${oldName}`);
-    // The old one may still terminate.
+    // The deletion of the old controller may not have finished.
     const gone = async (which: string): Promise<boolean> =>
       (await this.#access.find(which)) === undefined;
     const waiting = { clock, ...RENAME, ...(signal !== undefined && { signal }) };
@@ -319,7 +319,7 @@ function limitsOf(
   return { desired, maxSurge, maxUnavailable: desired === 0 ? oldReplicas : maxUnavailable };
 }
 
-/** Every new pod must differ from every old one in a label. */
+/** Checks that the selectors differ in the value of a key, so that no pod matches both. */
 function checkSelectors(old: Controller, next: New<ReplicationController>): void {
   const selector = next.spec?.selector ?? {};
   const nextName = next.metadata?.name ?? '';

@@ -18,27 +18,27 @@ export interface RollingUpdateOptions
   extends Partial<Pick<Timing, 'pollIntervalMs' | 'timeoutMs' | 'signal'>>, Pick<Timing, 'clock'> {
   readonly client: Client;
   readonly namespace: string;
-  /** The controller that is replaced. */
+  /** The name of the old controller, which is replaced. */
   readonly oldName: string;
   /**
-   * The name of the new controller. Default: that of `controller`; with `image`, the new controller
-   * gets the old name in the end.
+   * The name of the new controller. Default: the name in `controller`. With `image`, the default is
+   * a temporary name, and the new controller finally gets the old name.
    */
   readonly newName?: string;
   /**
-   * The new controller. Its selector has another value for a key of the old one's. Without replicas
-   * it gets as many as the old one.
+   * The new controller. Its selector must differ from the old one in the value of a key. Default
+   * for its replicas: those of the old controller.
    */
   readonly controller?: New<ReplicationController>;
-  /** In place of `controller`: the image of a copy of the old one. */
+  /** The image of a copy of the old controller, instead of `controller`. */
   readonly image?: string;
   readonly container?: string;
   readonly imagePullPolicy?: string;
   /** Default: 'deployment'. */
   readonly deploymentLabelKey?: string;
-  /** Goes back from the new controller to the old one, and deletes the new one. */
+  /** Roll back: scale the old controller up again, and delete the new one. */
   readonly rollback?: boolean;
-  /** The time between two steps. Default: a minute. */
+  /** The time between two steps in milliseconds. Default: a minute. */
   readonly updatePeriodMs?: number;
   /** Default: 1. */
   readonly maxSurge?: number;
@@ -50,7 +50,7 @@ export interface RollingUpdateOptions
 
 export interface RollingUpdateResult {
   readonly controller: Controller;
-  /** The new controller has the name of the old one. */
+  /** The new controller has got the name of the old one. */
   readonly renamed: boolean;
 }
 
@@ -68,8 +68,8 @@ export interface RecreateOptions extends Pick<
   /** The ReplicationController. */
   readonly name: string;
   /**
-   * Sets the image of the template first. The template has one container. Default: the template
-   * stays as it is.
+   * The new image of the template's only container, which is set first. Default: the template is
+   * unchanged.
    */
   readonly image?: string;
 }

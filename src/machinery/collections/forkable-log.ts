@@ -1,25 +1,24 @@
-// A list that grows at its end and is cut at its beginning, and that can be forked: the fork and
-// the original begin with the same items, and share them. A fork copies one array that is 256 times
-// shorter than the list.
+// A list that grows at its end, is cut at its beginning, and can be forked. The fork and the
+// original share their first items. A fork copies one array with one entry per 256 items.
 
 const BITS = 8;
 const CHUNK = 1 << BITS;
 const MASK = CHUNK - 1;
 
 export class ForkableLog<T> {
-  /** All but the last are full. Full chunks never change. */
+  /** Chunks of items. All but the last are full, and full chunks never change. */
   #chunks: T[][] = [];
-  /** Items of the first chunk that are dropped. */
+  /** The number of dropped items in the first chunk. */
   #offset = 0;
   #length = 0;
-  /** A fork has the last chunk, too: it is copied before an item is added. */
+  /** A fork shares the last chunk, which is copied before an item is added. */
   #shared = false;
 
   get length(): number {
     return this.#length;
   }
 
-  /** The item at an index from 0 to `length` - 1; undefined elsewhere. */
+  /** Returns the item at an index; undefined if there is none. */
   at(index: number): T | undefined {
     if (index < 0 || index >= this.#length) return undefined;
     const position = this.#offset + index;
@@ -43,18 +42,18 @@ export class ForkableLog<T> {
     this.#length++;
   }
 
-  /** Drops so many items at the beginning. */
+  /** Drops `count` items at the beginning. */
   dropFirst(count: number): void {
     const dropped = Math.min(Math.max(count, 0), this.#length);
     this.#length -= dropped;
     const offset = this.#offset + dropped;
-    // A last chunk that is full has nothing left to give, as any other.
+    // Removes the chunks whose items are all dropped, including a full last chunk.
     this.#chunks.splice(0, offset >> BITS);
     this.#offset = offset & MASK;
     if (this.#chunks.length === 0) this.#offset = 0;
   }
 
-  /** Drops so many items at the end. */
+  /** Drops `count` items at the end. */
   dropLast(count: number): void {
     const dropped = Math.min(Math.max(count, 0), this.#length);
     if (dropped === 0) return;

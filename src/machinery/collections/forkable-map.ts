@@ -1,21 +1,24 @@
-// A map from strings to values that can be forked in constant time: the fork and the original begin
-// with the same entries, and a change of one is not seen by the other.
+// A map from strings to values that can be forked in constant time. The fork and the original begin
+// with the same entries and do not see each other's changes.
 //
-// A map that was never forked is a plain Map. From the first fork on that Map is shared and never
-// changes again; each side has its changes in a persistent map beside it. When a side has many
-// changes, it gets a Map of its own.
+// A map that was never forked is a plain Map. The first fork makes that Map shared and immutable,
+// and each side then keeps its changes in a persistent map. A side with many changes gets a Map of
+// its own.
 
 import { PersistentMap } from './persistent-map.ts';
 
-/** The entry of a key that the shared map has and this one has not. */
+/** Marks a key of the shared map as deleted in this map. */
 const DELETED = Symbol('deleted');
 
-/** The changes of a side that are not worth a Map of its own. */
+/** The number of changes up to which a side keeps the shared map. */
 const MIN_CHANGES = 256;
 
-/** `undefined` is no value. Values must not be changed while a fork may have them, too. */
+/**
+ * A map that can be forked. `undefined` is not a value. Values must not be modified while a fork
+ * may share them.
+ */
 export class ForkableMap<V extends object> {
-  /** Shared if #changes is set. */
+  /** The entries, which are shared and immutable if #changes is set. */
   #entries: Map<string, V>;
   #changes: PersistentMap<V | typeof DELETED> | undefined;
   #size: number;
@@ -50,7 +53,7 @@ export class ForkableMap<V extends object> {
     this.#mayCopy();
   }
 
-  /** Reports whether the key was there. */
+  /** Deletes an entry. Reports whether it existed. */
   delete(key: string): boolean {
     if (this.#changes === undefined) {
       const deleted = this.#entries.delete(key);
@@ -77,8 +80,8 @@ export class ForkableMap<V extends object> {
   }
 
   /**
-   * Gives this side a Map of its own once its changes are a good part of the whole, so that the
-   * copy is paid by the changes.
+   * Gives this side a Map of its own when its changes are a large part of the entries, so that the
+   * copy takes constant amortized time per change.
    */
   #mayCopy(): void {
     const changes = this.#changes;

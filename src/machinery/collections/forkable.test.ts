@@ -1,5 +1,5 @@
-// The forkable collections against plain ones: random operations on many forks, each compared with
-// a copy.
+// Compares the forkable collections with plain ones: random operations on many forks, each of which
+// is compared with a copy.
 
 import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '../random.ts';

@@ -85,7 +85,7 @@ export class KeyedHeap<K, T> {
     this.#byKey.clear();
   }
 
-  /** Returns a heap with the same items, independent of this one. O(n). */
+  /** Returns an independent heap with the same items. O(n). */
   clone(): KeyedHeap<K, T> {
     const clone = new KeyedHeap<K, T>({ keyOf: this.#keyOf, less: this.#less });
     for (const { key, item, position } of this.#entries) {
@@ -96,7 +96,7 @@ export class KeyedHeap<K, T> {
     return clone;
   }
 
-  /** Every item, in no particular order. */
+  /** Returns all items, in no particular order. */
   values(): readonly T[] {
     return this.#entries.map(({ item }) => item);
   }

@@ -3,18 +3,18 @@
 import { deepEqual, isPlainObject } from '../deep.ts';
 
 export interface Difference {
-  /** Keys of objects and indices of lists. */
+  /** The keys of objects and the indices of lists. */
   readonly path: readonly (string | number)[];
-  /** Undefined: it was not there. */
+  /** The old value. Undefined: the field was added. */
   readonly from: unknown;
-  /** Undefined: it is not there any more. */
+  /** The new value. Undefined: the field was removed. */
   readonly to: unknown;
 }
 
 /**
- * Returns what has to change to make `before` into `after`, in the order of paths. Items of lists
- * are compared by index; those at the end of the longer list come last, from its end. A value of
- * another type is one difference.
+ * Returns the changes from `before` to `after`, in the order of paths. Items of lists are compared
+ * by index. Items beyond the end of the shorter list come last, in descending order. A value that
+ * changes its type is one difference.
  */
 export function differences(before: unknown, after: unknown): readonly Difference[] {
   const found: Difference[] = [];

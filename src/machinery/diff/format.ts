@@ -4,15 +4,15 @@ import { stringifyJson } from '../text/json-integers.ts';
 import { isPlainObject } from '../deep.ts';
 import { differences } from './differences.ts';
 
-/** Longer values are cut. */
+/** The maximum length of a value in characters. Longer values are cut. */
 const MAX_VALUE = 120;
-/** Fields by which items of a list are named, in this order. */
+/** The fields that name the items of a list, in order of preference. */
 const NAMES = ['name', 'type', 'uid', 'key', 'ip'] as const;
 
 /**
- * Returns a line for each difference. Items of lists that have names are compared by name:
- * `.status.conditions[Ready].status`. A field that
- * was not there has no left side, one that is gone no right side.
+ * Returns a line for each difference. Items with names are compared by name:
+ * `.status.conditions[Ready].status`. The line of an added field has no left side, and the line of
+ * a removed field has no right side.
  */
 export function formatDifferences(before: unknown, after: unknown): readonly string[] {
   return differences(named(before), named(after)).map(({ path, from, to }) => {
@@ -34,7 +34,7 @@ function valueText(value: unknown): string {
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
 }
 
-/** Returns the value with lists of named items as objects whose keys are '[name]'. */
+/** Returns the value with each list of named items as an object with the keys '[name]'. */
 function named(value: unknown): unknown {
   if (Array.isArray(value)) {
     const key = nameField(value);
@@ -47,7 +47,7 @@ function named(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, named(item)]));
 }
 
-/** Undoes `named`. */
+/** Reverses `named`. */
 function unnamed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(unnamed);
   if (!isPlainObject(value)) return value;

@@ -3,7 +3,7 @@
 import type { JsonPatchOperation } from '../patch/json-patch.ts';
 import { differences } from './differences.ts';
 
-/** Returns a patch that makes `before` into `after`. Both are JSON values without undefined. */
+/** Returns a patch that changes `before` to `after`. Both are JSON values without undefined. */
 export function jsonPatchOf(before: unknown, after: unknown): readonly JsonPatchOperation[] {
   return differences(before, after).map(({ path, from, to }): JsonPatchOperation => {
     const pointer = path.map((key) => `/${escape(String(key))}`).join('');
