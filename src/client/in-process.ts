@@ -5,6 +5,7 @@
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { STATUS_CODES } from 'node:http';
 import * as apierrors from '#machinery/apierrors.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import { endedBy, mapWatch, type WatchEventType, type WatchStream } from '#machinery/watch.ts';
 import { type Abortable, LinkedAbort, abortable } from './abort.ts';
 import { queryParameters } from './request.ts';
@@ -76,6 +77,13 @@ export interface InProcessTransportConfig {
   readonly onWarning?: (message: string) => void;
 }
 
+/**
+ * The number of requests after which the event loop gets a turn. A client that sends the next
+ * request as soon as it has an answer would otherwise keep timers, sockets and watch events waiting
+ * forever, since all of a request may happen in promise callbacks.
+ */
+const REQUESTS_PER_TURN = 100;
+
 /** A year, in seconds. */
 const NO_TIMEOUT = 365 * 86_400;
 const LATEST_HEARTBEATS = { 'coxswain-heartbeats': 'latest' } as const;
@@ -93,6 +101,7 @@ class InProcessTransport implements Transport {
   readonly #config: InProcessTransportConfig;
   /** Aborts all calls in flight when the transport is closed. */
   readonly #closed = new AbortController();
+  #requests = 0;
 
   constructor(config: InProcessTransportConfig) {
     this.#config = config;
@@ -202,6 +211,7 @@ class InProcessTransport implements Transport {
     request: TransportRequest,
     call: LinkedAbort,
   ): Promise<InProcessResponse['body']> {
+    if (++this.#requests % REQUESTS_PER_TURN === 0) await nextTurn();
     call.throwIfAborted();
     const warnings: string[] = [];
     const headers: Record<string, string | undefined> = {

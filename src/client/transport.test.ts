@@ -458,3 +458,13 @@ describe('HTTP', () => {
     });
   });
 });
+
+test('a client that sends requests without a pause lets the event loop turn', async () => {
+  const response = { code: 200, body: { kind: 'text', text: '{}' } } as const;
+  const transport = createInProcessTransport({ handler: () => Promise.resolve(response) });
+  const turns: number[] = [];
+  let requests = 0;
+  setImmediate(() => turns.push(requests));
+  for (; requests < 1000; requests++) await transport.request({ method: 'GET', path: '/' });
+  expect(turns[0]).toBeLessThanOrEqual(100);
+});
