@@ -1,6 +1,6 @@
 // The flags of `cox rolling-update`: those of kubectl up to version 1.17, and --recreate.
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { duration } from './flags.ts';
 
 const MINUTE_MS = 60_000;
@@ -25,13 +25,17 @@ export function addRollingUpdateCommand(program: Command): void {
       'with --image: the label that tells the pods of both controllers apart',
       'deployment',
     )
-    .option('--update-period <duration>', 'time between two steps', duration, MINUTE_MS)
-    .option('--poll-interval <duration>', 'time between two looks at a controller', duration, 3000)
-    .option(
-      '--timeout <duration>',
-      'how long there may be no progress before the command fails',
-      duration,
-      5 * MINUTE_MS,
+    .addOption(durationOption('--update-period', 'time between two steps', MINUTE_MS, '1m'))
+    .addOption(
+      durationOption('--poll-interval', 'time between two looks at a controller', 3000, '3s'),
+    )
+    .addOption(
+      durationOption(
+        '--timeout',
+        'how long there may be no progress before the command fails',
+        5 * MINUTE_MS,
+        '5m',
+      ),
     )
     .option('--rollback', 'go back from NEW to OLD, and delete NEW')
     .option(
@@ -58,4 +62,8 @@ Examples:
       const { rollingUpdateCommand } = await import('./rolling-update.ts');
       await rollingUpdateCommand(old, next, options);
     });
+}
+
+function durationOption(name: string, description: string, ms: number, shown: string): Option {
+  return new Option(`${name} <duration>`, description).argParser(duration).default(ms, shown);
 }
