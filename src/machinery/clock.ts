@@ -268,7 +268,7 @@ export class VirtualClock implements Clock {
   #moving: Promise<void> = Promise.resolve();
   readonly #sockets: boolean;
   /** Absent: this clock skips nothing. */
-  readonly polls: Polls | undefined;
+  readonly polls?: Polls;
   readonly #topics = new Map<string, Topic>();
   readonly #backgrounds = new Set<Background>();
   /** The number of calls of keepAwake() that have not ended. */
@@ -279,7 +279,7 @@ export class VirtualClock implements Clock {
     this.#settleTurns = config.settleTurns ?? 2;
     this.#settleHook = config.settle;
     this.#sockets = config.sockets ?? false;
-    this.polls = config.lazy === true ? this.#makePolls() : undefined;
+    if (config.lazy === true) this.polls = this.#makePolls();
   }
 
   /** Reports whether periodic work is skipped while nothing stirs. */
