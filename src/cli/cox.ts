@@ -9,6 +9,7 @@ import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
 import { addInspectCommands } from './inspect/commands.ts';
+import { outputOption } from './inspect/output.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
@@ -247,6 +248,7 @@ Examples:
       'also end its pods, and remove rules, addresses, bridges and routes from this machine, ' +
         'those of killed clusters, too; if it does not run, only that',
     )
+    .addOption(outputOption())
     .action(async (options) => {
       const { down } = await import('./down.ts');
       await down(options);
@@ -261,6 +263,7 @@ Examples:
     .option('--root-dir <dir>', 'the directory that was given to up or kubelet as --root-dir')
     .option('--stop', 'stop the cluster first if it runs')
     .option('-y, --yes', 'do not ask')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -303,13 +306,13 @@ Examples:
     .command('save <file>')
     .description('write a snapshot to FILE, which appears only once all of it is on the disk')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
-    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
+    .addOption(outputOption())
     .action(async (file, options) => (await import('./snapshot.ts')).save(file, options));
 
   snapshot
     .command('status <file>')
     .description('read all of FILE and print what is in it; exit status 1 if it is damaged')
-    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
+    .addOption(outputOption())
     .action(async (file, options) => (await import('./snapshot.ts')).status(file, options));
 
   snapshot
@@ -328,7 +331,7 @@ Examples:
       revisions,
       0,
     )
-    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
+    .addOption(outputOption())
     .action(async (file, options) => (await import('./snapshot.ts')).restore(file, options));
 
   program
@@ -349,7 +352,7 @@ stops, if it was not done before.`,
   program
     .command('version')
     .description('print the versions of this program, of Kubernetes, and of Node')
-    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
+    .addOption(outputOption())
     .action(({ output }: { readonly output?: 'json' }) => {
       const versions = {
         coxswain: COXSWAIN_VERSION,
@@ -405,7 +408,7 @@ function addSimulate(program: Command): void {
       seedCount,
     )
     .option('--no-faults', 'inject no faults: only the scenario varies with the seed')
-    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `

@@ -6,6 +6,7 @@ import { dataDirLayout, readClaim, runningProcess } from '#cluster/data-dir.ts';
 import { cleanMachine } from '#cluster/clean.ts';
 import { leftoversOf } from '#cluster/reset.ts';
 import { UserError } from '#cluster/user-error.ts';
+import { writeJson } from './inspect/output.ts';
 import { typed } from './own-command.ts';
 import { shortest } from './terminal.ts';
 
@@ -15,22 +16,43 @@ export interface DownOptions {
   readonly dataDir: string;
   /** Also ends the pods, and removes all that clusters without a process have in the kernel. Default: false. */
   readonly clean?: boolean;
+  readonly output?: 'json';
+}
+
+export interface DownResult {
+  readonly dataDir: string;
+  /** False: no cluster ran, which only `--clean` accepts. */
+  readonly stopped: boolean;
+  /** The processes and mounts of pods that keep running. */
+  readonly processes: number;
+  readonly mounts: number;
+  /** With `--clean`: the removed items, as text. */
+  readonly removed: readonly string[];
 }
 
 export async function down(options: DownOptions): Promise<void> {
-  if (options.clean !== true) return stop(options);
-  if (process.platform !== 'linux' || process.getuid?.() !== 0)
-    throw new UserError('--clean needs Linux and root');
-  const layout = dataDirLayout(options.dataDir);
-  if ((await runningProcess(layout)) !== undefined) await stop(options, false);
-  const removed = await cleanMachine(layout, systemClock);
-  if (removed.length === 0) process.stdout.write('nothing to clean\n');
-  for (const text of removed) process.stdout.write(`removed: ${text}\n`);
+  const result = await takeDown(options);
+  if (options.output === 'json') writeJson(result);
+  else process.stdout.write(describe(result, options.clean === true));
 }
 
-/** @param tellsLeftovers whether to say what goes on without the cluster */
-async function stop(options: DownOptions, tellsLeftovers = true): Promise<void> {
+/** Stops the cluster of a data directory. Throws UserError. */
+export async function takeDown(options: DownOptions): Promise<DownResult> {
   const layout = dataDirLayout(options.dataDir);
+  if (options.clean !== true) {
+    await stop(layout);
+    const { processes, mounts } = leftoversOf(options.dataDir);
+    return { dataDir: layout.root, stopped: true, processes, mounts, removed: [] };
+  }
+  if (process.platform !== 'linux' || process.getuid?.() !== 0)
+    throw new UserError('--clean needs Linux and root');
+  const stopped = (await runningProcess(layout)) !== undefined;
+  if (stopped) await stop(layout);
+  const removed = await cleanMachine(layout, systemClock);
+  return { dataDir: layout.root, stopped, processes: 0, mounts: 0, removed };
+}
+
+async function stop(layout: ReturnType<typeof dataDirLayout>): Promise<void> {
   const running = await runningProcess(layout);
   if (running === undefined) throw new UserError(`no cluster runs on ${layout.root}`);
   process.kill(running.pid, 'SIGTERM');
@@ -48,20 +70,28 @@ async function stop(options: DownOptions, tellsLeftovers = true): Promise<void> 
       },
     );
   }
-  process.stdout.write(`stopped; the data stays in ${layout.root}\n`);
-  if (!tellsLeftovers) return;
-  const { processes, mounts } = leftoversOf(options.dataDir);
-  if (processes === 0 && mounts === 0) return;
-  const left = [
-    amount(processes, 'process', 'processes'),
-    amount(mounts, 'mount', 'mounts'),
-  ].filter((text) => text !== '');
-  process.stdout.write(
-    typed(
-      `pods keep running: ${left.join(' and ')}. The next 'cox up' takes them over; ` +
-        `'cox reset --data-dir ${shortest(layout.root)}' removes them with all data\n`,
-    ),
-  );
+}
+
+/** Returns the text for a person. */
+export function describe(result: DownResult, clean: boolean): string {
+  const { dataDir, stopped, processes, mounts, removed } = result;
+  const lines = stopped ? [`stopped; the data stays in ${dataDir}`] : [];
+  if (clean) {
+    lines.push(...(removed.length === 0 ? ['nothing to clean'] : []));
+    lines.push(...removed.map((text) => `removed: ${text}`));
+  } else if (processes > 0 || mounts > 0) {
+    const left = [
+      amount(processes, 'process', 'processes'),
+      amount(mounts, 'mount', 'mounts'),
+    ].filter((text) => text !== '');
+    lines.push(
+      typed(
+        `pods keep running: ${left.join(' and ')}. The next 'cox up' takes them over; ` +
+          `'cox reset --data-dir ${shortest(dataDir)}' removes them with all data`,
+      ),
+    );
+  }
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 const amount = (count: number, one: string, many: string): string =>

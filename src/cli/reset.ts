@@ -5,7 +5,8 @@ import { systemClock } from '#machinery/clock.ts';
 import { dataDirLayout, readClaim } from '#cluster/data-dir.ts';
 import { checkResettable, reset as resetDataDir } from '#cluster/reset.ts';
 import { UserError } from '#cluster/user-error.ts';
-import { down } from './down.ts';
+import { describe, takeDown } from './down.ts';
+import { writeJson } from './inspect/output.ts';
 import { progressLine } from './terminal.ts';
 
 export interface ResetCommandOptions {
@@ -13,18 +14,25 @@ export interface ResetCommandOptions {
   readonly rootDir?: string;
   readonly stop?: boolean;
   readonly yes?: boolean;
+  readonly output?: 'json';
 }
 
 export async function reset(options: ResetCommandOptions): Promise<void> {
   const layout = dataDirLayout(options.dataDir);
   const running = readClaim(layout).state === 'running';
+  const isJson = options.output === 'json';
   if (!(running && options.stop) && !(await checkResettable(options.dataDir))) {
+    const nothing = { dataDir: layout.root, removed: false, processes: 0, mounts: 0, kept: [] };
+    if (isJson) return writeJson(nothing);
     process.stdout.write(`nothing to remove: ${layout.root} does not exist or is empty\n`);
     return;
   }
   if (options.yes !== true && !(await confirm(layout.root)))
     throw new UserError('nothing was removed');
-  if (running && options.stop) await down(options);
+  if (running && options.stop) {
+    const result = await takeDown({ dataDir: options.dataDir });
+    if (!isJson) process.stdout.write(describe(result, false));
+  }
   const progress = progressLine(false);
   try {
     const { root, processes, mounts, kept } = await resetDataDir({
@@ -34,6 +42,10 @@ export async function reset(options: ResetCommandOptions): Promise<void> {
       progress: (text) => progress.show(text),
     });
     progress.clear();
+    if (isJson) {
+      const result = { dataDir: root, removed: true, processes, mounts, kept };
+      return writeJson(result);
+    }
     process.stdout.write(
       `removed: ${root} (${processes} processes ended, ${mounts} mounts removed)\n`,
     );

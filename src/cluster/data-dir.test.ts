@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { identify } from '#runtime/process-identity.ts';
 import {
@@ -109,6 +109,9 @@ test('own entries are known by their names', () => {
     'cox.pid.12',
     'cox.pid.stale.7',
     'cox.tag.tmp',
+    ...Object.values(dataDirLayout('/data'))
+      .filter((path) => path !== '/data')
+      .map((path) => basename(path)),
   ];
   for (const name of own) expect([name, isOwnEntry(name)]).toEqual([name, true]);
   for (const name of ['backup.snap', 'stores', 'cox', 'pki.old', 'kubeconfig.mine', '.git'])
