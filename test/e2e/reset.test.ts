@@ -148,6 +148,28 @@ test('reset --stop stops the cluster first', async () => {
   expectNothingLeft();
 });
 
+test('down and reset print JSON', async () => {
+  cluster = await coxUp(['--runtime', 'simulated'], { dataDir: data() });
+  const stopped = await cox('down', '--output', 'json');
+  const dataDir = data();
+  expect(JSON.parse(stopped.stdout)).toEqual({
+    dataDir,
+    stopped: true,
+    processes: 0,
+    mounts: 0,
+    removed: [],
+  });
+  const removed = await cox('reset', '--yes', '--output', 'json');
+  expect(JSON.parse(removed.stdout)).toEqual({
+    dataDir,
+    removed: true,
+    processes: 0,
+    mounts: 0,
+    kept: [],
+  });
+  expect(existsSync(dataDir)).toBe(false);
+});
+
 test('a directory that no cluster has made is not changed', async () => {
   mkdirSync(join(data(), 'pki'), { recursive: true });
   writeFileSync(join(data(), 'pki', 'ca.key'), 'of another cluster');
