@@ -155,6 +155,8 @@ class World {
       users.set(what, claim);
     };
     const free = new Map(NODES.map((node) => [node, DEVICES]));
+    // The pods are read first: whatever is bound then has its claims in every later list.
+    const { items: listedPods } = await this.pods.list();
     for (const { metadata, status } of (await this.claims.list()).items) {
       for (const { pool, device } of status.allocation?.devices.results ?? []) {
         give(`device ${pool}/${device}`, metadata.name);
@@ -167,7 +169,7 @@ class World {
       give(`volume ${spec.volumeName}`, metadata.name);
       places.set(metadata.name, spec.volumeName.split('-')[0]!);
     }
-    for (const { metadata, spec } of (await this.pods.list()).items) {
+    for (const { metadata, spec } of listedPods) {
       if (spec.nodeName !== undefined)
         expect(places.get(metadata.name), metadata.name).toBe(spec.nodeName);
     }
