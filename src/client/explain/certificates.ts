@@ -1,4 +1,4 @@
-// Whether a certificate is near its end.
+// Reports certificates that have expired or expire soon.
 
 import { X509Certificate } from 'node:crypto';
 import { humanDuration } from '#machinery/text/duration.ts';
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const WARN_SHARE = 0.1;
 const WARN_AT_MOST_MS = 30 * DAY_MS;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
-/** A bundle with more is not looked at to its end. */
+/** The maximum number of certificates that are read from a bundle. */
 const MAX_CERTIFICATES = 100;
 
 /**

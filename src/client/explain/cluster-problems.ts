@@ -21,9 +21,9 @@ const RECENT_MS = 5 * 60_000;
 
 export interface ComponentState {
   readonly name: string;
-  /** Undefined: not known, as of components that do not run beside the API server. */
+  /** Undefined if unknown, such as for components that do not run beside the API server. */
   readonly healthy: boolean | undefined;
-  /** Why it is not, or not known. */
+  /** The reason, if the component is unhealthy or its health is unknown. */
   readonly message?: string;
 }
 
@@ -36,7 +36,7 @@ export interface ClusterState {
   readonly pods: Readonly<Record<string, number>>;
   /** Pods that do not run as they should, at most MAX_TROUBLED. */
   readonly troubledPods: readonly Immutable<Pod>[];
-  /** How many there are. */
+  /** The number of such pods. */
   readonly troubledPodCount: number;
   /** Nodes, API services, webhooks, definitions, services, endpoints and events. */
   readonly objects: ObjectSet;
@@ -46,11 +46,11 @@ export interface ClusterState {
 
 export interface Problem {
   readonly severity: 'problem' | 'waiting';
-  /** The first object that has it. */
+  /** The first object with the problem. */
   readonly object?: ObjectRef;
   readonly text: string;
   readonly source?: string;
-  /** How many objects have it. */
+  /** The number of objects with the problem. */
   readonly count: number;
 }
 
@@ -140,7 +140,7 @@ function namespaceProblems(namespace: KubeObject, { now }: ClusterState): readon
   return [about({ ...going, text }, namespace)];
 }
 
-/** Pods that do not exist since admission rejects them: by condition, otherwise by recent events. */
+/** Reports pods that admission rejects, by the controller's condition or by recent events. */
 function rejectedPods({ objects, now }: ClusterState): readonly Cause[] {
   const conditions = [
     ...objects.ofKind<KubeObject>('apps', 'ReplicaSet'),
@@ -204,13 +204,13 @@ function problemOf({ first, count }: { readonly first: Cause; readonly count: nu
   };
 }
 
-/** The text with its deepest cause. */
+/** Returns the text with its deepest cause. */
 function detailed(each: Cause): string {
   const deeper = rootCauses(each).filter(({ text }) => text !== each.text);
   return [each.text, ...deeper.map(({ text }) => text)].join(': ');
 }
 
-/** Without names of the object, and times. */
+/** Returns the text without names of the object and times. */
 function comparable({ text, object }: Cause): string {
   return (object === undefined ? text : text.replaceAll(object.name, '…')).replace(
     /\d+(\.\d+)?(ms|s|m|h|d)\b/g,

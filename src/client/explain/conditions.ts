@@ -1,5 +1,5 @@
-// Which conditions of an object are bad news. Types of built-in kinds are known; those of custom resources follow
-// their names.
+// Decides which conditions of an object are problems. Types of built-in kinds are in tables; types of custom
+// resources are judged by their names.
 
 import type { Severity } from './cause.ts';
 
@@ -11,17 +11,17 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** True is bad. */
+/** Condition types for which True is a problem. */
 const NEGATIVE = new RegExp(
   '(Pressure|Failure|Failed|Errors?|Conflicts?|Degraded|Stalled|Unavailable|Denied|Violation|' +
     'NonStructuralSchema|Nonconformant|FailureTarget)$',
 );
-/** False is bad, Unknown as well. */
+/** Condition types for which False and Unknown are problems. */
 const POSITIVE = new RegExp(
   '(Ready|Available|Healthy|Established|Accepted|Programmed|ResolvedRefs|Synced|Reconciled|Initialized|Bound|' +
     'Valid|Active|Installed|Progressing|PodScheduled|AbleToScale)$',
 );
-/** False is a state like any other: a job that runs is not complete, a claim need not be resized. */
+/** Condition types for which False is no problem: a running job is not complete, a claim need not be resized. */
 const NEUTRAL =
   /^(Complete|Succeeded|Reconciling|SuccessCriteriaMet|Suspended|DisruptionAllowed|PodReadyToStartContainers)$/;
 

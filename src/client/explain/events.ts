@@ -5,11 +5,11 @@ import { eventTime, type EventObject, type ObjectSet } from './object-set.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { humanDuration } from '#machinery/text/duration.ts';
 
-/** At most so many are shown of an object. */
+/** The maximum number of events shown for an object. */
 const SHOWN = 5;
 /** The time, number and component that `eventCause` adds to the message. */
 const SUFFIX = / \([^()]* ago[^()]*\)$/;
-/** A warning that is older says nothing about the present. */
+/** Older warnings are ignored. */
 const RECENT_MS = 3_600_000;
 
 /** Names for rejections by admission, by the text of the server's message. */

@@ -100,7 +100,7 @@ export function explainApiService(object: KubeObject, { objects }: Context): rea
   );
 }
 
-/** For both kinds of webhook configurations. */
+/** Explains a mutating or a validating webhook configuration. */
 export function explainWebhooks(object: KubeObject, { objects }: Context): readonly Cause[] {
   const { webhooks = [] } = object as Immutable<ValidatingWebhookConfiguration>;
   const problems = webhooks.flatMap((webhook) => webhookProblem(webhook, objects) ?? []);
@@ -148,7 +148,7 @@ export function serviceProblem(
     : cause('problem', `its service ${namespace}/${name} has no ready endpoint`, { object: ref });
 }
 
-/** By conditions, events and owned objects: for custom resources and whatever else there is. */
+/** Explains any other object, such as a custom resource, by its conditions, events and owned objects. */
 export function explainAny(object: KubeObject, context: Context): readonly Cause[] {
   const { objects, now } = context;
   const bad = conditionCauses(object);

@@ -1,4 +1,4 @@
-// Why a pod does not run: its own state, then what that depends on: scheduling, node, volumes, configuration, rules.
+// Explains why a pod does not run: its own state, then scheduling, node, volumes, configuration and rules.
 
 import type {
   Container,
@@ -51,7 +51,7 @@ export function explainPod(object: KubeObject, context: Context): readonly Cause
 const explainsItself = ({ severity, text }: Cause): boolean =>
   severity === 'problem' && !text.includes(' runs, but ');
 
-/** The scheduler's verdict. Claims that are not bound are the cause of that of VolumeBinding. */
+/** Returns the scheduler's verdict. Unbound claims are the causes of the verdict of VolumeBinding. */
 function decision(pod: PodObject, context: Context): readonly Cause[] {
   const claims = claimCauses(pod, context);
   const verdict = context.scheduling?.get(pod.metadata.uid);
@@ -79,7 +79,7 @@ function nodeCauses(pod: PodObject, { objects }: Context): readonly Cause[] {
   return [cause('problem', `node ${nodeName} has a problem`, { object: ref, causes: problems })];
 }
 
-/** Claims that the pod mounts, explained where they are not bound. */
+/** Returns the claims that the pod mounts. Unbound ones are explained. */
 function claimCauses(pod: PodObject, context: Context): readonly Cause[] {
   return (pod.spec.volumes ?? []).flatMap((volume) => {
     const name = claimName(pod, volume);

@@ -1,4 +1,4 @@
-// Why a service reaches no pod.
+// Explains why a service reaches no pod.
 
 import type { Pod, Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';

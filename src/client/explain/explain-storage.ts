@@ -1,4 +1,4 @@
-// Why a claim is not bound.
+// Explains why a claim is not bound.
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
 import type { StorageClass } from '#api/groups/storage/v1/index.ts';

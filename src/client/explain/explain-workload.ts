@@ -1,4 +1,4 @@
-// Why a workload has not the pods that it should have: controllers that own pods, or owners of those.
+// Explains why a workload lacks pods. A workload is a controller that owns pods, or an owner of such controllers.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -84,7 +84,7 @@ function jobCauses({ spec = {}, status = {} }: WorkloadFields): readonly Cause[]
   return [cause(succeeded >= wanted ? 'ok' : 'waiting', text, { source: 'status' })];
 }
 
-/** Conditions that are bad news. */
+/** Returns the causes for conditions that are problems. */
 export function conditionCauses(object: KubeObject): readonly Cause[] {
   return conditionsOf(object).flatMap((condition) =>
     conditionSeverity(condition) === 'problem'
@@ -93,7 +93,7 @@ export function conditionCauses(object: KubeObject): readonly Cause[] {
   );
 }
 
-/** Old ReplicaSets have no pods and are of no interest. */
+/** Reports whether an object is an old ReplicaSet without pods, which does not matter. */
 function isIdle(object: KubeObject): boolean {
   const { kind, spec, status } = object as WorkloadFields;
   return kind === 'ReplicaSet' && spec?.replicas === 0 && (status?.replicas ?? 0) === 0;
@@ -130,7 +130,7 @@ export function childCauses(object: KubeObject, context: Context): readonly Caus
   });
 }
 
-/** Texts without what differs between copies: the names, UIDs and addresses of the object. */
+/** Returns the text without names, UIDs and addresses of the object, which differ between copies. */
 function fingerprint(explained: Cause, object: KubeObject): string {
   const { name = '', uid = '' } = object.metadata;
   const ip = (object as Immutable<Pod>).status?.podIP ?? '';

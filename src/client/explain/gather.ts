@@ -41,7 +41,7 @@ const MAX_LOOKUPS = 50;
 const MAX_CUSTOM_KINDS = 100;
 const MAX_UNSCHEDULED = 10;
 
-/** Read in the namespace of the object. */
+/** The kinds that are read in the namespace of the object. */
 const IN_NAMESPACE = [
   'pods',
   'events',

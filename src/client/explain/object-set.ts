@@ -22,7 +22,7 @@ export class ObjectSet {
   readonly #byOwner = new Map<string, KubeObject[]>();
   readonly #events = new Map<string, EventObject[]>();
   readonly #absent = new Set<string>();
-  /** By kind, and '' or a namespace: everything of it is in the set. */
+  /** The completely read lists: by kind, and '' or a namespace. */
   readonly #complete = new Set<string>();
   readonly #unreadable = new Map<string, string>();
 
@@ -42,17 +42,17 @@ export class ObjectSet {
     push(this.#events, eventKey(event.involvedObject ?? {}), event);
   }
 
-  /** The server has said that there is no such object. */
+  /** Records that the object does not exist. */
   addAbsent(ref: ObjectRef): void {
     this.#absent.add(keyOf(ref));
   }
 
-  /** All objects of the kind in the namespace have been added ('': in all namespaces, or cluster-scoped). */
+  /** Records that all objects of the kind in the namespace have been added ('': all namespaces, or cluster-scoped). */
   addComplete(kind: Pick<ObjectRef, 'group' | 'kind'>, namespace: string): void {
     this.#complete.add(`${kindKey(kind)} ${namespace}`);
   }
 
-  /** Objects of the kind cannot be read. */
+  /** Records that objects of the kind cannot be read. */
   addUnreadable(kind: Pick<ObjectRef, 'group' | 'kind'>, reason: string): void {
     this.#unreadable.set(kindKey(kind), reason);
   }
@@ -81,7 +81,7 @@ export class ObjectSet {
     return this.#byUid.get(uid);
   }
 
-  /** `namespace` absent: of all. */
+  /** Returns the objects of a kind. `namespace` absent: of all namespaces. */
   ofKind<T extends KubeObject>(
     group: string,
     kind: string,

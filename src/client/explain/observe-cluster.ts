@@ -236,7 +236,7 @@ async function readRejections(
     });
 }
 
-/** Events of pods that wait without saying why. */
+/** Reads the events of pods whose status gives no reason for waiting. */
 async function readEvents(
   reader: ObjectReader,
   resources: readonly ServedResource[],

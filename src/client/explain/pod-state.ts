@@ -1,4 +1,4 @@
-// Why a pod does not run, from the pod alone: cheap enough for every pod of a cluster.
+// Explains why a pod does not run, from the pod alone. This is cheap enough for every pod of a cluster.
 
 import type { Container, ContainerStatus, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -103,7 +103,7 @@ function containerCauses(pod: PodObject, now: number): readonly Cause[] {
   const inits = initContainerStatuses.flatMap((status) =>
     stateCauses('init container', status, specs.get(status.name), age),
   );
-  // Containers only wait for those.
+  // Containers only wait for init containers.
   if (worst(inits) !== 'ok') return inits;
   return [
     ...inits,

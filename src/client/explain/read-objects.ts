@@ -15,7 +15,7 @@ const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v
 export interface ListRequest {
   /** '' for all namespaces, and for cluster-scoped resources. */
   readonly namespace: string;
-  /** No more objects are read. */
+  /** The maximum number of objects that are read. */
   readonly max: number;
   readonly fieldSelector?: string;
 }
@@ -89,7 +89,7 @@ export class ObjectReader {
     }
   }
 
-  /** Items of lists do not carry their type. */
+  /** Adds an item with its apiVersion and kind, which lists leave out. */
   #add(type: ServedResource, item: KubeObject): KubeObject {
     const { group, version, kind } = type;
     if (group === '' && kind === 'Event') {
@@ -104,12 +104,12 @@ export class ObjectReader {
 
   #unreadable(type: ServedResource, error: unknown): void {
     if (this.#signal?.aborted) throw error;
-    // Without these nothing can be said at all.
+    // Without these there is no explanation at all.
     if (apierrors.isUnauthorized(error) || isUnreachable(error)) throw error;
     this.objects.addUnreadable(type, (error as Error).message);
   }
 }
 
-/** The server could not be reached: there is no Status from it. */
+/** Reports whether the server could not be reached: the error is no Status. */
 const isUnreachable = (error: unknown): boolean =>
   apierrors.isServiceUnavailable(error) && (error as Error).cause !== undefined;

@@ -5,7 +5,7 @@ import { type Cause, cause } from './cause.ts';
 
 export interface PluginVerdict {
   readonly plugin: string;
-  /** At which extension point: 'PreEnqueue', 'PreFilter' or 'Filter'. */
+  /** The extension point: 'PreEnqueue', 'PreFilter' or 'Filter'. */
   readonly point: string;
   readonly code: string;
   readonly reasons: readonly string[];
@@ -27,16 +27,16 @@ export interface NodeVerdict {
 
 export interface SchedulingVerdict {
   readonly profile: string;
-  /** The plugins that were asked, in order. */
+  /** The plugins that ran, in order. */
   readonly plugins: readonly string[];
   /** Rejections that do not depend on the node. */
   readonly rejections: readonly PluginVerdict[];
   readonly nodes: readonly NodeVerdict[];
-  /** Set: the verdict could not be reached. */
+  /** The error that kept the scheduler from a verdict. */
   readonly error?: string;
 }
 
-/** At most so many nodes are named in a text. */
+/** The maximum number of node names in a text. */
 const NAMED_NODES = 5;
 
 /** Returns one cause for each rejection of a plugin, those of most nodes first; or that nodes fit. */
