@@ -9,7 +9,7 @@ import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
 import { addInspectCommands } from './inspect/commands.ts';
-import { outputOption } from './inspect/output.ts';
+import { outputOption, writeJson } from './inspect/output.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
@@ -360,11 +360,8 @@ stops, if it was not done before.`,
         node: process.version,
       };
       const { coxswain, kubernetes, node } = versions;
-      process.stdout.write(
-        output === 'json'
-          ? `${JSON.stringify(versions)}\n`
-          : `coxswain ${coxswain}\nKubernetes ${kubernetes}\nNode ${node}\n`,
-      );
+      if (output === 'json') return writeJson(versions);
+      process.stdout.write(`coxswain ${coxswain}\nKubernetes ${kubernetes}\nNode ${node}\n`);
     });
 
   program

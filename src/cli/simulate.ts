@@ -13,6 +13,7 @@ import {
   startProcesses,
   WORKER_VARIABLE,
 } from './simulate-processes.ts';
+import { writeJson } from './inspect/output.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 
@@ -52,7 +53,8 @@ export async function simulate(name: string, flags: SimulateFlags): Promise<void
         if (problems.length > 0) process.stderr.write(`seed ${each} failed: ${problems[0]}\n`);
       },
     });
-    process.stdout.write(asJson ? `${JSON.stringify(report)}\n` : described(report, name));
+    if (asJson) writeJson(report);
+    else process.stdout.write(described(report, name));
     if (report.failures.length > 0) process.exitCode = 1;
   } finally {
     processes?.stop();

@@ -7,20 +7,21 @@ import {
   saveClusterSnapshot,
   type SnapshotStatus,
 } from '#cluster/snapshot.ts';
+import { writeJson } from './inspect/output.ts';
 
 export async function save(
   file: string,
   options: { dataDir: string; output?: 'json' },
 ): Promise<void> {
   const status = await saveClusterSnapshot({ file, dataDir: options.dataDir });
-  if (options.output === 'json') return writeJson({ file, ...status });
+  if (options.output === 'json') return writeStatus({ file, ...status });
   process.stdout.write(`saved ${file}\n${describe(status)}`);
 }
 
 export async function status(file: string, options: { output?: 'json' }): Promise<void> {
   const found = await clusterSnapshotStatus(file);
   if (options.output === 'json') {
-    writeJson(found);
+    writeStatus(found);
   } else process.stdout.write(`${file} is whole\n${describe(found)}`);
 }
 
@@ -29,17 +30,16 @@ export async function restore(
   options: { dataDir: string; bumpRevision: number; output?: 'json' },
 ): Promise<void> {
   const { status: restored, store, movedTo } = await restoreClusterSnapshot({ file, ...options });
-  if (options.output === 'json') return writeJson({ ...restored, file, store, movedTo });
+  if (options.output === 'json') return writeStatus({ ...restored, file, store, movedTo });
   process.stdout.write(`restored ${store} from ${file}\n${describe(restored)}`);
   if (movedTo !== undefined) process.stdout.write(`the store that was there is now ${movedTo}\n`);
 }
 
-function writeJson({
+function writeStatus({
   createdAt,
   ...rest
 }: SnapshotStatus & Readonly<Partial<Record<'file' | 'store' | 'movedTo', string>>>) {
-  const value = { ...rest, createdAt: new Date(createdAt).toISOString() };
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+  writeJson({ ...rest, createdAt: new Date(createdAt).toISOString() });
 }
 
 function describe({ revision, keys, fileBytes, hash, createdAt }: SnapshotStatus): string {

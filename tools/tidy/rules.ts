@@ -143,7 +143,6 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/serving/connection-table.ts',
     'machinery/worker-source.ts',
     'network/',
-    'machinery/net/bridge.ts',
     'runtime/',
     'scheduler/extenders/post.ts',
     'storage/embedded/',
@@ -174,8 +173,6 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/execute.ts',
     'machinery/net/nft/',
     'network/',
-    'machinery/execute.ts',
-    'machinery/net/nft/',
     'runtime/',
   ],
   http: [

@@ -17,6 +17,8 @@ test(
   { timeout: 120_000 },
   async () => {
     const file = join(folder, 'session.jsonl');
+    // A file that is there, and that others may read, is overwritten and closed to them.
+    writeFileSync(file, 'old', { mode: 0o644 });
     const cluster = await startCluster({ nodes: 1, port: 0, recordTo: file });
     try {
       const outside = await connect({ kubeconfig: cluster.kubeconfigPath as string });

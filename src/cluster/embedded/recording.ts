@@ -1,6 +1,6 @@
 // Recordings of clients outside of the process: a file with one request a line, and its replay in another cluster.
 
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { UserInfo } from '#apiserver/request.ts';
@@ -20,6 +20,8 @@ export interface Recording {
 /** Creates the file, readable by this user only: bodies may have secrets. Throws what the file system throws. */
 export function openRecording(path: string): Recording {
   const file = openSync(path, 'w', 0o600);
+  // A file that existed keeps its mode otherwise.
+  fchmodSync(file, 0o600);
   let open = true;
   writeSync(file, `${JSON.stringify(HEADER)}\n`);
   return {

@@ -34,8 +34,9 @@ export interface PolicyPod {
   /** Whether the pod is on this node. */
   readonly local: boolean;
   /**
-   * Of two pods with the same address, the one with the greater value owns it: the sandbox of the
-   * other is gone.
+   * Orders pods with the same address: the pod with the greatest value owns the address, since the
+   * sandboxes of the others are gone. It is the time of creation in ms, or a greater number in the
+   * order of announcements for pods that this node has announced.
    */
   readonly since: number;
 }
