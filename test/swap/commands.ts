@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import type { Maker, Role } from './roles.ts';
 
-/** What the command lines name. */
+/** Paths and addresses in the command lines. */
 export interface World {
   /** Certificates and keys, as `cox certs init` makes them. */
   readonly pki: string;
@@ -202,4 +202,13 @@ endpoints:
 ports:
 - { name: dns, port: 53, protocol: UDP }
 - { name: dns-tcp, port: 53, protocol: TCP }
+`;
+
+/** The binding that lets the API server's own identity use upstream's kubelet, which asks for its rights. */
+export const kubeletAccess = `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: kube-apiserver-kubelet-client }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: system:kubelet-api-admin }
+subjects:
+- { apiGroup: rbac.authorization.k8s.io, kind: User, name: kube-apiserver-kubelet-client }
 `;
