@@ -24,7 +24,7 @@ export const POD_CIDR = '10.248.0.0/16';
 /** The first part of POD_CIDR: the only node gets it. */
 export const NODE_POD_CIDR = '10.248.0.0/24';
 export const SERVICE_CIDR = '10.96.0.0/16';
-export const DNS_ADDRESS = '10.96.0.10';
+const DNS_ADDRESS = '10.96.0.10';
 const ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
@@ -143,8 +143,8 @@ const upstream: Readonly<Record<Role, (world: World) => Flags>> = {
   dns: ({ dir }) => ({ conf: join(dir, COREFILE) }),
 };
 
-export const KUBELET_CONFIGURATION = 'kubelet.yaml';
-export const COREFILE = 'Corefile';
+const KUBELET_CONFIGURATION = 'kubelet.yaml';
+const COREFILE = 'Corefile';
 
 /** Returns the settings of upstream's kubelet and DNS, by file. */
 export const configurations = (world: World): Readonly<Record<string, string>> => ({
