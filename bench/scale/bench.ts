@@ -6,7 +6,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
@@ -181,11 +180,7 @@ async function measureRestart(
   }
 }
 
-function start(
-  size: Size,
-  dataDir: string,
-  nodeFlags: readonly string[],
-): Promise<BuiltCluster> {
+function start(size: Size, dataDir: string, nodeFlags: readonly string[]): Promise<BuiltCluster> {
   return BuiltCluster.start({
     flags: ['--runtime', 'simulated', '--nodes', String(size.nodes)],
     dataDir,

@@ -1,6 +1,7 @@
 // Loaded by Node into every thread of a server's process (--require, with --expose-gc): on SIGUSR2
 // each thread collects its garbage and reports its remaining heap to the main thread, which writes
 // all reports to a file. See heap.ts.
+/* oxlint-disable unicorn/require-post-message-target-origin -- threads have no origin */
 'use strict';
 const { renameSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -21,12 +22,12 @@ if (isMainThread) {
   const workers = new Set();
   let reports = new Map();
   let finish = () => undefined;
-  channel.onmessage = ({ data }) => {
+  channel.addEventListener('message', ({ data }) => {
     if (data.kind === 'begun') workers.add(data.threadId);
     if (data.kind !== 'report') return;
     reports.set(data.threadId, data.memory);
     if ([...workers].every((id) => reports.has(id))) finish();
-  };
+  });
   process.on('SIGUSR2', () => {
     reports = new Map();
     const main = remaining();
@@ -49,9 +50,9 @@ if (isMainThread) {
     else channel.postMessage({ kind: 'measure' });
   });
 } else {
-  channel.onmessage = ({ data }) => {
+  channel.addEventListener('message', ({ data }) => {
     if (data.kind === 'measure')
       channel.postMessage({ kind: 'report', threadId, memory: remaining() });
-  };
+  });
   channel.postMessage({ kind: 'begun', threadId });
 }

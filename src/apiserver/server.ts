@@ -484,8 +484,8 @@ export class ApiServer {
   }
 
   /**
-   * Fails /readyz, and keeps serving for `shutdownDelayMs`. Then ends watches, waits for other requests (up to `shutdownTimeoutMs`), and closes the port.
-   * Idempotent. The storage stays open.
+   * Fails /readyz, and keeps serving for `shutdownDelayMs`. Then ends watches, waits for other
+   * requests (up to `shutdownTimeoutMs`), and closes the port. Idempotent. The storage stays open.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
