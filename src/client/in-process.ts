@@ -30,11 +30,17 @@ export interface InProcessRequest {
   readonly warnings: string[];
 }
 
-/** An object in a response. In this thread its decoded form is used and it is never encoded. */
+/**
+ * An object in a response. In the server's thread its decoded form is used and it is never encoded;
+ * another thread gets its JSON, for which the server does not decode what is stored. The API
+ * server's objects have both forms (`EncodedObject`).
+ */
 export interface Encoded {
   object(): unknown;
-  /** Returns its JSON, if available. */
-  json?(): Uint8Array;
+  /** Returns the length of its JSON in bytes. `identified`: with kind and apiVersion. */
+  itemLength?(identified: boolean): number;
+  /** Writes the JSON into `target`, which has room. Returns the offset after it. */
+  copyItem?(target: Buffer, offset: number, identified: boolean): number;
 }
 
 /** The API server's response, as far as this transport uses it. */
