@@ -123,7 +123,7 @@ class InProcessTransport implements Transport {
           apiVersion: body.apiVersion,
           kind: body.listKind,
           metadata: body.metadata,
-          items: body.items.map((item) => item.object()),
+          items: await objectsOf(body.items),
         } as T;
       case 'text':
       case 'bytes':
@@ -244,6 +244,19 @@ class InProcessTransport implements Transport {
     if (response.code >= 200 && response.code < 300) return response.body;
     throw failureOf(request, response);
   }
+}
+
+/** The number of objects of a list that are decoded in one turn of the event loop. */
+const DECODED_PER_TURN = 250;
+
+/** Decodes the objects, those of a long list in several turns of the event loop. */
+async function objectsOf(items: readonly Encoded[]): Promise<unknown[]> {
+  const objects: unknown[] = [];
+  for (const item of items) {
+    if (objects.length > 0 && objects.length % DECODED_PER_TURN === 0) await nextTurn();
+    objects.push(item.object());
+  }
+  return objects;
 }
 
 /** A class: an object literal with its own getter costs about half as much as the whole call. */
