@@ -191,8 +191,7 @@ export class MvccEngine implements Storage {
       failed: (writes, error) => this.#failed(writes, error),
     });
     this.beats = this.#log === undefined ? this.#makeBeats() : undefined;
-    this.decoded =
-      this.#log === undefined ? (config.state?.decoded ?? new WeakMap()) : undefined;
+    this.decoded = this.#log === undefined ? (config.state?.decoded ?? new WeakMap()) : undefined;
     for (const expiration of config.expirations ?? []) this.#expiry.set(expiration);
     this.#expiry.start();
     this.#history.written();
