@@ -583,13 +583,23 @@ export class Cluster {
     return this.#components.quietNodes();
   }
 
-  /** Waits until pods can run: every node is Ready, and no taint keeps pods off it. */
+  /**
+   * Waits until pods can run: every node is Ready, and no taint keeps pods off it. Without the
+   * node-lifecycle controller nothing removes the taint, which is not waited for then.
+   */
   async #waitForNodes(): Promise<void> {
+    const { controllers, leaderElect = false, controlPlanes = 1 } = this.#config;
+    const isUntainted =
+      controllers === undefined ||
+      controllers.includes('node-lifecycle-controller') ||
+      // Another process on the same store may run it.
+      (leaderElect && controlPlanes === 1);
     const isReady = (node: Immutable<Node>): boolean =>
       node.status.conditions?.some(
         (condition) => condition.type === 'Ready' && condition.status === 'True',
       ) === true &&
-      node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true;
+      (!isUntainted ||
+        node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true);
     const { clock, logger, progress, readyTimeoutMs = 60_000 } = this.#config;
     const expected = this.#nodeNames();
     let waitingFor = expected;

@@ -115,7 +115,9 @@ export interface StartClusterOptions {
   readonly runtimeConfig?: RuntimeConfig;
   /**
    * The controllers to run: '*' all default ones, 'foo' this one, '-foo' not this one. Default:
-   * all.
+   * all. Without 'node-lifecycle-controller', nodes keep the taint
+   * node.kubernetes.io/not-ready, and only pods that tolerate it are scheduled. Without
+   * 'serviceaccount-controller', a pod is rejected until its ServiceAccount exists.
    */
   readonly controllers?: readonly string[];
   /**
