@@ -40,6 +40,7 @@ import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { nodeHeartbeats } from './heartbeats.ts';
+import type { SleepingNodesConfig } from './sleeping-nodes.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
 import { openFrontProxy, type FrontProxy } from './front-proxy.ts';
@@ -141,6 +142,7 @@ export interface ResumeConfig {
   readonly beforeRequest: (method: string, path: string) => Promise<void> | undefined;
   /** Nodes whose kubelets do not run. */
   readonly stoppedNodes: ReadonlySet<string>;
+  readonly sleepingNodes?: SleepingNodesConfig;
 }
 
 /** A step of the start. With `total`: so many of so many are done. */
@@ -259,6 +261,9 @@ export class Cluster {
       onNodeStarted: (count) => this.#onNodeStarted(count),
       resumes: config.resume !== undefined,
       stoppedNodes: config.resume?.stoppedNodes,
+      ...(config.resume?.sleepingNodes !== undefined && {
+        sleepingNodes: config.resume.sleepingNodes,
+      }),
       ...(thread === undefined && { control: this.#control() }),
     });
     for (let number = 2; number <= controlPlanes; number++)
@@ -574,13 +579,27 @@ export class Cluster {
     return this.#components.startNode(name);
   }
 
-  /** Waits until pods can run: every node is Ready, and no taint keeps pods off it. */
+  quietNodes(): ReadonlySet<string> {
+    return this.#components.quietNodes();
+  }
+
+  /**
+   * Waits until pods can run: every node is Ready, and no taint keeps pods off it. Without the
+   * node-lifecycle controller nothing removes the taint, which is not waited for then.
+   */
   async #waitForNodes(): Promise<void> {
+    const { controllers, leaderElect = false, controlPlanes = 1 } = this.#config;
+    const isUntainted =
+      controllers === undefined ||
+      controllers.includes('node-lifecycle-controller') ||
+      // Another process on the same store may run it.
+      (leaderElect && controlPlanes === 1);
     const isReady = (node: Immutable<Node>): boolean =>
       node.status.conditions?.some(
         (condition) => condition.type === 'Ready' && condition.status === 'True',
       ) === true &&
-      node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true;
+      (!isUntainted ||
+        node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true);
     const { clock, logger, progress, readyTimeoutMs = 60_000 } = this.#config;
     const expected = this.#nodeNames();
     let waitingFor = expected;
@@ -677,6 +696,7 @@ export class Cluster {
     return {
       connect: async (target, signal): Promise<Duplex> => {
         this.#config.simulation?.checkNode(target.name);
+        await this.#components.wakeNode(target.name);
         for (const components of this.#running) {
           const connection = components.connect(target.name);
           if (connection !== undefined) return connection;

@@ -14,11 +14,19 @@ import type { ServerListenConfig } from './server/config.ts';
 import type { NodeAddress, ResourceList } from './types.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
+/** The default period of heartbeats, in milliseconds. */
+export const NODE_CHECK_MS = 10_000;
+
 export interface KubeletConfig {
   /** The client, authenticated as the node ('system:node:NAME', group 'system:nodes'). */
   readonly client: Client;
   readonly runtime: Runtime;
   readonly clock: Clock;
+  /**
+   * The clock of heartbeats and events. Default: `clock`. With one of its own, timers of `clock`
+   * are pending only while the kubelet has something to do.
+   */
+  readonly backgroundClock?: Clock;
   readonly random: Random;
   readonly logger: Logger;
   /** The name of its Node. */
@@ -118,7 +126,7 @@ export interface KubeletConfig {
    * theirs together. Default: each node has instants of its own.
    */
   readonly heartbeatTickMs?: number;
-  /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
+  /** How often the Node's status is checked and its Lease renewed. Default: NODE_CHECK_MS. */
   readonly nodeCheckMs?: number;
   /**
    * The time after which an unchanged Node status is reported, in milliseconds. Default: 300,000.

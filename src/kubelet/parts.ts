@@ -23,7 +23,7 @@ import { versionInfo } from '#machinery/version-info.ts';
 import { ActivePods } from './active-pods.ts';
 import { selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
-import { type KubeletConfig, kubeletTopic } from './config.ts';
+import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
@@ -356,6 +356,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
   const reporter = new NodeReporter({
     ...common,
+    clock: config.backgroundClock ?? clock,
     client,
     events: recorder,
     nodeName: config.nodeName,
@@ -373,7 +374,7 @@ export async function makeParts(base: Base): Promise<Parts> {
       node.current(
         config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
       ),
-    checkMs: config.nodeCheckMs ?? 10_000,
+    checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
     heartbeatTickMs: config.heartbeatTickMs,
