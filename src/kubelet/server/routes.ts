@@ -18,6 +18,7 @@ import { componentMetricsText, withStability } from '#machinery/metrics/componen
 import {
   type HealthCheck,
   HealthEndpoint,
+  sliText,
   logCheck,
   pingCheck,
   type TextResponse,
@@ -369,7 +370,7 @@ export class Routes {
       case 'probes':
         return withStability(this.#config.probeMetrics());
       case 'slis':
-        return this.#slis.text();
+        return sliText(this.#slis, [this.#health]);
       default:
         throw new HttpError(404, '404 page not found');
     }
