@@ -45,6 +45,7 @@ import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { kubeletScraper, NodeSamples } from './resource-metrics/index.ts';
 import { StartWrites } from './start-writes.ts';
 import type { ApiResponse, Filter, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
@@ -275,6 +276,11 @@ export class ApiServer {
       nodeConnector,
       componentHealth,
       find: this.#objects.find,
+      findAll: this.#objects.findAll,
+      nodeSamples:
+        nodeConnector === undefined
+          ? undefined
+          : new NodeSamples({ clock, logger, scrape: kubeletScraper(nodeConnector, clock) }),
       serviceAccountTokens: authentication.serviceAccountTokens,
       tokenAuthenticators: authentication.tokenAuthenticators,
       eventTtlMs,

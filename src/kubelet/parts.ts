@@ -43,6 +43,7 @@ import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
+import { UsageRates } from './node/usage-rates.ts';
 import { ObjectTracker } from './objects.ts';
 import { localVolumesPath } from './paths.ts';
 import { Pleg } from './pleg.ts';
@@ -477,6 +478,7 @@ function makeServer(parts: ServerParts): KubeletServer {
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
   // The machine of a simulated node is not the node: the usage of the node is that of its
   // containers.
+  const rates = new UsageRates();
   const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
   const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
   const withStatus = (pod: Pod): Pod => {
@@ -491,7 +493,7 @@ function makeServer(parts: ServerParts): KubeletServer {
     gauges: makeGauges(config, desired, pleg),
     probeMetrics: () => probes.metrics.text(),
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
-    usage: () => readUsage({ runtime: base.runtime.runtime, node: nodeUsage, runtimeStatus }),
+    usage: () => readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
       memoryBytes: memoryCapacity,
