@@ -71,7 +71,8 @@ export interface Usage {
 export interface UsageConfig {
   readonly runtime: RuntimeService;
   readonly node: NodeUsageSource;
-  readonly rates: UsageRates;
+  /** Absent: the rates of the runtime stay. */
+  readonly rates?: UsageRates;
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
 }
 
@@ -99,7 +100,9 @@ export async function readUsage(config: UsageConfig): Promise<Usage> {
     pods.push(podUsage(sandbox, byPod.get(uid) ?? [], record?.createdAt ?? 0, status));
   }
   const usage = { node: await node.read(containers), pods };
-  return node.hasExactRates === true ? usage : withRates(usage, config.rates);
+  return node.hasExactRates === true || config.rates === undefined
+    ? usage
+    : withRates(usage, config.rates);
 }
 
 /** Returns the same usage, with CPU rates since the last requests. */
