@@ -26,6 +26,7 @@ import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { DesiredPods } from './desired-pods.ts';
+import { CgroupReader } from './cgroups/reader.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
@@ -41,6 +42,7 @@ import { MirrorPods } from './mirror-pods.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
+import { linuxCgroups } from './node/linux-cgroups.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { UsageRates } from './node/usage-rates.ts';
@@ -480,6 +482,7 @@ function makeServer(parts: ServerParts): KubeletServer {
   // containers.
   const rates = new UsageRates();
   const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
+  const cgroups = hostFiles ? linuxCgroups() : undefined;
   const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
   const withStatus = (pod: Pod): Pod => {
     const status = statuses.get(podUid(pod));
@@ -493,7 +496,9 @@ function makeServer(parts: ServerParts): KubeletServer {
     gauges: makeGauges(config, desired, pleg),
     probeMetrics: () => probes.metrics.text(),
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
-    usage: () => readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    usage: () =>
+      readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
       memoryBytes: memoryCapacity,

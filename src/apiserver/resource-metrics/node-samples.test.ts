@@ -76,7 +76,7 @@ describe('samples of nodes', () => {
     expect((await fixture.read('a')).size).toBe(1);
   });
 
-  test('are forgotten when nobody asks for them', async () => {
+  test('are forgotten when they are not requested', async () => {
     const fixture = new Fixture();
     await fixture.read('a');
     await fixture.clock.advance('2m');

@@ -12,7 +12,7 @@ export interface Usage {
 }
 
 /** Shorter windows are too coarse, and longer ones say little about the present. */
-export const MIN_WINDOW_MS = 900;
+const MIN_WINDOW_MS = 900;
 export const MAX_WINDOW_MS = 60_000;
 /** A container that is at least this old has a usage since its start. */
 const MIN_AGE_MS = 10_000;

@@ -1,5 +1,5 @@
-// What the kernel counts for a cgroup, the same for both versions of cgroups. Absent: the kernel
-// does not count it, or the controller is not enabled.
+// The counters of a cgroup, the same for both versions of cgroups. Absent: the kernel does not have
+// the counter, or the controller is not enabled.
 
 export interface CgroupStats {
   readonly cpu: CpuCounters;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { linuxCgroups } from './system.ts';
+import { linuxCgroups } from './linux-cgroups.ts';
 
 let root: string;
 beforeEach(() => {
