@@ -45,44 +45,55 @@ class Gate {
     const flow = this.#control.classifier.flowOf(request);
     request.flow = flow;
     const { level, metrics } = flow;
-    const now = this.#control.clock.monotonic();
-    const seats = level.isExempt ? 1 : this.#estimator.seatsOf(request, level.maxSeats);
-    metrics.seats.observe(seats);
+    const now = request.startedMs ?? this.#control.clock.monotonic();
+    const seats = this.#seatsOf(request, flow);
     if (!level.tryStart(seats, now)) return this.#wait(request, flow, seats, now);
-    if (!level.isExempt) metrics.waited.observe(0);
+    if (!level.isExempt) metrics.startedAtOnce++;
     return this.#execute(request, flow, seats, now, undefined);
   }
 
-  #execute(
+  #seatsOf(request: ApiRequest, { level, metrics }: Flow): number {
+    const seats =
+      request.info.verb === 'list' && !level.isExempt
+        ? this.#estimator.seatsOf(request, level.maxSeats)
+        : 1;
+    if (seats === 1) metrics.singleSeats++;
+    else metrics.seats.observe(seats);
+    return seats;
+  }
+
+  async #execute(
     request: ApiRequest,
     flow: Flow,
     seats: number,
     start: number,
     waited: Waiting | undefined,
   ): Promise<ApiResponse> {
-    const { level, metrics } = flow;
+    const { metrics } = flow;
     metrics.dispatched.value++;
     metrics.executing++;
     metrics.executingSeats += seats;
-    const finish = (): void => {
-      const now = this.#control.clock.monotonic();
-      metrics.executing--;
-      metrics.executingSeats -= seats;
-      metrics.executed.observe((now - start) / 1000);
-      if (waited === undefined) level.finish(seats, now);
-      else level.finishWaited(waited, now - start, now);
-    };
-    return this.#next(request).then(
-      (response) => {
-        finish();
-        if (request.info.verb === 'list') this.#estimator.observe(request, response);
-        return response;
-      },
-      (error: unknown) => {
-        finish();
-        throw error;
-      },
-    );
+    try {
+      const response = await this.#next(request);
+      if (request.info.verb === 'list') this.#estimator.observe(request, response);
+      return response;
+    } finally {
+      this.#finish(flow, seats, start, waited);
+    }
+  }
+
+  #finish(
+    { level, metrics }: Flow,
+    seats: number,
+    start: number,
+    waited: Waiting | undefined,
+  ): void {
+    const now = this.#control.clock.monotonic();
+    metrics.executing--;
+    metrics.executingSeats -= seats;
+    metrics.executed.observe((now - start) / 1000);
+    if (waited === undefined) level.finish(seats, now);
+    else level.finishWaited(waited, now - start, now);
   }
 
   #wait(request: ApiRequest, flow: Flow, seats: number, arrived: number): Promise<ApiResponse> {

@@ -31,6 +31,10 @@ function histograms(
 export interface FlowMetrics {
   readonly labels: readonly [level: string, schema: string];
   executing: number;
+  /** Requests that took one seat: almost all. `text` adds them to `seats`. */
+  singleSeats: number;
+  /** Requests that did not wait: almost all. `text` adds them to `waited`. */
+  startedAtOnce: number;
   executingSeats: number;
   waiting: number;
   waitingSeats: number;
@@ -101,6 +105,8 @@ export class FlowControlMetrics {
       flow = {
         labels: [level, schema],
         executing: 0,
+        singleSeats: 0,
+        startedAtOnce: 0,
         executingSeats: 0,
         waiting: 0,
         waitingSeats: 0,
@@ -125,6 +131,12 @@ export class FlowControlMetrics {
 
   /** Returns the metrics in Prometheus' text format. */
   text(): string {
+    for (const flow of this.#flows.values()) {
+      flow.seats.observe(1, flow.singleSeats);
+      flow.waited.observe(0, flow.startedAtOnce);
+      flow.singleSeats = 0;
+      flow.startedAtOnce = 0;
+    }
     const ofFlows = (name: string, help: string, value: (flow: FlowMetrics) => number): string =>
       gaugeText(
         { name: PREFIX + name, help, labels: FLOW },

@@ -49,8 +49,10 @@ function matchesSubject({ kind, user, group, serviceAccount }: Subject, of: User
 function matchesResource(rule: ResourceRule, info: RequestInfo): boolean {
   const { verb, apiGroup, resource, subresource, namespace } = info;
   if (!contains(rule.verbs, verb) || !contains(rule.apiGroups, apiGroup)) return false;
-  const full = subresource === '' ? resource : `${resource}/${subresource}`;
-  if (!contains(rule.resources, full)) return false;
+  if (!isAll(rule.resources)) {
+    const full = subresource === '' ? resource : `${resource}/${subresource}`;
+    if (!rule.resources.includes(full)) return false;
+  }
   return namespace === '' ? rule.clusterScope === true : contains(rule.namespaces ?? [], namespace);
 }
 
@@ -66,6 +68,10 @@ function covers(url: string, path: string): boolean {
 }
 
 /** '*' stands for all values only if it is the whole list, which validation ensures. */
+function isAll(list: readonly string[]): boolean {
+  return list.length === 1 && list[0] === ALL;
+}
+
 function contains(list: readonly string[], value: string): boolean {
-  return (list.length === 1 && list[0] === ALL) || list.includes(value);
+  return isAll(list) || list.includes(value);
 }
