@@ -207,6 +207,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { podNetwork } = await import('./pod-network/bench.ts');
     await podNetwork();
   },
+  async metrics() {
+    const { metrics } = await import('./metrics/bench.ts');
+    await metrics();
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();

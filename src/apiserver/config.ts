@@ -178,7 +178,13 @@ export interface ApiServerConfig {
   readonly requestHeader?: RequestHeaderConfig;
   /** How the server connects to other API servers. */
   readonly aggregation?: AggregationConfig;
+  /** The limits of requests in flight. Priority and fairness divides their sum. */
   readonly maxInFlight?: MaxInFlightConfig;
+  /**
+   * Divides the requests in flight by FlowSchemas and priority levels. False: reads and writes have
+   * one limit each. Default: true.
+   */
+  readonly priorityAndFairness?: boolean;
   /** The timeout of all requests except long-running ones, in ms. Default: one minute. */
   readonly requestTimeoutMs?: number;
   /**

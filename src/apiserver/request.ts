@@ -92,6 +92,13 @@ export interface EndpointMeter {
   open(request: ApiRequest): (code: number) => void;
 }
 
+/** The classification of a request by priority and fairness. */
+export interface RequestFlow {
+  /** The UIDs of its FlowSchema and its priority level; '' if the object does not exist yet. */
+  readonly schemaUid: string;
+  readonly levelUid: string;
+}
+
 export interface ApiRequest {
   readonly method: string;
   /** The path as it was sent, percent-encoded, without the query. */
@@ -135,6 +142,8 @@ export interface ApiRequest {
   readonly auditId?: string;
   /** The component of this process that sent the request, where its user does not identify it. */
   readonly component?: string;
+  /** Set by priority and fairness. Its UIDs are response headers. */
+  flow?: RequestFlow;
   /** Counts the request. Set by the router. Absent: no endpoint serves the request. */
   endpoint?: EndpointMeter;
   /** The histogram for the size of the response. Set once the request is counted. */

@@ -265,6 +265,12 @@ function addApiServer(program: Command): void {
         list,
       )
       .option(
+        '--enable-priority-and-fairness [bool]',
+        'divide the requests at a time, reads and writes, by FlowSchemas and priority levels',
+        yesOrNo,
+        true,
+      )
+      .option(
         '--max-requests-inflight <count>',
         'reads at a time; more wait, 0 is no limit',
         wholeNumber,

@@ -26,6 +26,7 @@ import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { DesiredPods } from './desired-pods.ts';
+import { CgroupReader } from './cgroups/reader.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
@@ -41,8 +42,10 @@ import { MirrorPods } from './mirror-pods.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
+import { linuxCgroups } from './node/linux-cgroups.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
+import { UsageRates } from './node/usage-rates.ts';
 import { ObjectTracker } from './objects.ts';
 import { localVolumesPath } from './paths.ts';
 import { Pleg } from './pleg.ts';
@@ -479,7 +482,9 @@ function makeServer(parts: ServerParts): KubeletServer {
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
   // The machine of a simulated node is not the node: the usage of the node is that of its
   // containers.
+  const rates = new UsageRates();
   const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
+  const cgroups = hostFiles ? linuxCgroups() : undefined;
   const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
   const withStatus = (pod: Pod): Pod => {
     const status = statuses.get(podUid(pod));
@@ -493,7 +498,9 @@ function makeServer(parts: ServerParts): KubeletServer {
     gauges: makeGauges(config, desired, pleg),
     probeMetrics: () => probes.metrics.text(),
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
-    usage: () => readUsage({ runtime: base.runtime.runtime, node: nodeUsage, runtimeStatus }),
+    usage: () =>
+      readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
       memoryBytes: memoryCapacity,

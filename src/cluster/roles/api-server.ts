@@ -81,6 +81,8 @@ export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, Inner
   readonly authorizationMode?: readonly string[];
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
+  /** Default: true. */
+  readonly enablePriorityAndFairness?: boolean;
   /** 0: no limit. Default: 400. */
   readonly maxRequestsInflight?: number;
   /** 0: no limit. Default: 200. */
@@ -249,6 +251,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
         maxReads: limitOf(config.maxRequestsInflight),
         maxWrites: limitOf(config.maxMutatingRequestsInflight),
       },
+      priorityAndFairness: config.enablePriorityAndFairness,
       requestTimeoutMs: config.requestTimeout,
       shutdownDelayMs: config.shutdownDelayDuration,
       minWatchTimeoutMs:
