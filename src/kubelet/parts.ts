@@ -25,6 +25,7 @@ import { selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
+import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
@@ -44,8 +45,9 @@ import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { ObjectTracker } from './objects.ts';
-import { localVolumesPath } from './paths.ts';
+import { localVolumesPath, pluginsRegistryDir } from './paths.ts';
 import { Pleg } from './pleg.ts';
+import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -64,6 +66,7 @@ import { StatusManager } from './status/status-manager.ts';
 import { TokenManager } from './tokens.ts';
 import { podUid, type Node, type Pod } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
+import type { ClaimSource } from './volumes/claims.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
@@ -104,6 +107,9 @@ export interface Parts {
   readonly staticPods: StaticPods | undefined;
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
+  readonly csi: Csi;
+  /** Undefined on simulated nodes. */
+  readonly plugins: PluginManager | undefined;
 }
 
 /**
@@ -165,6 +171,38 @@ export async function makeParts(base: Base): Promise<Parts> {
       return status === undefined || !isRunning(status);
     },
   });
+  const tokens = new TokenManager(client, clock);
+  const claims: ClaimSource = {
+    claim: (namespace, name) =>
+      client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+    volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
+  };
+  let reporter: NodeReporter | undefined;
+  const csi = new Csi({
+    client,
+    clock,
+    logger,
+    signal,
+    nodeName: config.nodeName,
+    rootDir,
+    mounter,
+    hostFiles,
+    informers,
+    node: nodeObject,
+    claims,
+    tokens,
+    events: recorder,
+    onVolumesInUse: () => reporter?.nudge(),
+  });
+  const plugins = hostFiles
+    ? new PluginManager({
+        directory: pluginDirectory(pluginsRegistryDir(rootDir), logger),
+        open: (path) => registrationAt(path, clock),
+        handlers: { CSIPlugin: csi.drivers },
+        clock,
+        logger,
+      })
+    : undefined;
   const volumes = new VolumeManager({
     rootDir,
     clock,
@@ -172,11 +210,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     mounter,
     hostFiles,
     localVolumesDir,
-    claims: {
-      claim: (namespace, name) =>
-        client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
-      volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
-    },
+    claims,
+    csi: csi.volumes,
     isReachable: ({ spec }) => {
       const self = nodeObject();
       const required = spec.nodeAffinity?.required;
@@ -233,7 +268,6 @@ export async function makeParts(base: Base): Promise<Parts> {
     allocatable: () => node.allocatable,
     active: () => active.list(),
   });
-  const tokens = new TokenManager(client, clock);
 
   // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
@@ -321,6 +355,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     garbage,
     leftovers,
     volumes,
+    csi,
     tokens,
     hostFiles,
     periodMs: config.housekeepingMs ?? 10_000,
@@ -354,7 +389,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     probes,
     volumes,
   });
-  const reporter = new NodeReporter({
+  reporter = new NodeReporter({
     ...common,
     client,
     events: recorder,
@@ -369,10 +404,12 @@ export async function makeParts(base: Base): Promise<Parts> {
       [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
-    facts: () =>
-      node.current(
+    facts: async () => ({
+      ...(await node.current(
         config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
-      ),
+      )),
+      volumesInUse: csi.volumes.inUse,
+    }),
     checkMs: config.nodeCheckMs ?? 10_000,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
@@ -384,7 +421,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     clock,
     logger,
     signal,
-    onUpdate: () => reporter.nudge(),
+    onUpdate: () => reporter?.nudge(),
   });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
@@ -402,6 +439,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     staticPods,
     server,
     reporter,
+    csi,
+    plugins,
   };
 }
 
