@@ -25,6 +25,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ingress: ['machinery', 'api', 'client'],
   kubelet: ['machinery', 'api', 'client', 'cri', 'csi'],
   runtime: ['machinery', 'cri'],
+  'csi-driver': ['machinery', 'csi'],
   simulation: ['machinery', 'api', 'storage', 'client', 'apiserver', 'controllers'],
   cluster: [
     'machinery',

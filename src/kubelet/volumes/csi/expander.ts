@@ -140,7 +140,7 @@ interface ExpansionPlan {
 }
 
 /** Returns the expansion that the claim waits for on the node, if any. */
-export function planExpansion(
+function planExpansion(
   { spec }: PersistentVolume,
   { status }: PersistentVolumeClaim,
 ): ExpansionPlan | undefined {
