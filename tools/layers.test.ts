@@ -17,7 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   csi: ['machinery'],
   client: ['machinery', 'api'],
   apiserver: ['machinery', 'cel', 'api', 'storage', 'client'],
-  controllers: ['machinery', 'api', 'client'],
+  controllers: ['machinery', 'api', 'client', 'csi'],
   scheduler: ['machinery', 'cel', 'api', 'client'],
   proxy: ['machinery', 'api', 'client'],
   dns: ['machinery', 'api', 'client'],

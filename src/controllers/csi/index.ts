@@ -1,0 +1,5 @@
+export { CsiAttacher } from './csi-attacher.ts';
+export type { CsiControllerConfig } from './csi-config.ts';
+export { type CsiControllerService, csiControllerService } from './csi-controller-service.ts';
+export { CsiProvisioner } from './csi-provisioner.ts';
+export { CsiResizer } from './csi-resizer.ts';
