@@ -33,6 +33,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'api',
     'storage',
     'cri',
+    'csi',
+    'csi-driver',
     'client',
     'apiserver',
     'controllers',

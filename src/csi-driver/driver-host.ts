@@ -35,12 +35,14 @@ export interface DriverHost {
   attach(image: string): Promise<string>;
   /** Detaches the image from its device. Idempotent. */
   detach(image: string): Promise<void>;
-  /** Makes a device as large as its image, and the file system on it, if there is one. */
+  /**
+   * Makes a device as large as its image, and the file system on it, if there is one. Rejects with
+   * FailedPrecondition where that is possible only while it is not mounted.
+   */
   grow(device: string, mountPoint: string | undefined): Promise<void>;
-  deviceSize(device: string): Promise<number>;
 
   isMounted(path: string): Promise<boolean>;
-  /** Mounts the device; formats it first if it is blank. */
+  /** Mounts the device; formats it first if it is blank, or enlarges its file system. */
   mountDevice(device: string, path: string, options: MountOptions): Promise<void>;
   /** Makes a directory visible at the path, or a device as a file. */
   bind(source: string, path: string, readonly: boolean, flags: readonly string[]): Promise<void>;

@@ -102,13 +102,12 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
           throw new RpcError('INVALID_ARGUMENT', 'the volume has another volume mode');
         if (volume.backing === 'directory') return;
         const device = await host.attach(pathOf(volume));
+        await host.grow(device, undefined);
         if (mount === undefined || (await host.isMounted(stagingTargetPath))) return;
         await host.mountDevice(device, stagingTargetPath, {
           fsType: mount.fsType === '' ? 'ext4' : mount.fsType,
           flags: mount.mountFlags,
         });
-        // A copy of a smaller volume has a smaller file system.
-        await host.grow(device, stagingTargetPath);
       });
       return {};
     },

@@ -10,6 +10,8 @@ import type { DriverHost } from './driver-host.ts';
 
 /** The exit code of blkid for a device without contents. */
 const BLANK = 2;
+/** The exit code of e2fsck for errors that it has corrected. */
+const FSCK_CORRECTED = 1;
 
 /** Runs a program. Returns its output; rejects with its messages if it fails. */
 async function run(...command: readonly string[]): Promise<string> {
@@ -38,6 +40,24 @@ async function remove(path: string): Promise<void> {
   if (below.length > 0)
     throw new RpcError('FAILED_PRECONDITION', `still mounted: ${below.join(', ')}`);
   await removeTree(path);
+}
+
+/** Enlarges a file system of the ext family to its device, which may have grown since. */
+async function growUnmounted(device: string): Promise<void> {
+  const header = await run('dumpe2fs', '-h', device);
+  const number = (name: string): number =>
+    Number(new RegExp(`^${name}: *(\\d+)$`, 'm').exec(header)?.[1] ?? Number.NaN);
+  const blockSize = number('Block size');
+  const missing = (await deviceSize(device)) - number('Block count') * blockSize;
+  if (!(missing >= blockSize)) return;
+  const check = ['e2fsck', '-f', '-p', device];
+  const { code, stderr } = await execute(check, '');
+  if (code > FSCK_CORRECTED) throw new RpcError('INTERNAL', `${check.join(' ')}: ${stderr.trim()}`);
+  await run('resize2fs', device);
+}
+
+async function deviceSize(device: string): Promise<number> {
+  return Number(await run('blockdev', '--getsize64', device));
 }
 
 async function makeMountPoint(path: string, isFile: boolean): Promise<void> {
@@ -119,12 +139,18 @@ export const systemHost: DriverHost = {
     await run('losetup', '--set-capacity', device);
     if (mountPoint === undefined) return;
     const type = await run('blkid', '--probe', '--match-tag', 'TYPE', '--output', 'value', device);
-    if (type === 'xfs') await run('xfs_growfs', mountPoint);
-    else await run('resize2fs', device);
-  },
-
-  async deviceSize(device) {
-    return Number(await run('blockdev', '--getsize64', device));
+    if (type === 'xfs') {
+      await run('xfs_growfs', mountPoint);
+      return;
+    }
+    const { code, stderr } = await execute(['resize2fs', device], '');
+    if (code === 0) return;
+    const message = `resize2fs ${device}: ${stderr.trim()}`;
+    // The kernel lets only privileged processes (CAP_SYS_RESOURCE) resize what is mounted.
+    throw new RpcError(
+      stderr.includes('Permission denied') ? 'FAILED_PRECONDITION' : 'INTERNAL',
+      message,
+    );
   },
 
   isMounted,
@@ -135,6 +161,7 @@ export const systemHost: DriverHost = {
     const { code, stderr } = await execute(probe, '');
     if (code === BLANK) await run(`mkfs.${fsType}`, device);
     else if (code !== 0) throw new RpcError('INTERNAL', `${probe.join(' ')}: ${stderr.trim()}`);
+    else if (fsType.startsWith('ext')) await growUnmounted(device);
     const options = flags.length === 0 ? [] : ['-o', flags.join(',')];
     await run('mount', '-t', fsType, ...options, device, path);
   },

@@ -192,6 +192,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     claims,
     tokens,
     events: recorder,
+    expansionCheckMs: config.expansionCheckMs ?? 30_000,
     onVolumesInUse: () => reporter?.nudge(),
   });
   const plugins = hostFiles

@@ -179,10 +179,10 @@ export class CsiAttacher implements Controller {
           { status: { [field]: what } },
           { subresource: 'status', signal },
         );
-    } catch (failure) {
+    } catch (error_) {
       logger.warn('CSI attacher: error not recorded', {
         attachment: attachment.metadata.name,
-        err: failure,
+        err: error_,
       });
     }
   }

@@ -148,7 +148,7 @@ export class CsiProvisioner implements Controller {
    * node; without a selected node, that of the first node by name.
    */
   #isResponsible(claim: ReadClaim, selected: string | undefined): boolean {
-    const { nodeName, driver } = this.#config;
+    const { nodeName } = this.#config;
     if (nodeName === undefined) return true;
     if (selected !== undefined) return selected === nodeName;
     // A clone must be where its source is.
