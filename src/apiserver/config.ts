@@ -188,6 +188,11 @@ export interface ApiServerConfig {
   readonly minWatchTimeoutMs?: number;
   /** Freezes objects, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
-  /** How long `stop` waits for requests in flight, in ms. Default: 5 seconds. */
+  /**
+   * The time in ms for which `stop` keeps serving while /readyz fails already, so that a load
+   * balancer sends new requests elsewhere. Default: 0.
+   */
+  readonly shutdownDelayMs?: number;
+  /** How long `stop` then waits for requests in flight, in ms. Default: 5 seconds. */
   readonly shutdownTimeoutMs?: number;
 }

@@ -2,6 +2,7 @@
 // in-process transport uses the same chain without serialization; only authentication is skipped,
 // since such a request carries its user.
 
+import type { Encoded } from '#client/in-process.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Duplex, Readable } from 'node:stream';
@@ -220,8 +221,11 @@ export type ResponseBody =
    */
   | { readonly kind: 'taken'; readonly done: Promise<void> };
 
-/** An immutable API object, shared by all readers. It is decoded and encoded at most once. */
-export interface EncodedObject {
+/**
+ * An immutable API object, shared by all readers. It is decoded and encoded at most once. It has
+ * every form that clients in this process use, so that none of them falls back to a slower one.
+ */
+export interface EncodedObject extends Required<Encoded> {
   /** Returns the normalized object, with its resourceVersion. */
   object(): unknown;
   /** Returns the object's JSON with its resourceVersion, and a newline at the end. */

@@ -135,7 +135,7 @@ export class ApiServer {
         latestHeartbeats: config.latestHeartbeats ?? false,
       }),
     );
-    this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
+    this.#health = new ServerHealth({ storage, isStopping: () => this.#stopping !== undefined });
 
     this.#roles = new RoleCache({ catalog, clock, logger });
     this.#nodeGraph = new NodeGraphFollower({ catalog, clock, logger });
@@ -484,8 +484,8 @@ export class ApiServer {
   }
 
   /**
-   * Ends watches, waits for other requests (up to `shutdownTimeoutMs`), and closes the port.
-   * Idempotent. The storage stays open.
+   * Fails /readyz, and keeps serving for `shutdownDelayMs`. Then ends watches, waits for other
+   * requests (up to `shutdownTimeoutMs`), and closes the port. Idempotent. The storage stays open.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -493,7 +493,9 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    if (this.#config.sharesStorage === true) await this.#leave();
+    const { clock, sharesStorage, shutdownDelayMs = 0 } = this.#config;
+    if (sharesStorage === true) await this.#leave();
+    if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;

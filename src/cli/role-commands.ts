@@ -284,6 +284,12 @@ function addApiServer(program: Command): void {
         60_000,
       )
       .option(
+        '--shutdown-delay-duration <duration>',
+        'how long the server still serves after it was stopped, while /readyz fails',
+        duration,
+        0,
+      )
+      .option(
         '--min-request-timeout <seconds>',
         'seconds that a watch lasts at least',
         wholeNumber,

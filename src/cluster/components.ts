@@ -17,8 +17,9 @@ import {
   type ControllerName,
 } from '#controllers/controllers.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
+import { sharedMachineAddresses } from '#kubelet/node/machine.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
@@ -132,6 +133,12 @@ export interface PodDns {
  */
 const STARTING_KUBELETS = 16;
 
+/**
+ * Kubelets in one process send their heartbeats at multiples of this time: 5,000 nodes 125 at once,
+ * which together cost a fifth of what single ones do (docs/scale.md).
+ */
+const HEARTBEAT_TICK_MS = 250;
+
 /** The components of one thread; callers treat all threads alike. */
 export interface RunningComponents {
   /** Resolves with the reason if a component ends that should not. */
@@ -171,6 +178,8 @@ export class Components implements RunningComponents {
   /** By node: kubelets that are being restarted after an error. */
   readonly #restarts = new Map<string, Promise<void>>();
   readonly #backoffs = new Map<string, RestartBackoff>();
+  /** For the kubelets' checks of their nodes. */
+  readonly #readAddresses: () => readonly string[];
   readonly #schedulerMetrics: SchedulerMetrics;
   readonly #controllerMetrics: ControllerManagerMetrics;
   readonly #proxyMetrics: ProxyMetrics;
@@ -184,6 +193,7 @@ export class Components implements RunningComponents {
     this.#listeners =
       kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
     sharedByMany(this.#abort.signal);
+    this.#readAddresses = sharedMachineAddresses(clock);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
@@ -442,6 +452,10 @@ export class Components implements RunningComponents {
       clusterDNS: podDns?.servers,
       clusterDomain: podDns?.clusterDomain,
       ...eventPace(nodesInAll),
+      readAddresses: this.#readAddresses,
+      // On a virtual clock no two nodes share an instant: see HeartbeatGrid.
+      ...(nodesInAll > 1 &&
+        this.#config.clock === systemClock && { heartbeatTickMs: HEARTBEAT_TICK_MS }),
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),

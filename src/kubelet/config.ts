@@ -62,6 +62,8 @@ export interface KubeletConfig {
    * The node's addresses. Default: an InternalIP for each address of the machine, and the Hostname.
    */
   readonly addresses?: readonly NodeAddress[];
+  /** Returns the machine's addresses, at each check of the status. Default: asks the machine. */
+  readonly readAddresses?: () => readonly string[];
   /** Default: this machine's CPUs, memory and disk. */
   readonly capacity?: ResourceList;
   /** The resources for pods. Default: the capacity, less 100 MiB of memory. */
@@ -111,6 +113,11 @@ export interface KubeletConfig {
    * Default: the kubelet makes them.
    */
   readonly heartbeatKeeper?: HeartbeatKeeper;
+  /**
+   * Heartbeats are at multiples of this time, in milliseconds: kubelets that share a process send
+   * theirs together. Default: each node has instants of its own.
+   */
+  readonly heartbeatTickMs?: number;
   /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
   readonly nodeCheckMs?: number;
   /**

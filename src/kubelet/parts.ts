@@ -414,6 +414,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     checkMs: config.nodeCheckMs ?? 10_000,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
+    heartbeatTickMs: config.heartbeatTickMs,
     keeper: config.heartbeatKeeper,
     topic: kubeletTopic(config.nodeName),
   });

@@ -87,6 +87,8 @@ export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, Inner
   readonly maxMutatingRequestsInflight?: number;
   /** Milliseconds. Default: a minute. */
   readonly requestTimeout?: number;
+  /** In milliseconds. */
+  readonly shutdownDelayDuration?: number;
   /** Seconds that a watch lasts at least. Default: 1800. */
   readonly minRequestTimeout?: number;
   /** Milliseconds. Default: an hour. */
@@ -248,6 +250,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
         maxWrites: limitOf(config.maxMutatingRequestsInflight),
       },
       requestTimeoutMs: config.requestTimeout,
+      shutdownDelayMs: config.shutdownDelayDuration,
       minWatchTimeoutMs:
         config.minRequestTimeout === undefined ? undefined : config.minRequestTimeout * 1000,
       eventTtlMs: config.eventTtl,
