@@ -44,6 +44,7 @@ export function addRoleCommands(program: Command): void {
   addProxy(program);
   addDns(program);
   addIngress(program);
+  addCsiDriver(program);
   addCerts(program);
 }
 
@@ -742,6 +743,40 @@ Examples:
   ).action(async (options) => (await import('./roles.ts')).ingress(options));
 }
 
+function addCsiDriver(program: Command): void {
+  withLogFlags(
+    program
+      .command('csi-driver')
+      .description('run the reference CSI driver for the node of this machine')
+      .option(
+        '--kubeconfig <file>',
+        'identity of its controllers (system:coxswain-csi), and address of the API server',
+      )
+      .option('--root-dir <dir>', "root directory of the node's kubelet", '/var/lib/kubelet')
+      .option('--volumes-dir <dir>', 'directory of volumes and snapshots', '/var/lib/coxswain-csi')
+      .option('--node-name <name>', "name of the node (default: the machine's)")
+      .option(
+        '--max-volumes <count>',
+        'number of volumes that the node can have (default: any)',
+        wholeNumber,
+      )
+      .option(
+        '--print-permissions',
+        'print the roles that it needs, for an administrator to apply, and end',
+      )
+      .addHelpText(
+        'after',
+        `
+It creates the storage classes csi-directory and csi-image. Each node has a driver of its own.
+
+Examples:
+  $ cox csi-driver --print-permissions | kubectl apply -f -
+  $ cox certs kubeconfig csi-driver --cert-dir pki --server https://127.0.0.1:6443
+  $ cox csi-driver --kubeconfig csi-driver.conf`,
+      ),
+  ).action(async (options) => (await import('./roles.ts')).csiDriver(options));
+}
+
 function addCerts(program: Command): void {
   const certs = program
     .command('certs')
@@ -768,7 +803,8 @@ Examples:
     .description('make a kubeconfig with a certificate of its own, for one role')
     .argument(
       '<role>',
-      'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress or network-policy',
+      'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress, csi-driver or ' +
+        'network-policy',
     )
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')

@@ -36,6 +36,7 @@ import {
 import type { ComponentsRunner } from './thread/index.ts';
 import { ClusterDns, type DnsSettings } from './cluster-dns.ts';
 import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
+import { ClusterCsi, type CsiSettings } from './csi/cluster-csi.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
@@ -66,6 +67,8 @@ export interface ClusterConfig {
   readonly dns?: DnsSettings;
   /** Ingresses and Gateways are served. Absent: they are not. */
   readonly ingress?: IngressSettings;
+  /** The reference CSI driver runs on this machine's node. Absent: it does not. */
+  readonly csi?: CsiSettings;
   /** Default: 'cluster.local'. With `dns`, it is that of the server. */
   readonly clusterDomain?: string;
   /** Their runtimes are closed when the cluster stops. */
@@ -155,6 +158,7 @@ export interface StartProgress {
 const AUTHENTICATED = 'system:authenticated';
 const DNS = 'dns';
 const INGRESS = 'ingress';
+const CSI = 'csi-driver';
 
 export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters'] } as const;
 
@@ -177,6 +181,8 @@ export class Cluster {
   #dnsRunning: Promise<void> | undefined;
   readonly #ingress: ClusterIngress | undefined;
   #ingressRunning: Promise<void> | undefined;
+  readonly #csi: ClusterCsi | undefined;
+  #csiRunning: Promise<void> | undefined;
   /** The certificate that the API server was started with. */
   readonly #tls: Certificates | undefined;
   /** The client certificate that the API server presents to other API servers. */
@@ -351,6 +357,17 @@ export class Cluster {
             random: random.derive(INGRESS),
             logger: logger.with({ component: INGRESS }),
           });
+    this.#csi =
+      config.csi === undefined
+        ? undefined
+        : new ClusterCsi({
+            settings: config.csi,
+            client: this.client,
+            clientOf: (user) => this.#clientOf(user),
+            clock: config.faults?.clockOf(CSI, clock) ?? clock,
+            random: random.derive(CSI),
+            logger: logger.with({ component: CSI }),
+          });
   }
 
   /** The DNS server of this cluster, while it runs. */
@@ -419,6 +436,7 @@ export class Cluster {
     };
     this.#dnsRunning = this.#keep(DNS, this.#dns);
     this.#ingressRunning = this.#keep(INGRESS, this.#ingress);
+    this.#csiRunning = this.#keep(CSI, this.#csi);
     await Promise.all([
       this.#dns?.started,
       this.#ingress?.started,
@@ -641,7 +659,11 @@ export class Cluster {
         if (result.status === 'rejected') problems.push(result.reason);
     };
     this.#abort.abort(new Error('the cluster stops'));
-    await all([this.#dnsRunning ?? Promise.resolve(), this.#ingressRunning ?? Promise.resolve()]);
+    await all(
+      [this.#dnsRunning, this.#ingressRunning, this.#csiRunning].map(
+        (part) => part ?? Promise.resolve(),
+      ),
+    );
     await all(this.#running.map((components) => components.stop()));
     await all([this.#server.stop()]);
     await all([this.#config.storage.close()]);

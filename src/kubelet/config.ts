@@ -143,6 +143,11 @@ export interface KubeletConfig {
   /** The time between two housekeeping passes, in milliseconds. Default: 10,000. */
   readonly housekeepingMs?: number;
   /**
+   * The time between two looks for CSI volumes that have been expanded, in milliseconds. Default:
+   * 30,000.
+   */
+  readonly expansionCheckMs?: number;
+  /**
    * The initial and the maximum delay between restarts of a container, in milliseconds. Default:
    * 10,000 and 300,000.
    */

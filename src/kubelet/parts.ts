@@ -25,6 +25,7 @@ import { selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
+import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { CgroupReader } from './cgroups/reader.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
@@ -47,8 +48,9 @@ import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { UsageRates } from './node/usage-rates.ts';
 import { ObjectTracker } from './objects.ts';
-import { localVolumesPath } from './paths.ts';
+import { localVolumesPath, pluginsRegistryDir } from './paths.ts';
 import { Pleg } from './pleg.ts';
+import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -67,6 +69,7 @@ import { StatusManager } from './status/status-manager.ts';
 import { TokenManager } from './tokens.ts';
 import { podUid, type Node, type Pod } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
+import type { ClaimSource } from './volumes/claims.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
@@ -107,6 +110,9 @@ export interface Parts {
   readonly staticPods: StaticPods | undefined;
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
+  readonly csi: Csi;
+  /** Undefined on simulated nodes. */
+  readonly plugins: PluginManager | undefined;
 }
 
 /**
@@ -168,6 +174,39 @@ export async function makeParts(base: Base): Promise<Parts> {
       return status === undefined || !isRunning(status);
     },
   });
+  const tokens = new TokenManager(client, clock);
+  const claims: ClaimSource = {
+    claim: (namespace, name) =>
+      client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+    volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
+  };
+  let reporter: NodeReporter | undefined;
+  const csi = new Csi({
+    client,
+    clock,
+    logger,
+    signal,
+    nodeName: config.nodeName,
+    rootDir,
+    mounter,
+    hostFiles,
+    informers,
+    node: nodeObject,
+    claims,
+    tokens,
+    events: recorder,
+    expansionCheckMs: config.expansionCheckMs ?? 30_000,
+    onVolumesInUse: () => reporter?.nudge(),
+  });
+  const plugins = hostFiles
+    ? new PluginManager({
+        directory: pluginDirectory(pluginsRegistryDir(rootDir), logger),
+        open: (path) => registrationAt(path, clock),
+        handlers: { CSIPlugin: csi.drivers },
+        clock,
+        logger,
+      })
+    : undefined;
   const volumes = new VolumeManager({
     rootDir,
     clock,
@@ -175,11 +214,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     mounter,
     hostFiles,
     localVolumesDir,
-    claims: {
-      claim: (namespace, name) =>
-        client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
-      volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
-    },
+    claims,
+    csi: csi.volumes,
     isReachable: ({ spec }) => {
       const self = nodeObject();
       const required = spec.nodeAffinity?.required;
@@ -236,7 +272,6 @@ export async function makeParts(base: Base): Promise<Parts> {
     allocatable: () => node.allocatable,
     active: () => active.list(),
   });
-  const tokens = new TokenManager(client, clock);
 
   // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
@@ -324,6 +359,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     garbage,
     leftovers,
     volumes,
+    csi,
     tokens,
     hostFiles,
     periodMs: config.housekeepingMs ?? 10_000,
@@ -357,7 +393,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     probes,
     volumes,
   });
-  const reporter = new NodeReporter({
+  reporter = new NodeReporter({
     ...common,
     clock: config.backgroundClock ?? clock,
     client,
@@ -373,10 +409,12 @@ export async function makeParts(base: Base): Promise<Parts> {
       [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
-    facts: () =>
-      node.current(
+    facts: async () => ({
+      ...(await node.current(
         config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
-      ),
+      )),
+      volumesInUse: csi.volumes.inUse,
+    }),
     checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
@@ -389,7 +427,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     clock,
     logger,
     signal,
-    onUpdate: () => reporter.nudge(),
+    onUpdate: () => reporter?.nudge(),
   });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
@@ -407,6 +445,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     staticPods,
     server,
     reporter,
+    csi,
+    plugins,
   };
 }
 
