@@ -5,6 +5,7 @@ import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { type Amounts, amounts, podRequests } from './pod/resources.ts';
 import { isSidecar } from './pod/restart-policy.ts';
+import { tolerates } from './tolerations.ts';
 import type { Node, Pod, ResourceList } from './types.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
@@ -218,11 +219,4 @@ function checkTaints({ pod, node }: AdmissionInput): Rejection | undefined {
   return untolerated.length === 0
     ? undefined
     : { reason: 'TaintToleration', message: 'Predicate TaintToleration failed' };
-}
-
-function tolerates(toleration: Immutable<v1.Toleration>, taint: Immutable<v1.Taint>): boolean {
-  if (toleration.effect !== undefined && toleration.effect !== taint.effect) return false;
-  if (toleration.key !== undefined && toleration.key !== taint.key) return false;
-  if (toleration.operator === 'Exists') return true;
-  return toleration.key !== undefined && (toleration.value ?? '') === (taint.value ?? '');
 }

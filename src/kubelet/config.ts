@@ -1,5 +1,8 @@
 // The configuration of a kubelet.
 
+import type { EvictionSettings } from './eviction/settings.ts';
+import type { NodeSystem } from './node/system.ts';
+import type { ImageGcPolicy } from './images/image-records.ts';
 import type { HeartbeatKeeper } from './node/heartbeats.ts';
 import type { Client } from '#client/client.ts';
 import type { Runtime } from '#cri/index.ts';
@@ -64,6 +67,18 @@ export interface KubeletConfig {
   readonly addresses?: readonly NodeAddress[];
   /** Default: this machine's CPUs, memory and disk. */
   readonly capacity?: ResourceList;
+  /** Resources that pods do not get: for the kubelet, and for the rest of the system. */
+  readonly kubeReserved?: ResourceList;
+  readonly systemReserved?: ResourceList;
+  /** When pods are evicted. Default: upstream's. */
+  readonly eviction?: Partial<EvictionSettings>;
+  /** When images are removed. Default: upstream's. */
+  readonly imageGc?: Partial<ImageGcPolicy>;
+  /**
+   * Observes the node's resources. Default: this machine, if containers are real; otherwise no pod
+   * is evicted.
+   */
+  readonly nodeSystem?: NodeSystem;
   /** The resources for pods. Default: the capacity, less 100 MiB of memory. */
   readonly allocatable?: ResourceList;
   /** The maximum number of pods, unless `capacity` has one. Default: 110. */

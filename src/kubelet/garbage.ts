@@ -49,6 +49,18 @@ export class GarbageCollector {
     }
   }
 
+  /** Deletes what has ended of a pod that does not run any more, and keeps its directories. */
+  async removeEnded(status: RuntimePodStatus): Promise<void> {
+    const { runtime } = this.#config;
+    const running = new Set<string>();
+    for (const { id, state, logPath, sandboxId } of status.containers) {
+      if (state === 'running') running.add(sandboxId);
+      else await this.#removeContainer(id, logPath);
+    }
+    for (const { id, ready } of status.sandboxes)
+      if (!ready && !running.has(id)) await this.#attempt(() => runtime.removePodSandbox(id));
+  }
+
   /**
    * Deletes the containers, sandboxes and logs of a pod that is gone. Rejects if something could
    * not be deleted.

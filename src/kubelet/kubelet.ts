@@ -100,6 +100,10 @@ export class Kubelet {
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));
+    if (parts.pressure !== undefined) {
+      const { evictions, imageGarbage } = parts.pressure;
+      this.#background.push(evictions.run(signal), imageGarbage.run(signal));
+    }
     this.#logger.info('kubelet started', {
       runtime: settings.runtimeVersion,
       rootDir: settings.rootDir,

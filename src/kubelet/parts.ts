@@ -30,15 +30,19 @@ import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
+import { LinuxSystem } from './node/linux-system.ts';
+import { DEFAULT_EVICTION, SIMULATED_THRESHOLDS } from './eviction/settings.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { ImageManager } from './images/image-manager.ts';
+import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
 import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
 import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MirrorPods } from './mirror-pods.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
+import { NodeEvents } from './node/node-events.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
@@ -52,6 +56,7 @@ import { PodWorkers } from './pod-workers.ts';
 import { ApiPodWriter } from './pod-writer.ts';
 import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
 import { amountOf } from './pod/resources.ts';
+import { makePressure, type Pressure, removeEndedPod } from './pressure.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
 import { ContainerKiller } from './runtime/kill.ts';
@@ -104,6 +109,8 @@ export interface Parts {
   readonly staticPods: StaticPods | undefined;
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
+  /** Absent: the node's resources are not observed. */
+  readonly pressure: Pressure | undefined;
 }
 
 /**
@@ -129,6 +136,14 @@ export async function makeParts(base: Base): Promise<Parts> {
     onRelist: (seconds) => metrics.relisted(seconds),
     ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
   });
+  const system = config.nodeSystem ?? (hostFiles ? new LinuxSystem() : undefined);
+  const eviction = {
+    ...DEFAULT_EVICTION,
+    ...(system === undefined && { thresholds: SIMULATED_THRESHOLDS }),
+    ...config.eviction,
+  };
+  // Set below: what the node is short of depends on its pods.
+  let pressure: Pressure | undefined;
   const node = await NodeFactsSource.read({
     kubelet: config,
     runtime: base.runtime,
@@ -137,6 +152,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     signal,
     rootDir,
     runtimeVersion: settings.runtimeVersion,
+    thresholds: eviction.thresholds,
+    pressure: () => pressure?.evictions.conditions ?? [],
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
@@ -290,7 +307,31 @@ export async function makeParts(base: Base): Promise<Parts> {
     networkProblem: () => node.networkProblem,
     collectGarbage: (status) => garbage.collect(status),
   });
+  const nodeEvents = new NodeEvents(recorder, config.nodeName);
+  pressure =
+    system &&
+    makePressure({
+      system,
+      eviction,
+      imageGc: { ...DEFAULT_IMAGE_GC, ...config.imageGc },
+      runtime,
+      images,
+      clock,
+      logger,
+      rootDir,
+      podLogsDir,
+      metrics,
+      events,
+      nodeEvents,
+      active,
+      workers,
+      pleg,
+      garbage,
+      onConditions: () => reporter.nudge(),
+    });
   const handler = new PodHandler({
+    admitUnderPressure: (pod) => pressure?.evictions.admit(pod),
+    removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
     clock,
     logger,
     metrics,
@@ -402,6 +443,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     staticPods,
     server,
     reporter,
+    pressure,
   };
 }
 

@@ -6,11 +6,12 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type { ActivePods } from './active-pods.ts';
-import { admitPod } from './admission.ts';
+import { admitPod, type Rejection } from './admission.ts';
 import type { Allocations } from './allocations.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEvents } from './events.ts';
 import type { Leftovers } from './leftovers.ts';
+import { EVICTED } from './eviction/admission.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { Pleg } from './pleg.ts';
 import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
@@ -40,6 +41,8 @@ export interface PodHandlerConfig {
   readonly allocatable: ResourceList;
   /** Returns the Node; undefined while the API does not have it. */
   readonly node: () => Node | undefined;
+  /** Returns the rejection because of the node's conditions. */
+  readonly admitUnderPressure: (pod: Pod) => Rejection | undefined;
   readonly desired: DesiredPods;
   readonly active: ActivePods;
   readonly allocations: Allocations;
@@ -50,6 +53,8 @@ export interface PodHandlerConfig {
   readonly tokens: TokenManager;
   readonly runtimeManager: RuntimeManager;
   readonly leftovers: Leftovers;
+  /** Removes the ended containers of a pod from the runtime, in the background. */
+  readonly removeEnded: (uid: string) => void;
 }
 
 export class PodHandler {
@@ -123,13 +128,15 @@ export class PodHandler {
     } = this.#config;
     // The pod runs already, so it was admitted before the kubelet restarted.
     if (pleg.get(podUid(pod)) !== undefined) return true;
-    const rejection = admitPod({
-      pod,
-      active: () => active.list().map((other) => allocations.current(other)),
-      activeAtMost: { pods: desired.size, requested: desired.requestedAtMost },
-      allocatable,
-      node: node(),
-    });
+    const rejection =
+      this.#config.admitUnderPressure(pod) ??
+      admitPod({
+        pod,
+        active: () => active.list().map((other) => allocations.current(other)),
+        activeAtMost: { pods: desired.size, requested: desired.requestedAtMost },
+        allocatable,
+        node: node(),
+      });
     if (rejection === undefined) return true;
     metrics.podRejected(rejection.reason);
     logger.info('pod rejected', { pod: describePod(pod), reason: rejection.reason });
@@ -168,9 +175,11 @@ export class PodHandler {
    * of the pod.
    */
   podFinished(pod: Pod): void {
-    const { statuses, pleg, leftovers } = this.#config;
+    const { statuses, pleg, leftovers, removeEnded } = this.#config;
     const uid = podUid(pod);
     this.#retryDeferred();
+    // The disk space of an evicted pod is needed now; others keep their containers for their logs.
+    if (statuses.get(uid)?.reason === EVICTED) removeEnded(uid);
     const wanted = this.#config.desired.get(uid);
     if (wanted !== undefined && wanted.metadata.deletionTimestamp === undefined) return;
     if (wanted !== undefined && !isStaticPod(wanted)) statuses.removeWhenWritten(wanted);
