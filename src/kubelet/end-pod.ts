@@ -59,7 +59,8 @@ export async function endPod(
   }
 }
 
-function endedStatus(
+/** Returns the status of a pod that the node ends. */
+export function endedStatus(
   pod: Pod,
   status: PodStatus,
   reason: string,
