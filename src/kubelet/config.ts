@@ -74,6 +74,8 @@ export interface KubeletConfig {
   readonly eviction?: Partial<EvictionSettings>;
   /** When images are removed. Default: upstream's. */
   readonly imageGc?: Partial<ImageGcPolicy>;
+  /** Kernel parameters, or prefixes with '*', that pods may set beside the safe ones. */
+  readonly allowedUnsafeSysctls?: readonly string[];
   /**
    * Observes the node's resources. Default: this machine, if containers are real; otherwise no pod
    * is evicted.

@@ -143,9 +143,7 @@ describe('disk pressure', () => {
     expect(running(await harness.getPod('small'))).toBe(true);
     await harness.createPod('late', ...usingMemory('10Mi', '20Mi'));
     const late = await harness.waitForPod('late', failed);
-    expect(late.status.message).toBe(
-      'Pod was rejected: The node had condition: [DiskPressure]. ',
-    );
+    expect(late.status.message).toBe('Pod was rejected: The node had condition: [DiskPressure]. ');
     expect((await condition('DiskPressure'))?.reason).toBe('KubeletHasDiskPressure');
   });
 });
@@ -168,5 +166,46 @@ describe('limits of local storage', () => {
     expect(evicted.status.conditions?.map(({ type }) => type)).not.toContain('DisruptionTarget');
     expect(running(await harness.getPod('below'))).toBe(true);
     expect((await condition('DiskPressure'))?.status).toBe('False');
+  });
+});
+
+describe('critical pods', () => {
+  test('other pods end for one that does not fit', async () => {
+    await start();
+    const requesting = (memory: string) => usingMemory('10Mi', memory)[0];
+    await harness.createPod('large', requesting('5Gi'));
+    await harness.createPod('small', requesting('1Gi'));
+    for (const name of ['large', 'small']) await harness.waitForPod(name, running);
+    await harness.createPod('critical', {
+      ...requesting('6Gi'),
+      priority: 2_000_000_000,
+      priorityClassName: 'system-cluster-critical',
+    });
+    await harness.waitForPod('critical', running);
+    const preempted = await harness.getPod('large');
+    expect(preempted.status).toMatchObject({
+      phase: 'Failed',
+      reason: 'Preempting',
+      message: 'Preempted in order to admit critical pod',
+    });
+    expect(preempted.status.conditions).toContainEqual(
+      expect.objectContaining({ type: 'DisruptionTarget', reason: 'TerminationByKubelet' }),
+    );
+    expect(running(await harness.getPod('small'))).toBe(true);
+    expect(await harness.eventsOf('large')).toContain(
+      'Preempting: Preempted in order to admit critical pod',
+    );
+  });
+
+  test('a pod with a parameter that is not allowed is rejected', async () => {
+    await start();
+    await harness.createPod('tuner', {
+      securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '65536' }] },
+    });
+    const rejected = await harness.waitForPod('tuner', failed);
+    expect(rejected.status).toMatchObject({
+      reason: 'SysctlForbidden',
+      message: 'Pod was rejected: forbidden sysctl: "kernel.msgmax" not allowlisted',
+    });
   });
 });

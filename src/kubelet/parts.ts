@@ -31,7 +31,8 @@ import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
 import { LinuxSystem } from './node/linux-system.ts';
-import { DEFAULT_EVICTION, SIMULATED_THRESHOLDS } from './eviction/settings.ts';
+import { DEFAULT_EVICTION, SIMULATED_HARD } from './eviction/settings.ts';
+import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -66,6 +67,7 @@ import { runningPod } from './server/running-pods.ts';
 import { KubeletServer } from './server/server.ts';
 import { isStaticPod, StaticPods } from './static-pods.ts';
 import { StatusManager } from './status/status-manager.ts';
+import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
 import { podUid, type Node, type Pod } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
@@ -139,9 +141,10 @@ export async function makeParts(base: Base): Promise<Parts> {
   const system = config.nodeSystem ?? (hostFiles ? new LinuxSystem() : undefined);
   const eviction = {
     ...DEFAULT_EVICTION,
-    ...(system === undefined && { thresholds: SIMULATED_THRESHOLDS }),
+    ...(system === undefined && { hard: SIMULATED_HARD }),
     ...config.eviction,
   };
+  const thresholds = parseThresholds(eviction);
   // Set below: what the node is short of depends on its pods.
   let pressure: Pressure | undefined;
   const node = await NodeFactsSource.read({
@@ -152,7 +155,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     signal,
     rootDir,
     runtimeVersion: settings.runtimeVersion,
-    thresholds: eviction.thresholds,
+    thresholds,
     pressure: () => pressure?.evictions.conditions ?? [],
     lastRelist: () => pleg.lastRelist,
   });
@@ -313,6 +316,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     makePressure({
       system,
       eviction,
+      thresholds,
       imageGc: { ...DEFAULT_IMAGE_GC, ...config.imageGc },
       runtime,
       images,
@@ -329,8 +333,13 @@ export async function makeParts(base: Base): Promise<Parts> {
       garbage,
       onConditions: () => reporter.nudge(),
     });
+  const sysctls = new SysctlAllowlist(
+    node.machine.kernelVersion,
+    config.allowedUnsafeSysctls ?? [],
+  );
   const handler = new PodHandler({
-    admitUnderPressure: (pod) => pressure?.evictions.admit(pod),
+    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod),
+    signal,
     removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
     clock,
     logger,

@@ -13,6 +13,7 @@ import { EvictionManager } from './eviction/manager.ts';
 import { NodeObserver } from './eviction/observer.ts';
 import type { EvictionSettings } from './eviction/settings.ts';
 import type { NodeSystem, Supply } from './node/system.ts';
+import type { Threshold } from './eviction/thresholds.ts';
 import type { GarbageCollector } from './garbage.ts';
 import { ImageGarbage } from './images/image-garbage.ts';
 import type { ImageGcPolicy } from './images/image-records.ts';
@@ -25,6 +26,7 @@ import type { Pod } from './types.ts';
 export interface PressureConfig {
   readonly system: NodeSystem;
   readonly eviction: EvictionSettings;
+  readonly thresholds: readonly Threshold[];
   readonly imageGc: ImageGcPolicy;
   readonly runtime: RuntimeService;
   readonly images: ImageService;
@@ -79,7 +81,7 @@ export function makePressure(config: PressureConfig): Pressure {
     clock,
     logger,
     observer,
-    thresholds: eviction.thresholds,
+    thresholds: config.thresholds,
     pressureTransitionMs: eviction.pressureTransitionMs,
     maxPodGracePeriodSeconds: eviction.maxPodGracePeriodSeconds,
     localStorageIsolation: eviction.localStorageIsolation,

@@ -1,9 +1,8 @@
 // The settings of evictions, with upstream's defaults.
 
-import { DEFAULT_HARD, parseThresholds, type Threshold } from './thresholds.ts';
+import { DEFAULT_HARD, type ThresholdStatements } from './thresholds.ts';
 
-export interface EvictionSettings {
-  readonly thresholds: readonly Threshold[];
+export interface EvictionSettings extends ThresholdStatements {
   /** How long a condition of the node holds after its thresholds were last met. */
   readonly pressureTransitionMs: number;
   /** The maximum grace period of pods that are evicted for a soft threshold. */
@@ -17,22 +16,14 @@ export interface EvictionSettings {
 }
 
 /** A simulated node is never short; as on a real one, pods do not get all of its memory. */
-export const SIMULATED_THRESHOLDS: readonly Threshold[] = parseThresholds({
-  hard: { 'memory.available': '100Mi' },
+export const SIMULATED_HARD = { 'memory.available': '100Mi' } as const;
+
+export const DEFAULT_EVICTION: EvictionSettings = {
+  hard: DEFAULT_HARD,
   soft: {},
   softGracePeriod: {},
   minimumReclaim: {},
-  enforceAllocatable: false,
-});
-
-export const DEFAULT_EVICTION: EvictionSettings = {
-  thresholds: parseThresholds({
-    hard: DEFAULT_HARD,
-    soft: {},
-    softGracePeriod: {},
-    minimumReclaim: {},
-    enforceAllocatable: true,
-  }),
+  enforceAllocatable: true,
   pressureTransitionMs: 300_000,
   maxPodGracePeriodSeconds: 0,
   localStorageIsolation: true,
