@@ -87,7 +87,7 @@ export async function readCapacity(rootDir: string, maxPods: number): Promise<Re
 }
 
 /** Returns the amounts of preallocated huge pages: 'hugepages-2Mi': '1Gi'. */
-export async function readHugePages(directory = '/sys/kernel/mm/hugepages'): Promise<ResourceList> {
+async function readHugePages(directory = '/sys/kernel/mm/hugepages'): Promise<ResourceList> {
   const names = await readdir(directory).catch(() => []);
   const amounts = await Promise.all(
     names.map(async (name) => {
