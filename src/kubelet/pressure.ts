@@ -12,7 +12,7 @@ import { EVICTED } from './eviction/admission.ts';
 import { EvictionManager } from './eviction/manager.ts';
 import { NodeObserver } from './eviction/observer.ts';
 import type { EvictionSettings } from './eviction/settings.ts';
-import type { NodeSystem, Supply } from './node/system.ts';
+import type { CgroupUsage, NodeSystem, Supply } from './node/system.ts';
 import type { Threshold } from './eviction/thresholds.ts';
 import type { GarbageCollector } from './garbage.ts';
 import { ImageGarbage } from './images/image-garbage.ts';
@@ -42,6 +42,7 @@ export interface PressureConfig {
   readonly pleg: Pleg;
   readonly garbage: GarbageCollector;
   /** See ObserverConfig. */
+  readonly podCgroup?: (uid: string) => Promise<CgroupUsage | undefined>;
   readonly podsMemory?: () => Promise<Supply | undefined>;
   /** Called when the conditions of the node have changed. */
   readonly onConditions: () => void;
@@ -62,7 +63,7 @@ export function makePressure(config: PressureConfig): Pressure {
     logger,
     rootDir: config.rootDir,
     podLogsDir: config.podLogsDir,
-    runtimeStatus: (uid) => pleg.get(uid),
+    podCgroup: config.podCgroup,
     podsMemory: config.podsMemory,
     volumeStatsMs: eviction.volumeStatsMs,
   });

@@ -4,13 +4,17 @@
 // their disk usage takes a walk through their files, and their memory a request to the runtime.
 
 import { join } from 'node:path';
-import { isCriError, type ImageService, type RuntimeService } from '#cri/index.ts';
+import {
+  type ContainerStats,
+  isCriError,
+  type ImageService,
+  type RuntimeService,
+} from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import type { FileSystemState, FsUsage, NodeSystem, Supply } from '../node/system.ts';
-import { readUsage, type PodUsage } from '../node/usage.ts';
+import type { CgroupUsage, FileSystemState, FsUsage, NodeSystem, Supply } from '../node/system.ts';
 import { hostsFilePath, podDir } from '../paths.ts';
-import type { RuntimePodStatus } from '../pod/pod-status.ts';
+import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from '../runtime/labels.ts';
 import { podLogDirectory } from '../runtime/sandbox-config.ts';
 import { podUid, type Pod, type Volume } from '../types.ts';
 import type { Observation, Observations } from './observations.ts';
@@ -26,7 +30,8 @@ export interface ObserverConfig {
   readonly logger: Logger;
   readonly rootDir: string;
   readonly podLogsDir: string;
-  readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
+  /** Reads the usage of a pod's cgroup. Absent: pods have none. */
+  readonly podCgroup?: (uid: string) => Promise<CgroupUsage | undefined>;
   /** Reads the memory of all pods together, and its limit. Absent: pods have no common limit. */
   readonly podsMemory?: () => Promise<Supply | undefined>;
   /** How long a measurement of a volume is valid, in milliseconds. */
@@ -113,31 +118,40 @@ export class NodeObserver {
     disk: (pod: Pod) => boolean,
     signal: AbortSignal,
   ): Promise<StatsOfPods> {
-    const { runtime, runtimeStatus } = this.#config;
-    const usage = await readUsage({
-      runtime,
-      node: { read: () => Promise.resolve(undefined) },
-      runtimeStatus,
-    });
-    const byUid = new Map(usage.pods.map((one) => [one.uid, one]));
+    const containers = await this.#config.runtime.listContainerStats({}, { signal });
+    const byUid = new Map<string, ContainerStats[]>();
+    for (const one of containers) {
+      const uid = one.attributes?.labels[POD_UID_LABEL] ?? '';
+      const others = byUid.get(uid);
+      if (others === undefined) byUid.set(uid, [one]);
+      else others.push(one);
+    }
     const stats = new Map<string, PodStats>();
     const used = new Map<string, Measurement>();
     for (const pod of pods) {
-      const known = byUid.get(podUid(pod));
-      if (known === undefined) continue;
-      stats.set(
-        podUid(pod),
-        disk(pod) ? await this.#withFiles(pod, known, used, signal) : statsOf(known, new Map()),
-      );
+      const own = byUid.get(podUid(pod));
+      if (own === undefined) continue;
+      const memory = await this.#withCgroup(podUid(pod), statsOf(own));
+      stats.set(podUid(pod), disk(pod) ? await this.#withFiles(pod, memory, used, signal) : memory);
     }
     // Measurements of pods that are gone are dropped.
     this.#measured = used;
     return stats;
   }
 
+  /** Adds what only the cgroup of the pod knows: its processes, and memory besides containers. */
+  async #withCgroup(uid: string, stats: PodStats): Promise<PodStats> {
+    const { memoryBytes, processes } = (await this.#config.podCgroup?.(uid)) ?? {};
+    return {
+      ...stats,
+      ...(memoryBytes !== undefined && { memoryBytes }),
+      ...(processes !== undefined && { processes }),
+    };
+  }
+
   async #withFiles(
     pod: Pod,
-    usage: PodUsage,
+    stats: PodStats,
     used: Map<string, Measurement>,
     signal: AbortSignal,
   ): Promise<PodStats> {
@@ -152,13 +166,14 @@ export class NodeObserver {
       used.set(path, measurement);
       if (measurement.usage !== undefined) volumes.set(volume.name, measurement.usage);
     }
-    const logs = new Map<string, FsUsage>();
-    for (const { name } of usage.containers) {
-      const own = await system.usageOf(join(podLogDirectory(podLogsDir, pod), name), signal);
-      logs.set(name, own ?? { usedBytes: 0, inodesUsed: 0 });
+    const containers: ContainerStatsForEviction[] = [];
+    for (const container of stats.containers) {
+      const directory = join(podLogDirectory(podLogsDir, pod), container.name);
+      const logs = await system.usageOf(directory, signal);
+      containers.push({ ...container, logs: logs ?? { usedBytes: 0, inodesUsed: 0 } });
     }
     const hosts = await system.usageOf(hostsFilePath(rootDir, uid), signal);
-    return { ...statsOf(usage, logs), volumes, ...(hosts !== undefined && { other: hosts }) };
+    return { ...stats, containers, volumes, ...(hosts !== undefined && { other: hosts }) };
   }
 
   async #measure(path: string, signal: AbortSignal): Promise<Measurement> {
@@ -202,31 +217,29 @@ function measuredPlugin(volume: Volume): string | undefined {
   return volume.configMap === undefined ? undefined : 'kubernetes.io~configmap';
 }
 
-function statsOf(usage: PodUsage, logs: ReadonlyMap<string, FsUsage>): PodStats {
+/** Returns the usage of a pod's containers, without files. */
+function statsOf(containers: readonly ContainerStats[]): PodStats {
+  const own = containers.flatMap(({ attributes, memory, writableLayer }) => {
+    const name = attributes?.labels[CONTAINER_NAME_LABEL];
+    if (name === undefined) return [];
+    const memoryBytes = memory?.workingSetBytes?.value;
+    const usedBytes = writableLayer?.usedBytes?.value;
+    const inodesUsed = writableLayer?.inodesUsed?.value;
+    const container: ContainerStatsForEviction = {
+      name,
+      ...(memoryBytes !== undefined && { memoryBytes }),
+      ...(writableLayer !== undefined && {
+        rootfs: {
+          ...(usedBytes !== undefined && { usedBytes }),
+          ...(inodesUsed !== undefined && { inodesUsed }),
+        },
+      }),
+    };
+    return [container];
+  });
   return {
-    ...(usage.memory?.workingSetBytes !== undefined && {
-      memoryBytes: usage.memory.workingSetBytes,
-    }),
-    ...(usage.processCount !== undefined && { processes: usage.processCount }),
-    containers: usage.containers.map(({ name, memory, writableLayer }) => {
-      const own = logs.get(name);
-      const container: ContainerStatsForEviction = {
-        name,
-        ...(memory?.workingSetBytes !== undefined && { memoryBytes: memory.workingSetBytes }),
-        ...(writableLayer !== undefined && {
-          rootfs: {
-            ...(writableLayer.usedBytes !== undefined && {
-              usedBytes: writableLayer.usedBytes.value,
-            }),
-            ...(writableLayer.inodesUsed !== undefined && {
-              inodesUsed: writableLayer.inodesUsed.value,
-            }),
-          },
-        }),
-        ...(own !== undefined && { logs: own }),
-      };
-      return container;
-    }),
+    memoryBytes: own.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0),
+    containers: own,
     volumes: new Map(),
   };
 }
