@@ -72,6 +72,15 @@ export function withNodeResourceFlags(command: Command): Command {
       list,
     )
     .option(
+      '--cgroup-root <path>',
+      "cgroup below which pods get cgroups of their own: / or /NAME (default: the runtime's choice)",
+    )
+    .option(
+      '--pod-max-pids <number>',
+      'maximum number of processes of a pod; -1: no limit; needs --cgroup-root (default: -1)',
+      processLimit,
+    )
+    .option(
       '--allowed-unsafe-sysctls <names>',
       "kernel parameters that pods may set; may end in '*': kernel.msg*",
       list,
@@ -95,6 +104,10 @@ export function withNodeResourceFlags(command: Command): Command {
       duration,
     )
     .option('--resolv-conf <file>', "the node's resolv.conf (default: /etc/resolv.conf)");
+}
+
+function processLimit(text: string): number {
+  return text === '-1' ? -1 : wholeNumber(text);
 }
 
 function wholeNumber(text: string): number {

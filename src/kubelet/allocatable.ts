@@ -28,6 +28,14 @@ export function allocatableOf(capacity: ResourceList, reservations: Reservations
   return { ...left, memory: atLeastNothing(rest).toString() };
 }
 
+/** Returns the resources that all pods together may use: the capacity, less both reservations. */
+export function podsLimit(
+  capacity: ResourceList,
+  { kubeReserved, systemReserved }: Omit<Reservations, 'thresholds'>,
+): ResourceList {
+  return reduced(capacity, [kubeReserved ?? {}, systemReserved ?? {}]);
+}
+
 function reduced(capacity: ResourceList, lists: readonly ResourceList[]): ResourceList {
   return Object.fromEntries(
     Object.entries(capacity).map(([resource, amount]) => {

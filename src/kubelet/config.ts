@@ -1,5 +1,6 @@
 // The configuration of a kubelet.
 
+import type { CgroupSystem } from './cgroups/cgroup-system.ts';
 import type { EvictionSettings } from './eviction/settings.ts';
 import type { NodeSystem } from './node/system.ts';
 import type { ImageGcPolicy } from './images/image-records.ts';
@@ -74,6 +75,16 @@ export interface KubeletConfig {
   readonly eviction?: Partial<EvictionSettings>;
   /** When images are removed. Default: upstream's. */
   readonly imageGc?: Partial<ImageGcPolicy>;
+  /**
+   * The cgroup, '/' or '/NAME', below which pods get cgroups of their own: kubepods with the node's
+   * limits, a class of service, the pod. The runtime must use the cgroupfs driver. Default: none,
+   * and the runtime chooses.
+   */
+  readonly cgroupRoot?: string;
+  /** Implements cgroups. Default: those of this machine. */
+  readonly cgroupSystem?: CgroupSystem;
+  /** The maximum number of processes of a pod; needs `cgroupRoot`. Default: no limit. */
+  readonly podPidsLimit?: number;
   /** Kernel parameters, or prefixes with '*', that pods may set beside the safe ones. */
   readonly allowedUnsafeSysctls?: readonly string[];
   /**

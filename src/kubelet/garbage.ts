@@ -21,6 +21,8 @@ const DEAD_PER_CONTAINER = 1;
 
 export class GarbageCollector {
   readonly #config: GarbageCollectorConfig;
+  /** UIDs of pods whose ended containers are being removed. */
+  readonly #removing = new Set<string>();
 
   constructor(config: GarbageCollectorConfig) {
     this.#config = config;
@@ -52,6 +54,16 @@ export class GarbageCollector {
   /** Deletes what has ended of a pod that does not run any more, and keeps its directories. */
   async removeEnded(status: RuntimePodStatus): Promise<void> {
     const { runtime } = this.#config;
+    if (this.#removing.has(status.uid)) return;
+    this.#removing.add(status.uid);
+    try {
+      await this.#removeEnded(status, runtime);
+    } finally {
+      this.#removing.delete(status.uid);
+    }
+  }
+
+  async #removeEnded(status: RuntimePodStatus, runtime: RuntimeService): Promise<void> {
     const running = new Set<string>();
     for (const { id, state, logPath, sandboxId } of status.containers) {
       if (state === 'running') running.add(sandboxId);

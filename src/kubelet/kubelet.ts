@@ -97,6 +97,8 @@ export class Kubelet {
     );
     pods.sourcesAreReady();
     await housekeeping.removeOrphans();
+    const { cgroups, pleg: observed } = parts;
+    await cgroups?.removeUnknown((uid) => observed.get(uid) !== undefined);
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));

@@ -22,7 +22,11 @@ import type { Logger } from '#machinery/log.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import { ActivePods } from './active-pods.ts';
 import { selectsNode } from './admission.ts';
+import { podsLimit } from './allocatable.ts';
 import { Allocations } from './allocations.ts';
+import { LinuxCgroups } from './cgroups/cgroup-system.ts';
+import { PodCgroups } from './cgroups/pod-cgroups.ts';
+import { sharesOf } from './cgroups/settings.ts';
 import { type KubeletConfig, kubeletTopic } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { DesiredPods } from './desired-pods.ts';
@@ -56,7 +60,7 @@ import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { ApiPodWriter } from './pod-writer.ts';
 import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
-import { amountOf } from './pod/resources.ts';
+import { amountOf, amounts } from './pod/resources.ts';
 import { makePressure, type Pressure, removeEndedPod } from './pressure.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
@@ -69,7 +73,7 @@ import { isStaticPod, StaticPods } from './static-pods.ts';
 import { StatusManager } from './status/status-manager.ts';
 import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
-import { podUid, type Node, type Pod } from './types.ts';
+import { podUid, type Node, type Pod, type ResourceList } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
@@ -113,6 +117,8 @@ export interface Parts {
   readonly reporter: NodeReporter;
   /** Absent: the node's resources are not observed. */
   readonly pressure: Pressure | undefined;
+  /** Absent: pods have no cgroups of their own. */
+  readonly cgroups: PodCgroups | undefined;
 }
 
 /**
@@ -255,6 +261,11 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
   const tokens = new TokenManager(client, clock);
 
+  const nodeEvents = new NodeEvents(recorder, config.nodeName);
+  const cgroups = await makeCgroups(config, node.capacity, active, logger);
+  if (cgroups !== undefined)
+    nodeEvents.normal('NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+
   // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
   const leftovers = new Leftovers({ garbage, pleg, logger, signal });
@@ -279,6 +290,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     podLogsDir,
     hostFiles,
     memoryCapacity,
+    cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     runtimeHandler: async (name) =>
       (await client.resource(runtimeClasses).get(name, { signal })).handler,
@@ -303,6 +315,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     objects,
     allocations,
+    cgroups,
     // Without files no container can read a token, so no token is requested or renewed.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
     downward,
@@ -310,7 +323,6 @@ export async function makeParts(base: Base): Promise<Parts> {
     networkProblem: () => node.networkProblem,
     collectGarbage: (status) => garbage.collect(status),
   });
-  const nodeEvents = new NodeEvents(recorder, config.nodeName);
   pressure =
     system &&
     makePressure({
@@ -331,6 +343,7 @@ export async function makeParts(base: Base): Promise<Parts> {
       workers,
       pleg,
       garbage,
+      cgroups,
       onConditions: () => reporter.nudge(),
     });
   const sysctls = new SysctlAllowlist(
@@ -453,6 +466,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     server,
     reporter,
     pressure,
+    cgroups,
   };
 }
 
@@ -498,6 +512,38 @@ async function readSettings(
     runtimeName,
     runtimeVersion: `${runtimeName}://${runtimeVersion}`,
   };
+}
+
+/** Creates the cgroups of the node. Rejects if the kernel does not allow it. */
+async function makeCgroups(
+  config: KubeletConfig,
+  capacity: ResourceList,
+  active: ActivePods,
+  logger: Logger,
+): Promise<PodCgroups | undefined> {
+  const { cgroupRoot: root, kubeReserved, systemReserved, podPidsLimit } = config;
+  if (root === undefined) return undefined;
+  const limit = amounts(
+    podsLimit(capacity, {
+      ...(kubeReserved !== undefined && { kubeReserved }),
+      ...(systemReserved !== undefined && { systemReserved }),
+    }),
+  );
+  const memoryBytes = limit.get('memory');
+  const isEnforced = { ...DEFAULT_EVICTION, ...config.eviction }.enforceAllocatable;
+  const cgroups = new PodCgroups({
+    system: config.cgroupSystem ?? (await LinuxCgroups.open()),
+    logger,
+    root,
+    node: {
+      cpuShares: sharesOf(limit.get('cpu') ?? 0),
+      ...(isEnforced && memoryBytes !== undefined && { memoryBytes }),
+    },
+    maxProcessesPerPod: podPidsLimit,
+    activePods: () => active.list(),
+  });
+  await cgroups.start();
+  return cgroups;
 }
 
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {

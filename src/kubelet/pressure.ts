@@ -5,6 +5,7 @@ import type { ImageService, RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ActivePods } from './active-pods.ts';
+import type { PodCgroups } from './cgroups/pod-cgroups.ts';
 import { endPod } from './end-pod.ts';
 import type { PodEvents } from './events.ts';
 import type { Eviction } from './eviction/decide.ts';
@@ -12,7 +13,7 @@ import { EVICTED } from './eviction/admission.ts';
 import { EvictionManager } from './eviction/manager.ts';
 import { NodeObserver } from './eviction/observer.ts';
 import type { EvictionSettings } from './eviction/settings.ts';
-import type { CgroupUsage, NodeSystem, Supply } from './node/system.ts';
+import type { NodeSystem } from './node/system.ts';
 import type { Threshold } from './eviction/thresholds.ts';
 import type { GarbageCollector } from './garbage.ts';
 import { ImageGarbage } from './images/image-garbage.ts';
@@ -41,9 +42,8 @@ export interface PressureConfig {
   readonly workers: PodWorkers;
   readonly pleg: Pleg;
   readonly garbage: GarbageCollector;
-  /** See ObserverConfig. */
-  readonly podCgroup?: (uid: string) => Promise<CgroupUsage | undefined>;
-  readonly podsMemory?: () => Promise<Supply | undefined>;
+  /** Absent: pods have no cgroups of their own. */
+  readonly cgroups: PodCgroups | undefined;
   /** Called when the conditions of the node have changed. */
   readonly onConditions: () => void;
 }
@@ -55,6 +55,7 @@ export interface Pressure {
 
 export function makePressure(config: PressureConfig): Pressure {
   const { system, clock, logger, runtime, images, pleg, metrics, nodeEvents, eviction } = config;
+  const { cgroups } = config;
   const observer = new NodeObserver({
     system,
     runtime,
@@ -63,8 +64,8 @@ export function makePressure(config: PressureConfig): Pressure {
     logger,
     rootDir: config.rootDir,
     podLogsDir: config.podLogsDir,
-    podCgroup: config.podCgroup,
-    podsMemory: config.podsMemory,
+    podCgroup: (uid) => cgroups?.usageOf(uid) ?? Promise.resolve(undefined),
+    podsMemory: () => cgroups?.podsMemory() ?? Promise.resolve(undefined),
     volumeStatsMs: eviction.volumeStatsMs,
   });
   const imageGarbage = new ImageGarbage({

@@ -183,7 +183,7 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   implemented('volumeStatsAggPeriod', 'duration', 'volumeStatsAggPeriod'),
   ignored('kubeletCgroups', 'string', [''], 'settings of this kind have their default values'),
   ignored('systemCgroups', 'string', [''], 'settings of this kind have their default values'),
-  ignored('cgroupRoot', 'string', [''], 'settings of this kind have their default values'),
+  implemented('cgroupRoot', 'string', 'cgroupRoot'),
   ignored('cgroupsPerQOS', 'boolean', [true], 'settings of this kind have their default values'),
   ignored('cgroupDriver', 'string', ['cgroupfs'], 'the private containerd uses cgroupfs'),
   rejected(
@@ -249,7 +249,7 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   ),
   implemented('maxPods', 'number', 'maxPods'),
   implemented('podCIDR', 'string', 'podCidr'),
-  rejected('podPidsLimit', 'number', [-1], 'the number of processes of a pod is not limited'),
+  implemented('podPidsLimit', 'number', 'podMaxPids'),
   implementedWithZero('resolvConf', 'string', 'resolvConf'),
   rejected('runOnce', 'boolean', [false], 'the kubelet runs until it is stopped'),
   rejected(

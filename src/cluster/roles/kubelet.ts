@@ -135,6 +135,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     );
   }
   const resources = resourceSettings(config);
+  if (resources.cgroupRoot !== undefined && config.runtime === 'simulated')
+    throw new UserError('--cgroup-root needs real containers: not --runtime simulated');
   const readServing = (): KeyPair => ({
     cert: file('tls-cert-file', config.tlsCertFile, `kubelet-${nodeName}.crt`),
     key: file('tls-private-key-file', config.tlsPrivateKeyFile, `kubelet-${nodeName}.key`),

@@ -35,6 +35,9 @@ export interface NodeResourceOptions {
   readonly kubeReserved?: Settings;
   readonly systemReserved?: Settings;
   readonly enforceNodeAllocatable?: readonly string[];
+  readonly cgroupRoot?: string;
+  /** -1: no limit. */
+  readonly podMaxPids?: number;
   readonly allowedUnsafeSysctls?: readonly string[];
   readonly containerLogMaxSize?: string;
   readonly containerLogMaxFiles?: number;
@@ -56,6 +59,8 @@ type ResourceSettings = Pick<
   | 'kubeReserved'
   | 'systemReserved'
   | 'allowedUnsafeSysctls'
+  | 'cgroupRoot'
+  | 'podPidsLimit'
   | 'containerLogMaxBytes'
   | 'containerLogMaxFiles'
   | 'staticPodCheckMs'
@@ -83,6 +88,7 @@ export function resourceSettings(options: NodeResourceOptions): ResourceSettings
     kubeReserved,
     systemReserved,
     allowedUnsafeSysctls,
+    ...cgroupSettings(options),
     containerLogMaxBytes: logSize(options.containerLogMaxSize),
     containerLogMaxFiles: logFiles,
     staticPodCheckMs: options.fileCheckFrequency,
@@ -94,6 +100,21 @@ export function resourceSettings(options: NodeResourceOptions): ResourceSettings
     taints: options.registerWithTaints,
     maxRestartBackoffMs: options.maxContainerRestartPeriod,
   });
+}
+
+/** Fields that are absent from the result are those of a node without cgroups of pods. */
+function cgroupSettings({ cgroupRoot, podMaxPids = -1 }: NodeResourceOptions): {
+  readonly cgroupRoot: string | undefined;
+  readonly podPidsLimit: number | undefined;
+} {
+  const root = cgroupRoot === '' ? undefined : cgroupRoot;
+  if (root !== undefined && !/^(\/|(\/[A-Za-z0-9][A-Za-z0-9_.-]{0,62}){1,8})$/.test(root))
+    throw invalid(`cgroupRoot (--cgroup-root) ${JSON.stringify(root)} is no path such as /NAME`);
+  if (podMaxPids === 0 || podMaxPids < -1)
+    throw invalid(`podPidsLimit (--pod-max-pids) ${podMaxPids} must be positive, or -1`);
+  if (podMaxPids > 0 && root === undefined)
+    throw invalid('podPidsLimit (--pod-max-pids) needs cgroupRoot (--cgroup-root)');
+  return { cgroupRoot: root, podPidsLimit: podMaxPids > 0 ? podMaxPids : undefined };
 }
 
 function evictionSettings(options: NodeResourceOptions): KubeletConfig['eviction'] {

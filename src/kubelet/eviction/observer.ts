@@ -12,7 +12,8 @@ import {
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import type { CgroupUsage, FileSystemState, FsUsage, NodeSystem, Supply } from '../node/system.ts';
+import type { FileSystemState, FsUsage, NodeSystem, Supply } from '../node/system.ts';
+import type { CgroupUsage } from '../cgroups/pod-cgroups.ts';
 import { hostsFilePath, podDir } from '../paths.ts';
 import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from '../runtime/labels.ts';
 import { podLogDirectory } from '../runtime/sandbox-config.ts';

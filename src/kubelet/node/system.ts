@@ -21,13 +21,6 @@ export interface Supply {
   readonly capacity: number;
 }
 
-/** The usage of a cgroup. */
-export interface CgroupUsage {
-  /** The working set. */
-  readonly memoryBytes?: number;
-  readonly processes?: number;
-}
-
 export interface NodeSystem {
   /** Reads the node's memory in bytes. Resolves with undefined if the system does not have it. */
   memory(): Promise<Supply | undefined>;
