@@ -19,6 +19,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from './flags.ts';
+import { withNodeResourceFlags } from './node-resource-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
@@ -515,7 +516,7 @@ Examples:
 }
 
 function addKubelet(program: Command): void {
-  withCommonFlags(
+  const command = withNodeResourceFlags(
     program
       .command('kubelet')
       .description('run this machine as a node of a cluster')
@@ -524,6 +525,10 @@ function addKubelet(program: Command): void {
         'identity of the node (system:node:NAME), and address of the API server',
       )
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
+      .option(
+        '--config-dir <dir>',
+        'files *.conf of the same kind, which replace fields of --config in the order of their names',
+      )
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
       .option('--root-dir <dir>', 'volumes and pod data (default: DATA-DIR/kubelet)')
@@ -629,7 +634,8 @@ Examples:
   $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
   $ cox kubelet --print-permissions | kubectl apply -f -`,
       ),
-  ).action(async (options) => (await import('./roles.ts')).kubelet(options));
+  );
+  withCommonFlags(command).action(async (options) => (await import('./roles.ts')).kubelet(options));
 }
 
 function addDns(program: Command): void {
