@@ -147,6 +147,11 @@ export interface ApiRequest {
   isOpen?: boolean;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;
+  /**
+   * Removes a cookie from the headers, so that it is not passed on to other servers. Other cookies
+   * stay.
+   */
+  dropCookie(name: string): void;
 }
 
 /** The subject of a certificate that is valid now and signed by an authority of the server. */

@@ -25,6 +25,7 @@ import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
+import { type ConsoleSettings, mountsOf, permitConsole } from './console.ts';
 import { bounded } from './component-health.ts';
 import {
   componentOf,
@@ -122,6 +123,8 @@ export interface ClusterConfig {
    * Default: 60,000.
    */
   readonly readyTimeoutMs?: number;
+  /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
+  readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
   readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
   /** Called with what start() is doing. */
@@ -284,6 +287,7 @@ export class Cluster {
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
       ...config.inProcess,
+      ...(tls !== undefined && mountsOf(config)),
       storage,
       clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
       intercept: simulation?.intercept,
@@ -398,6 +402,7 @@ export class Cluster {
     }
     await this.#server.start();
     await this.#permitPodNetwork();
+    if (this.#tls !== undefined) await permitConsole(this.#config, this.client);
   }
 
   /**

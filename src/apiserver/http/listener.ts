@@ -377,8 +377,10 @@ export class Listener {
     void this.#config
       .handler(request)
       .then(async (response) => {
-        if (response.body.kind === 'taken') await response.body.done;
-        else if (!isTaken && goesOverWebSocket(request, response))
+        if (response.body.kind === 'taken') {
+          request.signal.addEventListener('abort', () => socket.destroy(), { once: true });
+          await response.body.done;
+        } else if (!isTaken && goesOverWebSocket(request, response))
           await sendOverWebSocket(response, message, socket, head);
         else if (!isTaken) await answerWithoutUpgrade(request, response, message, socket, close);
       })
