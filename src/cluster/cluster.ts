@@ -20,6 +20,7 @@ import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
+import type { Decision } from '#scheduler/decisions.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
@@ -287,7 +288,7 @@ export class Cluster {
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
       ...config.inProcess,
-      ...(tls !== undefined && mountsOf(config)),
+      ...(tls !== undefined && mountsOf({ ...config, decisions: () => this.#decisions() })),
       storage,
       clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
       intercept: simulation?.intercept,
@@ -512,6 +513,12 @@ export class Cluster {
         await bounded(clock, 'the thread', async () => void (await thread.components.metrics()));
     };
     return { 'controller-manager': check, scheduler: check };
+  }
+
+  /** Returns the last decisions of the scheduler, latest first. */
+  async #decisions(): Promise<readonly Decision[]> {
+    const all = await Promise.all(this.#running.map(async (components) => components.decisions()));
+    return all.flat().sort((a, b) => b.timeMs - a.timeMs);
   }
 
   /** Renews the API server's certificates, until the cluster stops. */

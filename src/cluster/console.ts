@@ -40,6 +40,8 @@ interface OfCluster {
   readonly console?: ConsoleSettings;
   readonly clock?: Clock;
   readonly schedulerConfiguration?: unknown;
+  /** Returns the scheduler's last decisions. Absent: the scheduler runs elsewhere. */
+  readonly decisions?: () => Promise<readonly unknown[]>;
 }
 
 /** Returns the API server's settings for the console of a cluster. */
@@ -47,6 +49,7 @@ export function mountsOf({
   console: settings,
   clock,
   schedulerConfiguration: configuration,
+  decisions,
 }: OfCluster): Pick<ApiServerConfig, 'mounts'> {
   if (settings === undefined) return {};
   const { controls } = settings;
@@ -56,6 +59,7 @@ export function mountsOf({
     ...(clock !== undefined && { clusterClock: clock }),
     features: {
       verdicts: (client, pods) => schedulingVerdicts(client, pods, { configuration }),
+      ...(decisions !== undefined && { decisions }),
       ...(controls !== undefined && { controls }),
     },
   });
