@@ -81,7 +81,7 @@ function* importsOf(file: string): Generator<string> {
 }
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => join(source, file));
 
 /** Returns the file that an import names: `#` stands for src/. */
@@ -246,7 +246,12 @@ describe('layers', () => {
   test('time and randomness come only from machinery/clock.ts and machinery/random.ts', () => {
     const wrong: string[] = [];
     for (const file of files) {
-      if (/\.test\.ts$|\/testing\/|machinery\/(clock|random)\.ts$/.test(file)) continue;
+      if (
+        /\.test\.tsx?$|\/testing\/|machinery\/(clock|random)\.ts$|ui\/browser\/clock\.ts$/.test(
+          file,
+        )
+      )
+        continue;
       const lines = readFileSync(file, 'utf8').split('\n');
       lines.forEach((line, index) => {
         if (/^\s*(\/\/|\*)/.test(line)) return;

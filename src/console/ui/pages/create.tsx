@@ -1,0 +1,1 @@
+export const CreateObject = (_: { type: unknown; onClose: () => void }) => null;
