@@ -10,8 +10,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 export interface Asset {
   readonly contentType: string;
   readonly bytes: Uint8Array;
-  readonly br?: Uint8Array;
-  readonly gzip?: Uint8Array;
+  /** Returns the bytes in an encoding; undefined if that would save nothing. */
+  encoded(encoding: 'br' | 'gzip'): Promise<Uint8Array | undefined>;
   readonly etag: string;
   /** The name has a hash of the content: it never has another. */
   readonly immutable: boolean;
@@ -34,6 +34,7 @@ const TYPES: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
 };
 const COMPRESSIBLE = /^(text\/|application\/|image\/svg)/;
+const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
 const MIN_COMPRESSED_BYTES = 1024;
 const HASHED = /[-.][A-Za-z0-9_]{8,}\.[a-z0-9]+$/;
 const MAX_FILES = 1000;
@@ -42,8 +43,8 @@ const asBrotli = promisify(brotliCompress);
 const asGzip = promisify(gzip);
 
 /**
- * Reads the folder. Files that the build has compressed (.br, .gz) are used; others are compressed.
- * Returns undefined if there is no such folder: the console was not built. Other files than those of
+ * Reads the folder. Files that the build has compressed (.br, .gz) are used; others are compressed
+ * when they are first requested. Returns undefined if there is no such folder: the console was not built. Other files than those of
  * known types are left out.
  */
 export async function readAssets(folder: string): Promise<Assets | undefined> {
@@ -63,16 +64,22 @@ export async function readAssets(folder: string): Promise<Assets | undefined> {
     const contentType = TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (contentType === undefined) continue;
     const bytes = await readFile(join(folder, name));
-    const compressed = (extension: string): Promise<Buffer> | undefined =>
-      present.has(name + extension) ? readFile(join(folder, name + extension)) : undefined;
     const isSmall = bytes.length < MIN_COMPRESSED_BYTES || !COMPRESSIBLE.test(contentType);
-    const br = isSmall ? undefined : await (compressed('.br') ?? brotliOf(bytes));
-    const gz = isSmall ? undefined : await (compressed('.gz') ?? asGzip(bytes, { level: 9 }));
+    const compressed = new Map<string, Promise<Uint8Array>>();
+    const compress = (encoding: 'br' | 'gzip'): Promise<Uint8Array> => {
+      const built = name + EXTENSIONS[encoding];
+      if (present.has(built)) return readFile(join(folder, built));
+      return encoding === 'br' ? brotliOf(bytes) : asGzip(bytes, { level: 6 });
+    };
     assets.set(name.split(sep).join('/'), {
       contentType,
       bytes,
-      ...(br !== undefined && { br }),
-      ...(gz !== undefined && { gzip: gz }),
+      encoded: async (encoding) => {
+        if (isSmall) return undefined;
+        const result = compressed.get(encoding) ?? compress(encoding);
+        compressed.set(encoding, result);
+        return result;
+      },
       etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
       immutable: HASHED.test(name),
     });
@@ -81,4 +88,4 @@ export async function readAssets(folder: string): Promise<Assets | undefined> {
 }
 
 const brotliOf = (bytes: Uint8Array): Promise<Buffer> =>
-  asBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
+  asBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });

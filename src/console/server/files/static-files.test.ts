@@ -12,7 +12,7 @@ const OPENED = { 'x-coxswain-console': undefined, origin: undefined, 'sec-fetch-
 
 test('the page forbids everything from elsewhere, with a new nonce each time', async () => {
   const nonces = new Set<string>();
-  for (const path of ['/console/', '/console/pods/default/web', '/console/index.html']) {
+  for (const path of ['/console/', '/console/index.html', '/console/?x=1']) {
     const { code, headers, text } = await running.page('GET', path, { headers: OPENED });
     expect(code).toBe(200);
     const policy = String(headers['content-security-policy']);
@@ -68,12 +68,12 @@ test.each([
   '/console/robots.txt/',
   '/console/robots.txt%00.js',
   '/console/secret.pem',
-  '/console/__proto__.js',
+  '/console/__proto__',
+  '/console/pods/default/web',
 ])('no other file than those of the application: %s', async (path) => {
   const answer = await running.page('GET', path, { headers: OPENED });
   expect(answer.text).not.toMatch(/root:|served type|User-agent/);
-  expect([404, 200]).toContain(answer.code);
-  if (answer.code === 200) expect(answer.text).toContain('<!doctype html>');
+  expect(answer.code).toBe(404);
 });
 
 test('other methods are rejected, and other paths of the server stay as they are', async () => {

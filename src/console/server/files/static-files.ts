@@ -1,5 +1,5 @@
-// Serves the files of the console's web application. Any other path without a file's name is the
-// page itself, which routes in the browser.
+// Serves the files of the console's web application. Its page routes by the fragment of its address,
+// so there is one page.
 
 import type { Random } from '#machinery/random.ts';
 import { type ConsoleRequest, type ConsoleResponse, expectMethod, PREFIX, text } from '../http.ts';
@@ -32,8 +32,7 @@ export class StaticFiles {
     const file = assets.get(name);
     if (file !== undefined && name !== PAGE) return fileResponse(request, file);
     const page = assets.get(PAGE);
-    const isPage = name === '' || name === PAGE || !/\.[a-z0-9]+$/i.test(name);
-    return isPage && page !== undefined
+    return (name === '' || name === PAGE) && page !== undefined
       ? pageResponse(page, this.#config.random)
       : text(404, 'not found');
   }
@@ -65,7 +64,7 @@ function pageResponse(page: Asset, random: Random): ConsoleResponse {
   };
 }
 
-function fileResponse(request: ConsoleRequest, asset: Asset): ConsoleResponse {
+async function fileResponse(request: ConsoleRequest, asset: Asset): Promise<ConsoleResponse> {
   const headers: Record<string, string> = {
     // A file that is opened as a page must not do more than the page.
     ...pageHeaders(undefined),
@@ -76,14 +75,10 @@ function fileResponse(request: ConsoleRequest, asset: Asset): ConsoleResponse {
   if (request.headers['if-none-match'] === asset.etag)
     return { code: 304, headers, body: { kind: 'none' } };
   const accepted = request.headers['accept-encoding'] ?? '';
-  let { bytes } = asset;
-  if (asset.br !== undefined && accepts(accepted, 'br')) {
-    bytes = asset.br;
-    headers['content-encoding'] = 'br';
-  } else if (asset.gzip !== undefined && accepts(accepted, 'gzip')) {
-    bytes = asset.gzip;
-    headers['content-encoding'] = 'gzip';
-  }
+  const encoding = (['br', 'gzip'] as const).find((each) => accepts(accepted, each));
+  const encoded = encoding === undefined ? undefined : await asset.encoded(encoding);
+  if (encoding !== undefined && encoded !== undefined) headers['content-encoding'] = encoding;
+  const bytes = encoded ?? asset.bytes;
   return { code: 200, headers, body: { kind: 'bytes', contentType: asset.contentType, bytes } };
 }
 
