@@ -76,6 +76,7 @@ export class RequestState extends Link implements ApiRequest {
   responseSizes?: Histogram;
   startedMs = 0;
   isOpen = false;
+  keepsConnection = false;
   #query: string | URLSearchParams;
   readonly #auditIds: AuditIds | undefined;
   #auditId: string | undefined;

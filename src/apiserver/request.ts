@@ -145,6 +145,11 @@ export interface ApiRequest {
    * it records its end.
    */
   isOpen?: boolean;
+  /**
+   * The connection stays open although no user was authenticated: the response costs little, such as
+   * that of a static file, and a browser loads several of them at once.
+   */
+  keepsConnection?: boolean;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;
   /**

@@ -291,7 +291,8 @@ export class Listener {
     this.#begin(request, new Http2Sink(stream), (code) => {
       // As upstream since CVE-2023-44487: an unauthenticated client gets one request for each
       // connection.
-      if (code === 401 || isAnonymous(request.user)) session?.close();
+      const isUnknown = code === 401 || isAnonymous(request.user);
+      if (isUnknown && !request.keepsConnection) session?.close();
       // Otherwise the stream would stay open until the client ends the body.
       if (hasBody && !stream.readableEnded) whenSent(stream, () => stream.close());
     });

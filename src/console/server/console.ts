@@ -160,12 +160,17 @@ export class Console {
     next: () => Promise<R>,
   ): Promise<R | ConsoleResponse> {
     const { path } = request;
-    if (path === SESSION_PATH) return this.#sessions.serveSession(request);
+    if (path === SESSION_PATH) {
+      request.keepsConnection = true;
+      return this.#sessions.serveSession(request);
+    }
     const session = await this.#signIn(request);
     if (path === PREFIX.slice(0, -1))
       return { code: 308, headers: { location: PREFIX }, body: { kind: 'none' } };
-    if (path.startsWith(PREFIX) && path !== CODES_PATH && !path.startsWith(API))
+    if (path.startsWith(PREFIX) && path !== CODES_PATH && !path.startsWith(API)) {
+      request.keepsConnection = true;
       return this.#files.serve(request);
+    }
     const response = withoutForeignCookie(await next());
     if (session !== undefined) follow(session, request, response);
     return this.#traffic.count(request, response, false);

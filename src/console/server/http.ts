@@ -36,6 +36,8 @@ export interface ConsoleRequest extends Credentials {
   /** Present if the client asks for another protocol (WebSocket, SPDY). */
   readonly upgrade?: object;
   user?: User;
+  /** The connection stays open although the request has no user. */
+  keepsConnection?: boolean;
   abort(reason: unknown): void;
   /** Removes a cookie from the headers. */
   dropCookie(name: string): void;

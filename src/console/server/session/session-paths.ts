@@ -92,8 +92,6 @@ export class SessionPaths {
     // The value of the cookie is always new, so that one that was planted before is worth nothing.
     if (before !== undefined) this.#sessions.end(before);
     const { cookie, session } = this.#sessions.begin(grant);
-    // The listener closes connections of requests without a user.
-    request.user = session.user;
     return json(describe(session), {
       code: 201,
       headers: { 'set-cookie': settingCookie(cookie) },
