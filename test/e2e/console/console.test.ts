@@ -93,7 +93,7 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
         path: '/',
       },
     ]);
-    expect(await page.evaluate(() => document.cookie)).toBe('');
+    expect(await page.evaluate<string>('document.cookie')).toBe('');
     expect(await accessibilityProblems(page)).toEqual([]);
     const { page: second } = await newPage();
     await second.goto(link);
