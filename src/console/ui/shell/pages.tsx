@@ -34,6 +34,7 @@ export const Pages = (): ReactNode => (
       )}
     </Route>
     <Route>
+      <h1 className="page-title">Not found</h1>
       <Empty>There is no such page.</Empty>
     </Route>
   </Switch>
