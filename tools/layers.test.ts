@@ -40,6 +40,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'dns',
     'network',
     'ingress',
+    'console',
     'kubelet',
     'runtime',
     'simulation',

@@ -14,7 +14,7 @@ import { maxInFlight, type MaxInFlightConfig } from './filters/max-in-flight.ts'
 import { panicRecovery } from './filters/panic-recovery.ts';
 import { requestInfo } from './filters/request-info.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';
-import type { Handler } from './request.ts';
+import type { Filter, Handler } from './request.ts';
 
 export interface HandlerChainConfig {
   readonly clock: Clock;
@@ -25,6 +25,8 @@ export interface HandlerChainConfig {
   readonly anonymous?: AnonymousRequests;
   readonly authorizer: Authorizer;
   readonly maxInFlight?: MaxInFlightConfig;
+  /** Stages of parts that other modules serve, before authentication. */
+  readonly mounts?: readonly Filter[];
 }
 
 /**
@@ -39,6 +41,7 @@ export function buildHandlerChain(config: HandlerChainConfig, registry: Handler)
   handler = impersonation(config.authorizer)(handler);
   handler = audit(handler);
   handler = authentication(config.authenticators, config.anonymous)(handler);
+  for (const mount of config.mounts ?? []) handler = mount(handler);
   handler = config.deadlines.filter(handler);
   // The deadline filter needs the request info: the path shows whether a request is long-running,
   // and so has no deadline.

@@ -40,6 +40,8 @@ export interface ServerRoutesConfig extends Pick<
    */
   readonly externalAddress: () => string;
   readonly aggregator: Aggregator;
+  /** Routes of parts that other modules serve. */
+  readonly mounted: readonly NonResourceRoute[];
 }
 
 export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
@@ -83,6 +85,7 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
   ];
   const build = versionInfo(version);
   return [
+    ...config.mounted,
     ...ofHealth,
     slisRoute(slis),
     ...ofIssuer,

@@ -34,6 +34,7 @@ import { Router } from './endpoints/router.ts';
 import { CustomResourceInstaller } from './extensions/installer.ts';
 import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { DefinitionFollower } from './extensions/definitions.ts';
+import { userOfCredentials } from './filters/authentication.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
@@ -197,6 +198,15 @@ export class ApiServer {
       requestHeader: config.requestHeader,
       clientCa: config.tls?.clientCa,
     });
+    const mounts = (config.mounts ?? []).map((mount) =>
+      mount({
+        authenticate: (credentials) =>
+          userOfCredentials(credentials, authentication.authenticators),
+        clientOf: (user, userAgent) =>
+          createClient(createInProcessTransport({ handler: this.inProcess(user), userAgent })),
+        signal: this.#background.signal,
+      }),
+    );
     const routes = createRoutes({
       ...config,
       catalog,
@@ -207,6 +217,7 @@ export class ApiServer {
       serviceAccountTokens: authentication.serviceAccountTokens,
       externalAddress: () => this.#externalAddress(),
       aggregator: this.#aggregator,
+      mounted: mounts.flatMap(({ routes: mounted }) => mounted),
     });
     const services = {
       scheme,
@@ -228,6 +239,7 @@ export class ApiServer {
         anonymous: config.anonymous,
         authorizer,
         maxInFlight: config.maxInFlight,
+        mounts: mounts.map(({ filter }) => filter),
       },
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );

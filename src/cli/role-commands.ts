@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KUBERNETES_VERSION } from '#cluster/version.ts';
 import {
   addresses,
+  consoleOption,
   count,
   duration,
   integer,
@@ -130,6 +131,7 @@ function addApiServer(program: Command): void {
       .option('--etcd-prefix <prefix>', 'beginning of all keys in etcd (default: /registry)')
       .option('--bind-address <address>', 'address to listen on', ipAddress, '0.0.0.0')
       .option('--secure-port <port>', 'port to listen on; 0 picks a free one', port, 6443)
+      .addOption(consoleOption())
       .option(
         '--advertise-address <address>',
         "address by which pods and nodes reach the server (default: the bind address, or the machine's)",

@@ -28,6 +28,7 @@ import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 export interface UpOptions {
   readonly dataDir: string;
   readonly securePort: number;
+  readonly console: boolean;
   readonly bind: string;
   readonly kubeconfig?: string;
   readonly mergeKubeconfig?: boolean;
@@ -119,6 +120,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       clusterDomain: options.clusterDomain,
       ingress: ingressRequest(options),
       rootDir: options.rootDir,
+      console: options.console,
       schedulerConfig:
         options.schedulerConfig === undefined
           ? undefined

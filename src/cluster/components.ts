@@ -32,6 +32,7 @@ import {
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Simulation } from '#simulation/index.ts';
+import { type Decision, DecisionLog } from '#scheduler/decisions.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
@@ -138,6 +139,8 @@ export interface RunningComponents {
   readonly failed: Promise<Error>;
   /** Returns the metrics of the controllers and the scheduler in Prometheus' format. */
   metrics(): string | Promise<string>;
+  /** Returns the last decisions of the scheduler, latest first. */
+  decisions(): readonly Decision[] | Promise<readonly Decision[]>;
   /** A connection to the node's kubelet; undefined if it does not run here. */
   connect(node: string): Duplex | undefined;
   /** The kubelets serve with another certificate. */
@@ -172,6 +175,7 @@ export class Components implements RunningComponents {
   readonly #restarts = new Map<string, Promise<void>>();
   readonly #backoffs = new Map<string, RestartBackoff>();
   readonly #schedulerMetrics: SchedulerMetrics;
+  readonly #decisions: DecisionLog;
   readonly #controllerMetrics: ControllerManagerMetrics;
   readonly #proxyMetrics: ProxyMetrics;
   #stopping: Promise<void> | undefined;
@@ -186,6 +190,7 @@ export class Components implements RunningComponents {
     sharedByMany(this.#abort.signal);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
+    this.#decisions = new DecisionLog(clock);
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
     this.#proxyMetrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
   }
@@ -338,6 +343,7 @@ export class Components implements RunningComponents {
         configuration: control.schedulerConfiguration,
         plugins: control.schedulerPlugins,
         metrics: this.#schedulerMetrics,
+        decisions: this.#decisions,
       });
     // Checks the configuration now, so that errors are reported at once and not when the scheduler
     // becomes the leader.
@@ -379,6 +385,10 @@ export class Components implements RunningComponents {
       ? this.#proxyMetrics.text()
       : '';
     return this.#schedulerMetrics.text() + this.#controllerMetrics.text() + proxies;
+  }
+
+  decisions(): readonly Decision[] {
+    return this.#decisions.read();
   }
 
   setKubeletCertificate(pair: KeyPair): void {

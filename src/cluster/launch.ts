@@ -99,6 +99,8 @@ export interface LaunchConfig {
   readonly clusterDomain?: string;
   /** The addresses of Ingresses and Gateways. Absent: they are not served. */
   readonly ingress?: IngressRequest;
+  /** Whether the web console is served. Default: false. */
+  readonly console?: boolean;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -263,6 +265,7 @@ async function start(
     progress: ({ step, done, total = 0 }) =>
       progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
+    ...(config.console === true && { console: { clock, random } }),
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
     ...(ingress !== undefined && { ingress }),

@@ -130,6 +130,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'client/credentials/',
     'client/kubeconfig.ts',
     'cluster/',
+    'console/server/files/',
     'dns/system/',
     'kubelet/garbage.ts',
     'kubelet/logs/',
