@@ -52,7 +52,7 @@ export function listColumns(
     result.push({
       name: isAge ? AGE_COLUMN : name,
       description,
-      width: isName ? Math.max(width, choice.narrow ? 130 : 180) : width,
+      width: isName ? (choice.narrow ? 140 : Math.max(width, 180)) : width,
       kind,
       index,
       numeric,

@@ -10,6 +10,28 @@ export function toYaml(object: KubeObject): string {
   return stringify({ ...object, metadata }, { version: '1.1', lineWidth: 0 });
 }
 
+/**
+ * Returns the value with its keys in the order of `model`, as far as that has them: two texts of the
+ * same object then differ only where the object does.
+ */
+export function inOrderOf<T>(value: T, model: unknown): T {
+  if (Array.isArray(value)) {
+    const models: readonly unknown[] = Array.isArray(model) ? model : [];
+    return value.map((item, index) => inOrderOf<unknown>(item, models[index])) as T;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const before = (typeof model === 'object' && model !== null ? model : {}) as Record<
+    string,
+    unknown
+  >;
+  const own = value as Record<string, unknown>;
+  const keys = [
+    ...Object.keys(before).filter((key) => Object.hasOwn(own, key)),
+    ...Object.keys(own).filter((key) => !Object.hasOwn(before, key)),
+  ];
+  return Object.fromEntries(keys.map((key) => [key, inOrderOf(own[key], before[key])])) as T;
+}
+
 export class YamlError extends Error {}
 
 /** Anchors that refer to anchors could make a small text a huge value. */

@@ -58,6 +58,7 @@ const look = EditorView.theme({
   '.cm-collapsedLines': {
     color: 'var(--muted)',
     background: 'var(--hover)',
+    '&::before, &::after': { content: '"⋯"' },
   },
 });
 

@@ -157,7 +157,7 @@ function UserMenu(): ReactNode {
   return (
     <Menu position="bottom-end" width={260}>
       <Menu.Target>
-        <UnstyledButton className="user-button" aria-label={name}>
+        <UnstyledButton className="user-button" aria-label={`Signed in as ${name}`}>
           <span className="avatar" data-letter={letterOf(name)} />
           <span className="wide-only user-name">{name}</span>
         </UnstyledButton>

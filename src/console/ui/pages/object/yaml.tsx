@@ -8,7 +8,7 @@ import type { KubeObject } from '../../data/live-object.ts';
 import { printable } from '../../data/printable.ts';
 import { rebase } from '../../data/rebase.ts';
 import { objectPath } from '../../data/resource-type.ts';
-import { fromYaml, toYaml } from '../../data/yaml-text.ts';
+import { fromYaml, inOrderOf, toYaml } from '../../data/yaml-text.ts';
 import { ErrorBox } from '../../parts/basics.tsx';
 import { CodeEditor, DiffView } from '../../parts/code-editor.tsx';
 import { useServices } from '../../services.ts';
@@ -74,7 +74,7 @@ export function YamlTab({
       const [result, warnings] = await put(wanted, '&dryRun=All');
       setReview({
         before: toYaml(editing.base),
-        after: toYaml(result),
+        after: toYaml(inOrderOf(result, editing.base)),
         object: wanted,
         warnings,
       });
