@@ -21,7 +21,7 @@ import { theme } from './theme.ts';
 function createServices(): Services {
   const clock = browserClock;
   const connection: Connection = new Connection(clock, async () => {
-    // What the request says reaches the connection by itself.
+    // The connection observes every answer.
     await session.read().catch(() => undefined);
   });
   const api = new Api(browserFetch, connection);

@@ -1,4 +1,4 @@
-// What all pages use: made once, in main.tsx.
+// The services that all pages use: made once, in main.tsx.
 
 import { createContext, useContext } from 'react';
 import type { Clock } from './browser/clock.ts';

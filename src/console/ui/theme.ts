@@ -1,6 +1,6 @@
 // The look of the page: colours, sizes and defaults of Mantine's components.
 
-import { createTheme, type MantineColorsTuple } from '@mantine/core';
+import { createTheme, Drawer, type MantineColorsTuple, Modal } from '@mantine/core';
 
 /** Deep sea green. Shade 7 on white, and shade 3 on black, have a contrast above 4.5. */
 const sea: MantineColorsTuple = [
@@ -16,6 +16,9 @@ const sea: MantineColorsTuple = [
   '#07414b',
 ];
 
+/** The header of a dialog is no landmark of the page. */
+const PLAIN_HEADER = { header: { role: 'presentation' } };
+
 export const theme = createTheme({
   colors: { sea },
   primaryColor: 'sea',
@@ -29,4 +32,8 @@ export const theme = createTheme({
     'ui-monospace, "JetBrains Mono", SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',
   fontSizes: { xs: '0.75rem', sm: '0.84rem', md: '0.92rem', lg: '1.05rem', xl: '1.25rem' },
   headings: { fontWeight: '600' },
+  components: {
+    Modal: Modal.extend({ defaultProps: { attributes: PLAIN_HEADER } }),
+    Drawer: Drawer.extend({ defaultProps: { attributes: PLAIN_HEADER } }),
+  },
 });

@@ -12,9 +12,9 @@ export const styleNonce = (): string =>
 export function applyStyleNonce(nonce: string): void {
   if (nonce === '') return;
   const createElement = document.createElement.bind(document);
-  document.createElement = ((name: string, options?: ElementCreationOptions) => {
+  document.createElement = (name: string, options?: ElementCreationOptions) => {
     const element = createElement(name, options);
     if (element instanceof HTMLStyleElement) element.nonce = nonce;
     return element;
-  }) as typeof document.createElement;
+  };
 }

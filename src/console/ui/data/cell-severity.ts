@@ -7,12 +7,18 @@ export type Severity = 'problem' | 'waiting' | 'ok' | 'neutral';
 
 const STATE_COLUMN = /^(status|phase|state|ready|condition|health|available|established|synced)$/i;
 
-const PROBLEM =
-  /BackOff|Err|Fail|Evicted|OOMKilled|NotReady|Unknown|Lost|Invalid|Deadline|Denied|Unhealthy|Degraded|^False|Unschedulable|NodeLost|Preempt|Dead|ContainerCannotRun|StartError/;
-const WAITING =
-  /Pending|Creating|Initializing|Init:|Terminating|Waiting|Progressing|Suspended|SchedulingDisabled|Released|PodInitializing|Scheduling|NotTriggerScaleUp|Provisioning|Updating/;
-const OK =
-  /^(Running|Ready|Active|Bound|Available|Complete|Completed|Succeeded|True|Healthy|Established|Approved,Issued|Issued|Synced|Normal)\b/;
+const PROBLEM = new RegExp(
+  'BackOff|Err|Fail|Evicted|OOMKilled|NotReady|Unknown|Lost|Invalid|Deadline|Denied|Unhealthy|' +
+    'Degraded|^False|Unschedulable|NodeLost|Preempt|Dead|ContainerCannotRun|StartError',
+);
+const WAITING = new RegExp(
+  'Pending|Creating|Initializing|Init:|Terminating|Waiting|Progressing|Suspended|' +
+    'SchedulingDisabled|Released|Scheduling|NotTriggerScaleUp|Provisioning|Updating',
+);
+const OK = new RegExp(
+  '^(Running|Ready|Active|Bound|Available|Complete|Completed|Succeeded|True|Healthy|' +
+    'Established|Approved,Issued|Issued|Synced|Normal)\\b',
+);
 
 /** Returns the severity of a cell in a column; 'neutral' if the column says nothing about state. */
 export function cellSeverity(column: string, cell: Cell | undefined): Severity {

@@ -26,8 +26,8 @@ export interface ColumnChoice {
 }
 
 /** The average width of a character of the list's font. */
-const CHARACTER = 7.4;
-const PADDING = 26;
+const CHARACTER = 7.9;
+const PADDING = 40;
 const MIN_WIDTH = 64;
 const MAX_WIDTH = 340;
 /** Widths follow the first rows. */
@@ -52,7 +52,7 @@ export function listColumns(
     result.push({
       name: isAge ? AGE_COLUMN : name,
       description,
-      width: isName ? Math.max(width, choice.narrow ? 130 : 180) : width,
+      width: isName ? (choice.narrow ? 140 : Math.max(width, 180)) : width,
       kind,
       index,
       numeric,
@@ -77,7 +77,7 @@ function widthOf(title: string, rows: readonly Row[], text: (row: Row) => string
 }
 
 /** Returns a cell as text. */
-export const textOfCell = (cell: unknown): string => (cell == null ? '' : String(cell));
+const textOfCell = (cell: unknown): string => (cell == null ? '' : String(cell));
 
 /** Returns the text of a row in a column. */
 export function cellText(row: Row, column: ListColumn, now: number): string {

@@ -1,8 +1,8 @@
-// The server's own endpoints beside the Kubernetes API. Each is optional: a server without it
-// answers 404, and the page does not show the feature.
+// The server's own endpoints beside the Kubernetes API. Each is optional: the page does not show
+// the features that the server does not name.
 
 import type { Api } from './api.ts';
-import { ApiError } from './api-error.ts';
+import { isForbidden, isNotFound } from './api-error.ts';
 
 const BASE = '/console/api';
 
@@ -10,7 +10,7 @@ export type ExtraName = 'why' | 'traffic' | 'scheduler' | 'timeline' | 'clock' |
 
 export class Extras {
   readonly #api: Api;
-  readonly #available = new Map<ExtraName, boolean>();
+  #features: Promise<ReadonlySet<string>> | undefined;
 
   constructor(api: Api) {
     this.#api = api;
@@ -33,27 +33,23 @@ export class Extras {
     return this.#api.json<T>(this.path(name), { method: 'POST', body });
   }
 
-  /** Reports whether the server has the endpoint; asks once. */
+  /** Reports whether the server has the endpoint. */
   async has(name: ExtraName): Promise<boolean> {
-    const known = this.#available.get(name);
-    if (known !== undefined) return known;
-    const available = await this.#probe(name);
-    this.#available.set(name, available);
-    return available;
+    this.#features ??= this.#read();
+    return (await this.#features).has(name);
   }
 
-  async #probe(name: ExtraName): Promise<boolean> {
-    const abort = new AbortController();
+  /** A failure is not kept: the next call asks again. */
+  async #read(): Promise<ReadonlySet<string>> {
     try {
-      await this.#api.request(this.path(name), { signal: abort.signal });
-      return true;
-    } catch (error) {
-      // Another error comes from an endpoint that is there (400 for missing parameters).
-      return (
-        error instanceof ApiError && error.code !== 404 && error.code !== 405 && error.code !== 501
+      const { features } = await this.#api.json<{ features: readonly string[] }>(
+        `${BASE}/features`,
       );
-    } finally {
-      abort.abort();
+      return new Set(features);
+    } catch (error) {
+      if (isNotFound(error) || isForbidden(error)) return new Set();
+      this.#features = undefined;
+      throw error;
     }
   }
 }

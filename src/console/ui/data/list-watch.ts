@@ -106,9 +106,9 @@ export async function listWatch<D extends ListDocument>(
       if (isExpired(cause)) version = undefined;
       try {
         await waitToRetry(config, cause, backoffMs, signal);
-      } catch (aborted) {
+      } catch (error_) {
         if (signal.aborted) return;
-        throw aborted;
+        throw error_;
       }
       backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
     }

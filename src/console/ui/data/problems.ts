@@ -1,4 +1,4 @@
-// What is wrong in a cluster, from tables and warnings: the beginning of the overview. Pure, so
+// Problems of a cluster, from tables and warnings: the beginning of the overview. Pure, so
 // that it is tested as a value.
 
 import type { Row } from './row.ts';
@@ -35,7 +35,7 @@ export interface ClusterRows {
   readonly warnings?: readonly KubeObject[];
 }
 
-/** What takes no longer than this to come up is not a problem yet. */
+/** An object that is younger than this is not a problem yet. */
 const PATIENCE_MS = 120_000;
 /** A back-off that has not been reported for this time is over. */
 const BACKOFF_MS = 600_000;

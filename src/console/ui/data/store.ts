@@ -19,7 +19,7 @@ export class Store<T> implements Readable<T> {
   set(value: T): void {
     if (Object.is(value, this.#value)) return;
     this.#value = value;
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of this.#listeners) listener();
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {

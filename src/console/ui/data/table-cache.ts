@@ -57,7 +57,7 @@ export class TableCache {
 
   /** Ends all tables: another user must not see them. */
   clear(): void {
-    for (const key of [...this.#entries.keys()]) this.#close(key);
+    for (const key of this.#entries.keys()) this.#close(key);
   }
 
   #close(key: string): void {

@@ -284,7 +284,7 @@ function Warnings({
       {warnings.length === 0 ? (
         <Empty>There are no warnings.</Empty>
       ) : (
-        <div className="table-scroll" tabIndex={0} role="region" aria-label="Latest warnings">
+        <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of warnings">
           <table className="plain-table">
             <thead>
               <tr>

@@ -51,9 +51,6 @@ export const StatusBadge = ({
   </Badge>
 );
 
-/** Text of users. */
-export const UserText = ({ text }: { readonly text: string }): ReactNode => printable(text);
-
 /** The age of a time, which stays true. */
 export function Age({ time }: { readonly time: string | undefined }): ReactNode {
   const now = useNow(5000);

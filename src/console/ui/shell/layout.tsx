@@ -64,7 +64,7 @@ export function Layout(): ReactNode {
         <UnstyledButton
           className="search-button"
           onClick={() => setSearchOpen(true)}
-          aria-label="Search everything"
+          aria-label="Search everything … Ctrl K"
           aria-keyshortcuts="Control+K"
         >
           <SearchIcon />
@@ -158,12 +158,7 @@ function UserMenu(): ReactNode {
     <Menu position="bottom-end" width={260}>
       <Menu.Target>
         <UnstyledButton className="user-button" aria-label={`Signed in as ${name}`}>
-          <span className="avatar" aria-hidden="true">
-            {name
-              .replace(/^system:/, '')
-              .slice(0, 1)
-              .toUpperCase()}
-          </span>
+          <span className="avatar" data-letter={letterOf(name)} />
           <span className="wide-only user-name">{name}</span>
         </UnstyledButton>
       </Menu.Target>
@@ -183,3 +178,9 @@ function UserMenu(): ReactNode {
     </Menu>
   );
 }
+
+const letterOf = (name: string): string =>
+  name
+    .replace(/^system:/, '')
+    .slice(0, 1)
+    .toUpperCase();

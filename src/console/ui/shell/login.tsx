@@ -28,9 +28,9 @@ export function Login({ problem, embedded = false, onSignedIn }: LoginProps): Re
       await session.signIn({ token: token.trim() });
       setToken('');
       await onSignedIn();
-    } catch (failure) {
+    } catch (error_) {
       setError(
-        isUnauthorized(failure) ? 'The server does not accept this token.' : messageOf(failure),
+        isUnauthorized(error_) ? 'The server does not accept this token.' : messageOf(error_),
       );
     } finally {
       setBusy(false);

@@ -12,6 +12,23 @@ const ObjectPage = lazy(async () => ({
   default: (await import('../pages/object.tsx')).ObjectPage,
 }));
 
+const MapPage = lazy(async () => ({ default: (await import('../pages/tools/map.tsx')).MapPage }));
+const UsagePage = lazy(async () => ({
+  default: (await import('../pages/tools/usage.tsx')).UsagePage,
+}));
+const WhoCanPage = lazy(async () => ({
+  default: (await import('../pages/tools/who-can.tsx')).WhoCanPage,
+}));
+const TrafficPage = lazy(async () => ({
+  default: (await import('../pages/tools/traffic.tsx')).TrafficPage,
+}));
+const SchedulerPage = lazy(async () => ({
+  default: (await import('../pages/tools/scheduler.tsx')).SchedulerPage,
+}));
+const ClockPage = lazy(async () => ({
+  default: (await import('../pages/tools/clock.tsx')).ClockPage,
+}));
+
 export const Pages = (): ReactNode => (
   <Switch>
     <Route path="/">
@@ -33,7 +50,26 @@ export const Pages = (): ReactNode => (
         />
       )}
     </Route>
+    <Route path="/map">
+      <MapPage />
+    </Route>
+    <Route path="/usage">
+      <UsagePage />
+    </Route>
+    <Route path="/who-can">
+      <WhoCanPage />
+    </Route>
+    <Route path="/traffic">
+      <TrafficPage />
+    </Route>
+    <Route path="/scheduler">
+      <SchedulerPage />
+    </Route>
+    <Route path="/clock">
+      <ClockPage />
+    </Route>
     <Route>
+      <h1 className="page-title">Not found</h1>
       <Empty>There is no such page.</Empty>
     </Route>
   </Switch>
