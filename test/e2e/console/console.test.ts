@@ -20,6 +20,7 @@ import {
   missingBrowser,
   openPage,
   signedInAs,
+  signInByLink,
   signInWithToken,
 } from './browser.ts';
 
@@ -91,8 +92,7 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
   /** Opens a page that is signed in as the administrator. */
   const adminPage = async (route = '/', options?: Parameters<typeof openPage>[2]) => {
     const each = await newPage(options);
-    await each.page.goto(await loginLink(cluster.kubeconfig));
-    await signedInAs(each.page, 'kubernetes-admin');
+    await signInByLink(each.page, cluster.kubeconfig, 'kubernetes-admin');
     if (route !== '/') await each.page.goto(`${origin}/console/#${route}`);
     return each.page;
   };
@@ -204,8 +204,7 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
     const file = join(dir.path, 'jane.conf');
     writeFileSync(file, stdout, { mode: 0o600 });
     const { page } = await newPage();
-    await page.goto(await loginLink(file));
-    await signedInAs(page, 'jane');
+    await signInByLink(page, file, 'jane');
   });
 
   test('logs of a pod are text, whatever they contain', async () => {
@@ -240,9 +239,10 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
     const page = await adminPage('/object/configmaps/default/settings/yaml');
     await page.getByRole('button', { name: 'Edit' }).click();
     const editor = page.getByRole('textbox', { name: 'YAML of the object, editable' });
-    await editor.waitFor();
-    const text = await editor.innerText();
-    await editor.fill(text.replace('mine: old', 'mine: new'));
+    await editor.locator('.cm-line', { hasText: 'mine: old' }).click();
+    for (const key of ['End', 'Backspace', 'Backspace', 'Backspace'])
+      await page.keyboard.press(key);
+    await page.keyboard.type('new');
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByRole('button', { name: 'Save' }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
