@@ -69,7 +69,7 @@ function fakeFile(text: string) {
     stat: () => Promise.resolve({ size: content.length }),
     read: (buffer: Buffer, offset: number, length: number, position: number) =>
       Promise.resolve({
-        bytesRead: content.copy(buffer, offset, position, position + length),
+        bytesRead: content.subarray(position, position + length).copy(buffer, offset),
         buffer,
       }),
   };
