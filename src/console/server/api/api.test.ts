@@ -164,7 +164,7 @@ test('the timeline has the changes between two revisions that the user may watch
       metadata: { name },
       spec: { containers: [{ name: 'a', image: 'a' }] },
     });
-    return created.metadata.resourceVersion!;
+    return created.metadata.resourceVersion;
   };
   const first = await make('a');
   const second = await make('b');
