@@ -26,9 +26,8 @@ export async function addDebugContainer(
   image: string,
   target: string,
 ): Promise<string> {
-  const { namespace = '', name: podName } = pod.metadata;
-  const path =
-    `/api/v1/namespaces/${encodeURIComponent(namespace)}` + `/pods/${encodeURIComponent(podName)}`;
+  const namespace = encodeURIComponent(pod.metadata.namespace ?? '');
+  const path = `/api/v1/namespaces/${namespace}/pods/${encodeURIComponent(pod.metadata.name)}`;
   const existing = (pod.spec?.['ephemeralContainers'] ?? []) as readonly { name: string }[];
   // Containers are never removed, so their number is free.
   const name = `debugger-${existing.length + 1}`;

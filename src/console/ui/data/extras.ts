@@ -6,7 +6,7 @@ import { isForbidden, isNotFound } from './api-error.ts';
 
 const BASE = '/console/api';
 
-export type ExtraName = 'why' | 'traffic' | 'scheduler' | 'timeline' | 'clock' | 'forks';
+export type ExtraName = 'why' | 'traffic' | 'scheduler' | 'clock' | 'forks';
 
 export class Extras {
   readonly #api: Api;

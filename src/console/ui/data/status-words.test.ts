@@ -2,8 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { KubeObject } from './live-object.ts';
 import { conditionSeverity, statusWords } from './status-words.ts';
 
-const object = (apiVersion: string, kind: string, rest: object): KubeObject =>
-  ({ apiVersion, kind, metadata: { name: 'x', generation: 1 }, ...rest }) as KubeObject;
+const object = (apiVersion: string, kind: string, rest: object): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'x', generation: 1 },
+  ...rest,
+});
 
 const pod = (status: object): KubeObject =>
   object('v1', 'Pod', { spec: { nodeName: 'node-1' }, status });

@@ -45,8 +45,8 @@ export class TrafficRates {
   /** Takes the next line: the first has all clients, later ones those that have changed. */
   add({ time, clients }: TrafficLine): readonly ClientRates[] {
     const now = Date.parse(time);
-    const seconds = Math.max(0.001, (now - this.#time) / 1000);
     const isFirst = Number.isNaN(this.#time);
+    const seconds = isFirst ? 1 : Math.max(0.001, (now - this.#time) / 1000);
     this.#time = now;
     const changed = new Map(clients.map((counts) => [keyOf(counts), counts]));
     for (const [key, counts] of changed) {

@@ -27,13 +27,21 @@ export interface Line {
   readonly label?: string;
 }
 
-type BoxNode = Node<{ readonly content: ReactNode }, 'box'>;
+type BoxNode = Node<{ readonly content: ReactNode; readonly down: boolean }, 'box'>;
 
 const BoxView = ({ data }: { readonly data: BoxNode['data'] }): ReactNode => (
   <>
-    <Handle type="target" position={Position.Left} isConnectable={false} />
+    <Handle
+      type="target"
+      position={data.down ? Position.Top : Position.Left}
+      isConnectable={false}
+    />
     {data.content}
-    <Handle type="source" position={Position.Right} isConnectable={false} />
+    <Handle
+      type="source"
+      position={data.down ? Position.Bottom : Position.Right}
+      isConnectable={false}
+    />
   </>
 );
 
@@ -43,17 +51,20 @@ export function Flow({
   label,
   boxes,
   lines,
+  down = false,
 }: {
   readonly label: string;
   readonly boxes: readonly Box[];
   readonly lines: readonly Line[];
+  /** Lines go from top to bottom; otherwise from left to right. */
+  readonly down?: boolean;
 }): ReactNode {
   const colorScheme = useComputedColorScheme('light');
   const nodes: BoxNode[] = boxes.map(({ id, x, y, content, className }) => ({
     id,
     type: 'box',
     position: { x, y },
-    data: { content },
+    data: { content, down },
     className: `flow-box ${className ?? ''}`,
     connectable: false,
     deletable: false,

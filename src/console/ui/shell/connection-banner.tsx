@@ -6,11 +6,14 @@ import { durationText } from '../data/age.ts';
 import { useNow, useStore } from '../parts/hooks.ts';
 import { useServices } from '../services.ts';
 
+const QUIET_MS = 1500;
+
 export function ConnectionBanner(): ReactNode {
   const { connection } = useServices();
   const state = useStore(connection.state);
   const now = useNow(1000);
-  if (state.kind !== 'offline') return null;
+  // An interruption that is over at once needs no words.
+  if (state.kind !== 'offline' || now - state.sinceMs < QUIET_MS) return null;
   const seconds = Math.max(0, Math.ceil((state.retryAtMs - now) / 1000));
   return (
     <Alert color="red" title="The server does not answer" role="status" className="banner">

@@ -15,9 +15,9 @@ const PAGES: readonly (readonly [title: string, route: string, needs?: ExtraName
   ['Map', '/map'],
   ['Node usage', '/usage'],
   ['Who can', '/who-can'],
+  ['Timeline', '/timeline'],
   ['Traffic', '/traffic', 'traffic'],
   ['Scheduler', '/scheduler', 'scheduler'],
-  ['Timeline', '/timeline', 'timeline'],
   ['Time and forks', '/clock', 'clock'],
 ];
 

@@ -25,6 +25,9 @@ const TrafficPage = lazy(async () => ({
 const SchedulerPage = lazy(async () => ({
   default: (await import('../pages/tools/scheduler.tsx')).SchedulerPage,
 }));
+const TimelinePage = lazy(async () => ({
+  default: (await import('../pages/tools/timeline.tsx')).TimelinePage,
+}));
 const ClockPage = lazy(async () => ({
   default: (await import('../pages/tools/clock.tsx')).ClockPage,
 }));
@@ -64,6 +67,9 @@ export const Pages = (): ReactNode => (
     </Route>
     <Route path="/scheduler">
       <SchedulerPage />
+    </Route>
+    <Route path="/timeline">
+      <TimelinePage />
     </Route>
     <Route path="/clock">
       <ClockPage />

@@ -24,7 +24,9 @@ const REFRESH_MS = 10_000;
 /** A larger picture helps no reader; the list has everything. */
 const MAX_BOXES = 120;
 const COLUMN = 330;
-const ROW = 104;
+const ROW = 112;
+/** The proportions of the picture on most screens. */
+const ASPECT = 2;
 
 const severityOf = (severity: CauseSeverity): Severity =>
   severity === 'info' ? 'neutral' : severity;
@@ -97,13 +99,17 @@ export function WhyTab({ type, object }: TabProps): ReactNode {
 
 function Picture({ explanation }: { readonly explanation: Explanation }): ReactNode {
   const placed = layoutTree(pictureOf(explanation), MAX_BOXES);
+  const columns = 1 + Math.max(...placed.map(({ column }) => column));
+  const rows = 1 + Math.max(...placed.map(({ row }) => row));
+  const down = isBetterDown(columns, rows);
   return (
     <Flow
       label="Causes as a picture"
+      down={down}
       boxes={placed.map(({ id, value, column, row }) => ({
         id,
-        x: column * COLUMN,
-        y: row * ROW,
+        x: (down ? row : column) * COLUMN,
+        y: (down ? column : row) * ROW,
         className: `flow-${value.severity}`,
         content: (
           <>
@@ -118,13 +124,22 @@ function Picture({ explanation }: { readonly explanation: Explanation }): ReactN
   );
 }
 
+/** Reports whether a deep tree is larger to see from top to bottom. */
+function isBetterDown(columns: number, rows: number): boolean {
+  const zoom = (wide: number, high: number): number =>
+    Math.min(ASPECT / (wide * COLUMN), 1 / (high * ROW));
+  return zoom(rows, columns) > zoom(columns, rows);
+}
+
 function CauseText({ cause }: { readonly cause: Cause }): ReactNode {
   const types = useTypes();
   const { object, text, source } = cause;
   const type = object === undefined ? undefined : types.byKind(object.group, object.kind);
   return (
     <span className="cause">
-      {printable(text)}
+      <span className="cause-text" title={text}>
+        {printable(text)}
+      </span>
       {object !== undefined && type !== undefined && (
         <span className="cause-object">
           <ObjectLink type={type} namespace={object.namespace} name={object.name}>

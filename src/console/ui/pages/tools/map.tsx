@@ -48,12 +48,11 @@ function NamespaceMap({ namespace }: { readonly namespace: string }): ReactNode 
     [ingresses, services, deployments, statefulSets, daemonSets],
   );
   const lists = [ingresses, services, deployments, statefulSets, daemonSets];
+  // A service that is not read yet must not be shown as one that does not exist.
+  if (lists.some(({ state, items }) => state.kind === 'loading' && items.length === 0))
+    return <Loading what="the map" />;
   if (boxes.length === 0)
-    return lists.some(({ state }) => state.kind === 'loading') ? (
-      <Loading what="the map" />
-    ) : (
-      <Empty>There are no services or workloads in this namespace.</Empty>
-    );
+    return <Empty>There are no services or workloads in this namespace.</Empty>;
   return (
     <>
       {lists.some(({ truncated }) => truncated) && (
