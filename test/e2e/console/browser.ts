@@ -140,3 +140,15 @@ export async function accessibilityProblems(page: Page): Promise<readonly string
   });
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node}`));
 }
+
+/**
+ * Writes docs/images/console-NAME.png, if CONSOLE_SCREENSHOTS=1 asks for the pictures of the
+ * documentation.
+ */
+export async function takeScreenshot(page: Page, name: string): Promise<void> {
+  if (process.env['CONSOLE_SCREENSHOTS'] !== '1') return;
+  await page.screenshot({
+    path: join(root, 'docs', 'images', `console-${name}.png`),
+    animations: 'disabled',
+  });
+}

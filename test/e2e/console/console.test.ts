@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { configMaps, namespaces, pods, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
 import { roleBindings } from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { connect, type Connection } from '#client/connect.ts';
@@ -22,6 +23,7 @@ import {
   signedInAs,
   signInByLink,
   signInWithToken,
+  takeScreenshot,
 } from './browser.ts';
 
 const WIDGETS = {
@@ -347,6 +349,61 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
     expect(await accessibilityProblems(page)).toEqual([]);
     const isWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
     expect(await page.evaluate<boolean>(isWide)).toBe(false);
+  });
+
+  test('what is wrong and why, traffic, decisions: every page is accessible', async () => {
+    const template = (name: string, more: object = {}) => ({
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name: 'main', image: name, ...more }] },
+    });
+    const inShop = client.resource(deployments).namespace('shop');
+    await client
+      .resource(namespaces)
+      .create({ metadata: { name: 'shop' } })
+      .catch(() => undefined);
+    for (const [name, replicas, more] of [
+      ['web', 3, {}],
+      ['cart', 2, {}],
+      ['reports', 1, { resources: { requests: { cpu: '100' } } }],
+    ] as const) {
+      const selector = { matchLabels: { app: name } };
+      await inShop.create({
+        metadata: { name },
+        spec: { replicas, selector, template: template(name, more) },
+      });
+    }
+    const inShopPods = client.resource(pods).namespace('shop');
+    await waitUntil(async () => {
+      const { items } = await inShopPods.list();
+      return items.filter(({ status }) => status.phase === 'Running').length >= 5;
+    });
+    const { items } = await inShopPods.list({ labelSelector: 'app=reports' });
+    const page = await adminPage('/');
+    const look = async (name: string, route: string, text: string | RegExp): Promise<void> => {
+      await page.goto(`${origin}/console/#${route}`);
+      await page.getByText(text).first().waitFor();
+      expect(await accessibilityProblems(page), name).toEqual([]);
+      await takeScreenshot(page, name);
+    };
+    await look('overview', '/', /Insufficient cpu/);
+    await look('pods', '/list/pods', 'Running');
+    await look('rollout', '/object/deployments.apps/shop/web', 'web');
+    await look('why', `/object/pods/shop/${items[0]?.metadata.name}/why`, /Insufficient cpu/);
+    await look('map', '/map', 'shop');
+    await look('traffic', '/traffic', 'kube-scheduler');
+    await look('scheduler', '/scheduler', /Insufficient cpu/);
+    await look('timeline', '/timeline', 'Changes');
+    await look('who-can', '/who-can', /Who can/);
+  });
+
+  test('a user without the permission gets no traffic', async () => {
+    const { page } = await newPage();
+    await signInByLink(page, join(dir.path, 'jane.conf'), 'jane');
+    await page.goto(`${origin}/console/#/traffic`);
+    await page
+      .getByText(/cannot get path/)
+      .first()
+      .waitFor();
   });
 
   // The last test: it ends the cluster of all others.
