@@ -44,6 +44,5 @@ test.each<[string, ReactNode]>([
   const html = markup(content);
   expect(html).not.toContain('<img');
   expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;');
-  expect(html).not.toMatch(/[\u202e\u0007]/);
-  expect(html).not.toContain('\u001b');
+  for (const character of ['\u202e', '\u0007', '\u001b']) expect(html).not.toContain(character);
 });
