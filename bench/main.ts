@@ -33,8 +33,8 @@ const program = new Command('npm run bench --')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
-  .option('--nodes <number>', 'simulated nodes (restart)', '1000')
-  .option('--pods <number>', 'pods (restart)', '20000')
+  .option('--nodes <number>', 'nodes (restart, console)', '1000')
+  .option('--pods <number>', 'pods (restart, console)', '20000')
   .option(
     '--data-dir <dir>',
     'fill this directory and keep it, for the next run to start from (restart)',
@@ -62,8 +62,8 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
-  nodes: ['restart'],
-  pods: ['restart'],
+  nodes: ['restart', 'console'],
+  pods: ['restart', 'console'],
   dataDir: ['restart'],
   nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions'],
   definitions: ['extensions'],
@@ -156,6 +156,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async watch() {
     const { watch } = await import('./watch/bench.ts');
     await watch();
+  },
+  async console() {
+    const { consolePage } = await import('./console/bench.ts');
+    await consolePage({ nodes: Number(options.nodes), pods: Number(options.pods) });
   },
   async 'at-rest'() {
     const { atRest } = await import('./at-rest/bench.ts');

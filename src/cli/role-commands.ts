@@ -20,6 +20,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from './flags.ts';
+import { outputOption } from './inspect/output.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
@@ -741,7 +742,7 @@ function addCerts(program: Command): void {
       `
 Examples:
   $ cox certs init --cert-dir pki --hosts api.example.org,10.0.0.5
-  $ cox certs kubeconfig scheduler --cert-dir pki --server https://api.example.org:6443 -o scheduler.conf
+  $ cox certs kubeconfig scheduler --cert-dir pki --server https://api.example.org:6443 -f scheduler.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 10.0.0.7`,
     );
   certs
@@ -752,6 +753,7 @@ Examples:
     .option('--cert-dir <dir>', 'directory of the files', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers are reached', list, [])
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services', '10.96.0.0/16')
+    .addOption(outputOption())
     .action(async (options) => (await import('./certs.ts')).init(options));
   certs
     .command('kubeconfig')
@@ -763,7 +765,8 @@ Examples:
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')
-    .option('-o, --output <file>', 'the file to write (default: ROLE.conf)')
+    .option('-f, --file <file>', 'the file to write (default: ROLE.conf)')
+    .addOption(outputOption())
     .action(async (role, options) => (await import('./certs.ts')).kubeconfig(role, options));
   certs
     .command('node')
@@ -771,5 +774,6 @@ Examples:
     .argument('<name>', 'name of the node')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers reach it', list, [])
+    .addOption(outputOption())
     .action(async (name, options) => (await import('./certs.ts')).node(name, options));
 }

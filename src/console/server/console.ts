@@ -5,6 +5,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import { Controls } from './api/controls.ts';
+import { Timeline } from './api/timeline.ts';
 import { Why } from './api/why.ts';
 import type { ConsoleFeatures } from './features.ts';
 import { StaticFiles } from './files/static-files.ts';
@@ -80,14 +81,18 @@ export class Console {
   #paths(features: ConsoleFeatures): ReadonlyMap<string, Serve> {
     const { clock, clusterClock = clock } = this.#config;
     const { verdicts, decisions, controls } = features;
+    const clientOf: ConsoleServices['clientOf'] = (user, userAgent) =>
+      this.#services.clientOf(user, userAgent);
+    const timeline = new Timeline({ clock, clientOf });
     const why = new Why({
       clock: clusterClock,
-      clientOf: (user, userAgent) => this.#services.clientOf(user, userAgent),
+      clientOf,
       ...(verdicts !== undefined && { verdicts }),
     });
     const paths = new Map<string, Serve>([
       ['features', (request) => this.#serveFeatures(request)],
       ['why', (request) => why.serve(request)],
+      ['timeline', (request) => timeline.serve(request)],
       ['traffic', (request) => this.#traffic.serve(request)],
     ]);
     if (decisions !== undefined)

@@ -12,7 +12,10 @@ export const CONSOLE_PERMISSIONS = {
     metadata: { name: NAME },
     rules: [
       { nonResourceURLs: ['/console/codes'], verbs: ['post'] },
-      { nonResourceURLs: ['/console/api/features', '/console/api/why'], verbs: ['get'] },
+      {
+        nonResourceURLs: ['features', 'timeline', 'why'].map((name) => `/console/api/${name}`),
+        verbs: ['get'],
+      },
     ],
   },
   clusterRoleBinding: {

@@ -60,7 +60,7 @@ export async function openPage(
     const text = message.text();
     // Answers with an error code are part of some tests, and the network of a test machine changes.
     if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
-      defects.push(`console: ${text}`);
+      defects.push(`console: ${text} (${message.location().url}:${message.location().lineNumber})`);
   });
   page.on('dialog', (dialog) => {
     defects.push(`dialog: ${dialog.message()}`);
@@ -87,8 +87,36 @@ export async function loginLink(kubeconfig: string): Promise<string> {
   return stdout.trim();
 }
 
+/**
+ * Opens an address. Chromium aborts all requests when an interface of the machine comes or goes, as
+ * those of containers do in other tests.
+ */
+async function openAddress(page: Page, url: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await page.goto(url);
+      return;
+    } catch (error) {
+      if (attempt === 5 || !String(error).includes('ERR_NETWORK_CHANGED')) throw error;
+    }
+  }
+}
+
+/** Signs in by a new link. The files of the page may not have arrived (see openAddress). */
+export async function signInByLink(page: Page, kubeconfig: string, user: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await openAddress(page, await loginLink(kubeconfig));
+    try {
+      await signedInAs(page, user);
+      return;
+    } catch (error) {
+      if (attempt === 3) throw error;
+    }
+  }
+}
+
 export async function signInWithToken(page: Page, origin: string, token: string): Promise<void> {
-  await page.goto(`${origin}/console/`);
+  await openAddress(page, `${origin}/console/`);
   await page.getByLabel('Token', { exact: true }).fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
@@ -111,4 +139,16 @@ export async function accessibilityProblems(page: Page): Promise<readonly string
     }));
   });
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node}`));
+}
+
+/**
+ * Writes docs/images/console-NAME.png, if CONSOLE_SCREENSHOTS=1 asks for the pictures of the
+ * documentation.
+ */
+export async function takeScreenshot(page: Page, name: string): Promise<void> {
+  if (process.env['CONSOLE_SCREENSHOTS'] !== '1') return;
+  await page.screenshot({
+    path: join(root, 'docs', 'images', `console-${name}.png`),
+    animations: 'disabled',
+  });
 }

@@ -4,11 +4,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { namespaces, pods, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { configMaps, namespaces, pods, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
 import { roleBindings } from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { connect, type Connection } from '#client/connect.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { freePort } from '#machinery/net/testing/free-ports.ts';
+import * as wait from '#machinery/wait.ts';
 import { coxArgs, coxUp, named, run, type RunningCluster, temporaryDir } from '../harness.ts';
 import {
   accessibilityProblems,
@@ -18,8 +21,35 @@ import {
   missingBrowser,
   openPage,
   signedInAs,
+  signInByLink,
   signInWithToken,
+  takeScreenshot,
 } from './browser.ts';
+
+const WIDGETS = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'widgets', singular: 'widget', kind: 'Widget' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: { spec: { type: 'object', properties: { colour: { type: 'string' } } } },
+          },
+        },
+        additionalPrinterColumns: [{ name: 'Colour', type: 'string', jsonPath: '.spec.colour' }],
+      },
+    ],
+  },
+};
 
 describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowser), () => {
   const dir = temporaryDir();
@@ -64,11 +94,17 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
   /** Opens a page that is signed in as the administrator. */
   const adminPage = async (route = '/', options?: Parameters<typeof openPage>[2]) => {
     const each = await newPage(options);
-    await each.page.goto(await loginLink(cluster.kubeconfig));
-    await signedInAs(each.page, 'kubernetes-admin');
+    await signInByLink(each.page, cluster.kubeconfig, 'kubernetes-admin');
     if (route !== '/') await each.page.goto(`${origin}/console/#${route}`);
     return each.page;
   };
+  const waitUntil = (condition: () => Promise<boolean>): Promise<void> =>
+    wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 30_000 }, condition);
+  const waitForRunning = (name: string): Promise<void> =>
+    waitUntil(async () => {
+      const { status } = await client.resource(pods).namespace('default').get(name);
+      return status.phase === 'Running';
+    });
   const pod = (name: string, command = 'sleep 3600') => ({
     metadata: { name, labels: { app: name } },
     spec: {
@@ -93,7 +129,7 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
         path: '/',
       },
     ]);
-    expect(await page.evaluate(() => document.cookie)).toBe('');
+    expect(await page.evaluate<string>('document.cookie')).toBe('');
     expect(await accessibilityProblems(page)).toEqual([]);
     const { page: second } = await newPage();
     await second.goto(link);
@@ -170,7 +206,217 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
     const file = join(dir.path, 'jane.conf');
     writeFileSync(file, stdout, { mode: 0o600 });
     const { page } = await newPage();
-    await page.goto(await loginLink(file));
-    await signedInAs(page, 'jane');
+    await signInByLink(page, file, 'jane');
+  });
+
+  test('logs of a pod are text, whatever they contain', async () => {
+    const hostile =
+      'echo first-line; ' +
+      `echo '<img src=x onerror="globalThis.hacked=1">'; ` +
+      `printf '\\033]0;owned\\007\\033[31mred\\033[0m\\n'; ` +
+      'sleep 3600';
+    await client.resource(pods).namespace('default').create(pod('talker', hostile));
+    const page = await adminPage('/object/pods/default/talker/logs');
+    await page.getByText('first-line').waitFor();
+    await page.getByText('<img src=x onerror="globalThis.hacked=1">').waitFor();
+    expect(await page.evaluate<unknown>('globalThis.hacked')).toBeUndefined();
+    expect(await page.title()).not.toContain('owned');
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+
+  test('a shell in a container', async () => {
+    await client.resource(pods).namespace('default').create(pod('shelled'));
+    await waitForRunning('shelled');
+    const page = await adminPage('/object/pods/default/shelled/terminal');
+    await page.getByRole('button', { name: 'Open a shell' }).click();
+    await page.getByText('main: connected').waitFor();
+    // The echo of what is typed has the quotes, the answer has not.
+    await page.keyboard.type("echo an''swer\r");
+    await page.locator('.xterm-accessibility-tree').getByText('answer').first().waitFor();
+  });
+
+  test('an edit with a conflict goes on from the latest version', async () => {
+    const maps = client.resource(configMaps).namespace('default');
+    await maps.create({ metadata: { name: 'settings' }, data: { mine: 'old', theirs: 'old' } });
+    const page = await adminPage('/object/configmaps/default/settings/yaml');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const editor = page.getByRole('textbox', { name: 'YAML of the object, editable' });
+    await editor.locator('.cm-line', { hasText: 'mine: old' }).click();
+    for (const key of ['End', 'Backspace', 'Backspace', 'Backspace'])
+      await page.keyboard.press(key);
+    await page.keyboard.type('new');
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await maps.patch('settings', 'application/merge-patch+json', { data: { theirs: 'new' } });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The object was changed meanwhile').waitFor();
+    await page.getByRole('button', { name: 'Put my changes on top of the latest version' }).click();
+    await page.getByText('Your changes are now on top of the latest version').waitFor();
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Edit' }).waitFor();
+    expect((await maps.get('settings')).data).toEqual({ mine: 'new', theirs: 'new' });
+  });
+
+  test('a custom resource has its columns, and hostile values stay text', async () => {
+    const { transport } = client;
+    await transport.request({
+      method: 'POST',
+      path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+      body: WIDGETS,
+    });
+    await waitUntil(async () => {
+      const list = transport.request({ method: 'GET', path: '/apis/example.com/v1/widgets' });
+      return list.then(
+        () => true,
+        () => false,
+      );
+    });
+    const script = '<script>globalThis.hacked=2</script>';
+    await transport.request({
+      method: 'POST',
+      path: '/apis/example.com/v1/namespaces/default/widgets',
+      body: {
+        apiVersion: 'example.com/v1',
+        kind: 'Widget',
+        metadata: { name: 'gear', annotations: { [`x/y`]: `"><svg onload=globalThis.hacked=3>` } },
+        spec: { colour: script },
+      },
+    });
+    const page = await adminPage('/list/widgets.example.com');
+    await page.getByRole('columnheader', { name: 'Colour' }).waitFor();
+    await page.getByText(script).waitFor();
+    await page.getByRole('link', { name: 'gear' }).click();
+    await page.getByRole('heading', { name: 'gear' }).waitFor();
+    await page.goto(`${origin}/console/#/object/widgets.example.com/default/gear/yaml`);
+    await page.getByText('globalThis.hacked=3').first().waitFor();
+    expect(await page.evaluate<unknown>('globalThis.hacked')).toBeUndefined();
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+
+  test('10,000 rows: the document stays small, and the filter finds one', async () => {
+    await client.resource(namespaces).create({ metadata: { name: 'many' } });
+    const maps = client.resource(configMaps).namespace('many');
+    const count = 10_000;
+    const names = Array.from({ length: count }, (_, n) => `row-${String(n).padStart(5, '0')}`);
+    const next = names.values();
+    await Promise.all(
+      Array.from({ length: 64 }, async () => {
+        for (const name of next) await maps.create({ metadata: { name } });
+      }),
+    );
+    const page = await adminPage('/list/configmaps');
+    const filter = page.getByRole('textbox', { name: 'Filter' });
+    await page.getByRole('link', { name: 'row-00000' }).waitFor();
+    expect(await page.getByRole('row').count()).toBeLessThan(200);
+    await filter.fill('row-09999');
+    await page.getByRole('link', { name: 'row-09999' }).waitFor();
+    await page.getByRole('link', { name: 'row-00000' }).waitFor({ state: 'detached' });
+  });
+
+  test('an object that vanishes while it is open says so', async () => {
+    await client.resource(pods).namespace('default').create(pod('fleeting'));
+    const page = await adminPage('/object/pods/default/fleeting');
+    await page.getByRole('heading', { name: 'fleeting' }).waitFor();
+    await client.resource(pods).namespace('default').delete('fleeting', { gracePeriodSeconds: 0 });
+    await page.getByText('This Pod was deleted').waitFor();
+  });
+
+  test('a session whose ServiceAccount is deleted ends, and the page asks for another', async () => {
+    const accounts = client.resource(serviceAccounts).namespace('default');
+    await accounts.create({ metadata: { name: 'leaving' } });
+    const { status } = await accounts.subresource<{ status: { token: string } }>(
+      'leaving',
+      'token',
+      {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
+        spec: { audiences: [], expirationSeconds: 3600 },
+      },
+    );
+    const { page } = await newPage();
+    await signInWithToken(page, origin, status.token);
+    await signedInAs(page, 'system:serviceaccount:default:leaving');
+    await accounts.delete('leaving');
+    await page.goto(`${origin}/console/#/list/services`);
+    await page.getByLabel('Token', { exact: true }).waitFor();
+  });
+
+  test('dark, and on a small screen', async () => {
+    const page = await adminPage('/list/pods', { colorScheme: 'dark', width: 390 });
+    await page.getByRole('grid').or(page.getByRole('table')).first().waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    const isWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
+    expect(await page.evaluate<boolean>(isWide)).toBe(false);
+  });
+
+  test('what is wrong and why, traffic, decisions: every page is accessible', async () => {
+    const template = (name: string, more: object = {}) => ({
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name: 'main', image: name, ...more }] },
+    });
+    const inShop = client.resource(deployments).namespace('shop');
+    await client
+      .resource(namespaces)
+      .create({ metadata: { name: 'shop' } })
+      .catch(() => undefined);
+    for (const [name, replicas, more] of [
+      ['web', 3, {}],
+      ['cart', 2, {}],
+      ['reports', 1, { resources: { requests: { cpu: '100' } } }],
+    ] as const) {
+      const selector = { matchLabels: { app: name } };
+      await inShop.create({
+        metadata: { name },
+        spec: { replicas, selector, template: template(name, more) },
+      });
+    }
+    const inShopPods = client.resource(pods).namespace('shop');
+    await waitUntil(async () => {
+      const { items } = await inShopPods.list();
+      return items.filter(({ status }) => status.phase === 'Running').length >= 5;
+    });
+    const { items } = await inShopPods.list({ labelSelector: 'app=reports' });
+    const page = await adminPage('/');
+    const look = async (name: string, route: string, text: string | RegExp): Promise<void> => {
+      await page.goto(`${origin}/console/#${route}`);
+      await page.getByText(text).first().waitFor();
+      expect(await accessibilityProblems(page), name).toEqual([]);
+      await takeScreenshot(page, name);
+    };
+    await look('overview', '/', /Insufficient cpu/);
+    await look('pods', '/list/pods', 'Running');
+    await look('rollout', '/object/deployments.apps/shop/web', 'web');
+    await look('why', `/object/pods/shop/${items[0]?.metadata.name}/why`, /Insufficient cpu/);
+    await look('map', '/map', 'shop');
+    await look('traffic', '/traffic', 'kube-scheduler');
+    await look('scheduler', '/scheduler', /Insufficient cpu/);
+    await look('timeline', '/timeline', 'Changes');
+    await look('who-can', '/who-can', /Who can/);
+  });
+
+  test('a user without the permission gets no traffic', async () => {
+    const { page } = await newPage();
+    await signInByLink(page, join(dir.path, 'jane.conf'), 'jane');
+    await page.goto(`${origin}/console/#/traffic`);
+    await page
+      .getByText(/cannot get path/)
+      .first()
+      .waitFor();
+  });
+
+  // The last test: it ends the cluster of all others.
+  test('the server disappears and returns', async () => {
+    const page = await adminPage('/list/pods');
+    await page.getByRole('row').nth(1).waitFor();
+    await cluster.kill();
+    await page.getByText('The server does not answer').waitFor();
+    cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory'], {
+      dataDir: cluster.dataDir,
+      port: Number(new URL(origin).port),
+    });
+    // Sessions do not survive a restart. The page asks for another sign-in where it is.
+    await page.getByLabel('Token', { exact: true }).waitFor({ timeout: 45_000 });
   });
 });

@@ -60,7 +60,7 @@ test('traffic and scheduler need permission, and what is not there is not found'
   expect(await codeOf('forks', admin)).toBe(404);
   expect(await codeOf('constructor', admin)).toBe(404);
   const features = await running.page('GET', '/console/api/features', { cookie: jane });
-  expect(features.json).toMatchObject({ features: ['why', 'traffic'] });
+  expect(features.json).toMatchObject({ features: ['why', 'timeline', 'traffic'] });
 });
 
 test('traffic counts requests, open watches and events of each client', async () => {
@@ -154,5 +154,50 @@ test('the clock of a test cluster is advanced, one request at a time', async () 
     expect((await clock(body)).code).toBe(400);
   expect(calls).toEqual(['advance 60000', 'settle']);
   const features = await running.page('GET', '/console/api/features', { cookie });
-  expect(features.json).toMatchObject({ features: ['why', 'traffic', 'clock'] });
+  expect(features.json).toMatchObject({ features: ['why', 'timeline', 'traffic', 'clock'] });
+});
+
+test('the timeline has the changes between two revisions that the user may watch', async () => {
+  const inDefault = running.test.client.resource(pods).namespace('default');
+  const make = async (name: string): Promise<string> => {
+    const created = await inDefault.create({
+      metadata: { name },
+      spec: { containers: [{ name: 'a', image: 'a' }] },
+    });
+    return created.metadata.resourceVersion;
+  };
+  const first = await make('a');
+  const second = await make('b');
+  await inDefault.delete('a', { gracePeriodSeconds: 0 });
+  await make('c');
+  const admin = await running.signIn({ token: 'admin-token' });
+  const read = async (query: string, cookie = admin): ReturnType<ConsoleServer['page']> => {
+    const answer = running.page('GET', `/console/api/timeline?${query}`, { cookie });
+    // The end of the history is noticed by the clock.
+    for (let n = 0; n < 5; n++) await running.clock.advance(250);
+    return answer;
+  };
+  const changesIn = async (query: string): Promise<readonly string[]> => {
+    const { json } = await read(query);
+    const { changes } = json as unknown as { changes: { type: string; name: string }[] };
+    return changes.map(({ type, name }) => `${type} ${name}`);
+  };
+  expect(await changesIn('resource=pods&namespace=default')).toEqual([
+    'ADDED a',
+    'ADDED b',
+    'DELETED a',
+    'ADDED c',
+  ]);
+  expect(await changesIn(`resource=po&resource=namespaces&from=${first}&to=${second}`)).toEqual([
+    'ADDED b',
+  ]);
+  const jane = await running.signIn({ token: 'jane-token' });
+  expect((await read('resource=pods', jane)).code).toBe(403);
+  for (const query of [
+    '',
+    'resource=unicorns',
+    'resource=pods&from=x',
+    `resource=pods&from=9&to=2`,
+  ])
+    expect((await read(query)).code).toBe(400);
 });

@@ -7,6 +7,7 @@ import {
   expectMethod,
   json,
   jsonBody,
+  jsonLines,
 } from '../http.ts';
 import type { ClusterControls } from '../features.ts';
 
@@ -27,13 +28,13 @@ export class Controls {
     if (request.method === 'GET') return this.#time();
     const { advanceMs, settle } = await jsonBody(request, ['advanceMs', 'settle']);
     if (settle === true && advanceMs === undefined)
-      await this.#alone(() => this.#controls.settle());
-    else if (typeof advanceMs === 'number' && settle === undefined) {
+      return this.#move(() => this.#controls.settle());
+    if (typeof advanceMs === 'number' && settle === undefined) {
       if (!Number.isInteger(advanceMs) || advanceMs < 1 || advanceMs > MAX_ADVANCE_MS)
         throw apierrors.badRequest(`advanceMs must be a whole number from 1 to ${MAX_ADVANCE_MS}`);
-      await this.#alone(() => this.#controls.advance(advanceMs));
-    } else throw apierrors.badRequest('the body must have advanceMs, or settle: true');
-    return this.#time();
+      return this.#move(() => this.#controls.advance(advanceMs));
+    }
+    throw apierrors.badRequest('the body must have advanceMs, or settle: true');
   }
 
   async serveForks(request: ConsoleRequest): Promise<ConsoleResponse> {
@@ -48,17 +49,34 @@ export class Controls {
   }
 
   #time(): ConsoleResponse {
-    return json({ time: new Date(this.#controls.now()).toISOString() });
+    return json(this.#now());
+  }
+
+  #now(): object {
+    return { time: new Date(this.#controls.now()).toISOString() };
+  }
+
+  /**
+   * Moves the clock, and sends the time after it. The response begins at once: the time limit of a
+   * request is measured by the very clock.
+   */
+  #move(action: () => Promise<void>): ConsoleResponse {
+    const moved = this.#alone(action);
+    // The stream throws it; a client that has gone does not read the stream.
+    moved.catch(() => undefined);
+    const now = (): object => this.#now();
+    return jsonLines(
+      (async function* () {
+        await moved;
+        yield now();
+      })(),
+    );
   }
 
   /** One at a time: the clock cannot be advanced twice at once. */
-  async #alone<T>(action: () => Promise<T>): Promise<T> {
+  #alone<T>(action: () => Promise<T>): Promise<T> {
     if (this.#isBusy) throw apierrors.tooManyRequests('the clock is being advanced', 1);
     this.#isBusy = true;
-    try {
-      return await action();
-    } finally {
-      this.#isBusy = false;
-    }
+    return action().finally(() => (this.#isBusy = false));
   }
 }

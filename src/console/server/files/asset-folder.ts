@@ -44,8 +44,8 @@ const asGzip = promisify(gzip);
 
 /**
  * Reads the folder. Files that the build has compressed (.br, .gz) are used; others are compressed
- * when they are first requested. Returns undefined if there is no such folder: the console was not built. Other files than those of
- * known types are left out.
+ * when they are first requested. Returns undefined if there is no such folder: the console was not
+ * built. Other files than those of known types are left out.
  */
 export async function readAssets(folder: string): Promise<Assets | undefined> {
   let names: string[];
