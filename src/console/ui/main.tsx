@@ -25,18 +25,19 @@ function createServices(): Services {
     await session.read().catch(() => undefined);
   });
   const api = new Api(browserFetch, connection);
-  const session = new Session(api);
+  const session = new Session(api, () => tables.clear());
+  const tables = new TableCache(clock, {
+    api,
+    clock,
+    whenOnline: (signal) => connection.whenOnline(signal),
+  });
   return {
     api,
     clock,
     connection,
     session,
     types: new Store(new Types([])),
-    tables: new TableCache(clock, {
-      api,
-      clock,
-      whenOnline: (signal) => connection.whenOnline(signal),
-    }),
+    tables,
     extras: new Extras(api),
   };
 }

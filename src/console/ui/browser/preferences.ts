@@ -13,6 +13,7 @@ const KEY = 'coxswain-console';
 const DEFAULTS: Preferences = { namespace: '', wideTables: false };
 
 function read(): Preferences {
+  if (typeof localStorage === 'undefined') return DEFAULTS;
   try {
     const value = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Preferences> | null;
     return {

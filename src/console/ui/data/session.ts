@@ -16,15 +16,20 @@ const PATH = '/console/session';
 export class Session {
   readonly info = new Store<SessionInfo | undefined>(undefined);
   readonly #api: Api;
+  readonly #onOtherUser: () => void;
 
-  constructor(api: Api) {
+  /** `onOtherUser` is called before another user's session is published. */
+  constructor(api: Api, onOtherUser: () => void) {
     this.#api = api;
+    this.#onOtherUser = onOtherUser;
   }
 
   /** Reads the session. Returns false if there is none. */
   async read(): Promise<boolean> {
     try {
-      this.info.set(await this.#api.json<SessionInfo>(PATH));
+      const info = await this.#api.json<SessionInfo>(PATH);
+      if (info.user !== this.info.get()?.user) this.#onOtherUser();
+      this.info.set(info);
       return true;
     } catch (error) {
       if (isUnauthorized(error)) return false;

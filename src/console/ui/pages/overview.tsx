@@ -134,7 +134,7 @@ const Denied = ({ denied }: { readonly denied: readonly TableSnapshot[] }): Reac
       .map(({ state }) => (state.kind === 'failed' ? messageOf(new Error(state.message)) : ''))
       .join('\n')}
   >
-    {denied.length} kinds cannot be read
+    {denied.length === 1 ? 'One kind' : `${denied.length} kinds`} cannot be read
   </span>
 );
 

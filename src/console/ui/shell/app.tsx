@@ -25,6 +25,7 @@ type Phase =
 export function App({ code }: { readonly code: string | undefined }): ReactNode {
   const services = useServices();
   const connection = useStore(services.connection.state);
+  const user = useStore(services.session.info);
   const [phase, setPhase] = useState<Phase>({ kind: 'starting' });
 
   useEffect(() => {
@@ -65,7 +66,8 @@ export function App({ code }: { readonly code: string | undefined }): ReactNode 
     return <Login onSignedIn={signedIn} />;
   return (
     <Router hook={useHashLocation}>
-      <Layout />
+      {/* Another user begins anew: nothing of the last one's may stay. */}
+      <Layout key={user?.user} />
       <Modal
         opened={connection.kind === 'signed-out'}
         onClose={() => undefined}
