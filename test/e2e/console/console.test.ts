@@ -392,7 +392,12 @@ describe.skipIf(missingBrowser !== undefined)(
       const page = await adminPage('/');
       const look = async (name: string, route: string, text: string | RegExp): Promise<void> => {
         await page.goto(`${origin}/console/#${route}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
         await page.getByText(text).first().waitFor();
+        await page
+          .getByText(/^Loading/)
+          .first()
+          .waitFor({ state: 'detached' });
         expect(await accessibilityProblems(page), name).toEqual([]);
         await takeScreenshot(page, name);
       };
