@@ -23,9 +23,8 @@ export class ClusterClock implements Clock {
     return this.#clock.setTimer(delayMs, callback);
   }
 
-  setInterval(intervalMs: number, callback: () => void): Timer {
-    return this.#clock.setInterval(intervalMs, callback);
-  }
+  readonly setInterval = (intervalMs: number, callback: () => void): Timer =>
+    this.#clock.setInterval(intervalMs, callback);
 
   /** Follows the time of a virtual clock, if the cluster has one, until the signal aborts. */
   async follow(extras: Extras, signal: AbortSignal): Promise<void> {
