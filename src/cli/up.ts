@@ -56,6 +56,7 @@ export interface UpOptions {
   readonly networkPolicy: boolean;
   readonly clusterDomain?: string;
   readonly ingress?: boolean;
+  readonly csiDriver?: boolean;
   readonly ingressAddress?: readonly string[];
   readonly ingressHttpPort?: number;
   readonly ingressHttpsPort?: number;
@@ -123,6 +124,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       networkPolicy: options.networkPolicy,
       clusterDomain: options.clusterDomain,
       ingress: ingressRequest(options),
+      csiDriver: options.csiDriver,
       rootDir: options.rootDir,
       console: options.console,
       schedulerConfig:
