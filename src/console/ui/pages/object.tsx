@@ -1,7 +1,7 @@
 // The page of an object: its state in words, and tabs for everything else.
 
 import { Alert, Button, Tabs } from '@mantine/core';
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { Link, useLocation } from 'wouter';
 import { pluralTitle } from '../data/categories.ts';
 import type { KubeObject, ObjectSnapshot } from '../data/live-object.ts';
@@ -11,8 +11,7 @@ import { type ResourceType, typeId } from '../data/resource-type.ts';
 import { listRoute, objectRoute } from '../data/routes.ts';
 import { statusWords } from '../data/status-words.ts';
 import { Age, Empty, ErrorBox, Loading, SeverityMark } from '../parts/basics.tsx';
-import { useLiveObject, useTypes } from '../parts/hooks.ts';
-import { useServices } from '../services.ts';
+import { useExtra, useLiveObject, useTypes } from '../parts/hooks.ts';
 import { Actions } from './object/actions.tsx';
 import { Summary } from './object/summary.tsx';
 
@@ -102,11 +101,7 @@ const ROLLOUTS: ReadonlySet<string> = new Set([
 
 function ObjectView({ type, object, missing, tab = 'summary' }: ObjectViewProps): ReactNode {
   const [, navigate] = useLocation();
-  const { extras } = useServices();
-  const [canExplain, setCanExplain] = useState(false);
-  useEffect(() => {
-    extras.has('why').then(setCanExplain, () => undefined);
-  }, [extras]);
+  const canExplain = useExtra('why');
   const { metadata } = object;
   const words = statusWords(object);
   const isPod = typeId(type) === 'pods';

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { preferences, type Preferences } from '../browser/preferences.ts';
 import { isAbort } from '../data/api-error.ts';
+import type { ExtraName } from '../data/extras.ts';
 import type { Types } from '../data/discovery.ts';
 import { LiveList, type ListSnapshot, type LiveListConfig } from '../data/live-list.ts';
 import { LiveObject, type ObjectSnapshot } from '../data/live-object.ts';
@@ -115,6 +116,17 @@ export function useLiveList(
     };
   }, [services, path, key, limit]);
   return useStore(live?.snapshot ?? noList);
+}
+
+/** Reports whether the server has one of its optional endpoints. */
+export function useExtra(name: ExtraName): boolean {
+  const { extras } = useServices();
+  const [available, setAvailable] = useState(false);
+  useEffect(() => {
+    // A server that is away is asked again when the component is shown again.
+    extras.has(name).then(setAvailable, () => undefined);
+  }, [extras, name]);
+  return available;
 }
 
 export interface Loaded<T> {

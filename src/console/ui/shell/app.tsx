@@ -35,7 +35,14 @@ export function App({ code }: { readonly code: string | undefined }): ReactNode 
   useEffect(() => {
     if (phase.kind !== 'ready') return undefined;
     const timer = services.clock.setInterval(DISCOVERY_MS, () => void refreshTypes(services));
-    return () => timer.cancel();
+    const abort = new AbortController();
+    services.clock.follow(services.extras, abort.signal).catch((error: unknown) => {
+      if (!abort.signal.aborted) console.warn('the time of the cluster cannot be read', error);
+    });
+    return () => {
+      timer.cancel();
+      abort.abort();
+    };
   }, [services, phase]);
 
   const signedIn = async (): Promise<void> => {
