@@ -65,6 +65,7 @@ export default defineConfig({
             'examples/**/*.test.ts',
             'test/scenarios/**/*.test.ts',
             'test/security/**/*.test.ts',
+            'test/skew/**/*.test.ts',
             'test/swap/**/*.test.ts',
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
