@@ -61,7 +61,7 @@ test('a child with a generated name is made twice', async () => {
   const only = JSON.parse(line?.[1] ?? '') as Disturbance;
   expect(only).toEqual({ kind: 'lost answer', write: 1 });
   const again = await explore(ask, { reconciler: childOf(false), only }).catch(
-    (thrown: unknown) => thrown,
+    (error_: unknown) => error_,
   );
   expect(again).toBeInstanceOf(ExplorationError);
   expect((again as ExplorationError).exploration.runs).toBe(2);
@@ -122,8 +122,8 @@ test('an invariant finds a lost update in some order', async () => {
   });
   await expect(explored).rejects.toThrow(/requests in the order .*the update of \w+ is lost/);
   // A single choice is enough.
-  const error = await explored.catch((thrown: unknown) => thrown);
-  const [problem] = (error as ExplorationError).exploration.problems;
+  const failure = await explored.catch((error: unknown) => error);
+  const [problem] = (failure as ExplorationError).exploration.problems;
   const choices = problem?.disturbance.kind === 'order' ? problem.disturbance.choices : [];
   expect(choices.filter((choice) => choice !== 0)).toHaveLength(1);
 });

@@ -11,12 +11,12 @@ test('a failing test names the seed, the faults, and the line that runs it again
     cluster.faults.partition('scheduler');
     await cluster.get(configMaps, 'missing');
   });
-  const error = (await failing.catch((thrown: unknown) => thrown)) as Error;
+  const failure = (await failing.catch((error: unknown) => error)) as Error;
   const note =
     'not found\nseed "my seed"; run it again: COXSWAIN_SEED=\'my seed\' COMMAND OF THE TEST\n' +
     '  fault: partition scheduler';
-  expect(error.message).toContain(note);
-  expect(error.stack).toContain(note);
+  expect(failure.message).toContain(note);
+  expect(failure.stack).toContain(note);
 });
 
 test('the environment chooses the seed of clusters that name none', async () => {

@@ -3,7 +3,7 @@
 import { errorMessage } from '#machinery/error-message.ts';
 
 /** The environment variable that replaces the default seed of clusters on a virtual clock. */
-export const SEED_VARIABLE = 'COXSWAIN_SEED';
+const SEED_VARIABLE = 'COXSWAIN_SEED';
 
 const DEFAULT_SEED = 'coxswain';
 

@@ -20,17 +20,20 @@ test(
   { timeout: 120_000 },
   async () => {
     const options = { cluster, faults: { kinds: ['partition', 'conflict'], perHour: 36 } } as const;
-    const error = (await underFaults(noPartition, options).catch(
-      (thrown: unknown) => thrown,
+    const failure = (await underFaults(noPartition, options).catch(
+      (error: unknown) => error,
     )) as SeedError;
-    expect(error).toBeInstanceOf(SeedError);
-    expect(error.schedule).toHaveLength(1);
-    expect(error.message).toMatch(
-      /^seed "\d+": partition kubelet\/node-1\nIt takes this fault:\n {2}[\d.]+s: faults\.partition\("kubelet\/node-1"\) for [\d.]+s\nrun it again: COXSWAIN_SEED=\d+ /,
+    expect(failure).toBeInstanceOf(SeedError);
+    expect(failure.schedule).toHaveLength(1);
+    expect(failure.message).toMatch(
+      new RegExp(
+        String.raw`^seed "\d+": partition kubelet/node-1\nIt takes this fault:\n {2}[\d.]+s: ` +
+          String.raw`faults\.partition\("kubelet/node-1"\) for [\d.]+s\nrun it again: COXSWAIN_SEED=\d+ `,
+      ),
     );
-    vi.stubEnv('COXSWAIN_SEED', error.seed);
-    const again = await underFaults(noPartition, options).catch((thrown: unknown) => thrown);
-    expect((again as SeedError).message).toBe(error.message);
+    vi.stubEnv('COXSWAIN_SEED', failure.seed);
+    const again = await underFaults(noPartition, options).catch((error: unknown) => error);
+    expect((again as SeedError).message).toBe(failure.message);
   },
 );
 

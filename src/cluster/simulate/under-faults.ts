@@ -11,8 +11,13 @@ import {
   startCluster,
   type StartClusterOptions,
 } from '../embedded/start-cluster.ts';
-import { applyFault, describeFault, drawSchedule, type FaultKind } from './schedule.ts';
-import type { ScheduledFault } from './schedule.ts';
+import {
+  applyFault,
+  describeFault,
+  drawSchedule,
+  type FaultKind,
+  type ScheduledFault,
+} from './schedule.ts';
 import { shrink } from './shrink.ts';
 import { seedNumber } from './simulate.ts';
 
