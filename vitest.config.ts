@@ -50,7 +50,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'tools/**/*.test.ts'],
+          include: ['src/**/*.test.{ts,tsx}', 'tools/**/*.test.ts'],
           isolate: false,
           testTimeout: 30_000,
         },
@@ -63,6 +63,7 @@ export default defineConfig({
             'examples/**/*.test.ts',
             'test/scenarios/**/*.test.ts',
             'test/security/**/*.test.ts',
+            'test/swap/**/*.test.ts',
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
             'test/differential/**/*.test.ts',

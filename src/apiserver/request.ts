@@ -2,6 +2,7 @@
 // in-process transport uses the same chain without serialization; only authentication is skipped,
 // since such a request carries its user.
 
+import type { Encoded } from '#client/in-process.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Duplex, Readable } from 'node:stream';
@@ -154,8 +155,18 @@ export interface ApiRequest {
    * it records its end.
    */
   isOpen?: boolean;
+  /**
+   * The connection stays open although no user was authenticated: the response costs little, such as
+   * that of a static file, and a browser loads several of them at once.
+   */
+  keepsConnection?: boolean;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;
+  /**
+   * Removes a cookie from the headers, so that it is not passed on to other servers. Other cookies
+   * stay.
+   */
+  dropCookie(name: string): void;
 }
 
 /** The subject of a certificate that is valid now and signed by an authority of the server. */
@@ -229,8 +240,11 @@ export type ResponseBody =
    */
   | { readonly kind: 'taken'; readonly done: Promise<void> };
 
-/** An immutable API object, shared by all readers. It is decoded and encoded at most once. */
-export interface EncodedObject {
+/**
+ * An immutable API object, shared by all readers. It is decoded and encoded at most once. It has
+ * every form that clients in this process use, so that none of them falls back to a slower one.
+ */
+export interface EncodedObject extends Required<Encoded> {
   /** Returns the normalized object, with its resourceVersion. */
   object(): unknown;
   /** Returns the object's JSON with its resourceVersion, and a newline at the end. */

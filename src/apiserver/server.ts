@@ -35,6 +35,7 @@ import { Router } from './endpoints/router.ts';
 import { CustomResourceInstaller } from './extensions/installer.ts';
 import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { DefinitionFollower } from './extensions/definitions.ts';
+import { userOfCredentials } from './filters/authentication.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { DEFAULT_READS, DEFAULT_WRITES, maxInFlight } from './filters/max-in-flight.ts';
 import { FlowControl, flowControlFilter } from './flow-control/index.ts';
@@ -142,7 +143,7 @@ export class ApiServer {
         latestHeartbeats: config.latestHeartbeats ?? false,
       }),
     );
-    this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
+    this.#health = new ServerHealth({ storage, isStopping: () => this.#stopping !== undefined });
 
     this.#roles = new RoleCache({ catalog, clock, logger });
     this.#nodeGraph = new NodeGraphFollower({ catalog, clock, logger });
@@ -209,6 +210,15 @@ export class ApiServer {
       requestHeader: config.requestHeader,
       clientCa: config.tls?.clientCa,
     });
+    const mounts = (config.mounts ?? []).map((mount) =>
+      mount({
+        authenticate: (credentials) =>
+          userOfCredentials(credentials, authentication.authenticators),
+        clientOf: (user, userAgent) =>
+          createClient(createInProcessTransport({ handler: this.inProcess(user), userAgent })),
+        signal: this.#background.signal,
+      }),
+    );
     const routes = createRoutes({
       ...config,
       catalog,
@@ -220,6 +230,7 @@ export class ApiServer {
       externalAddress: () => this.#externalAddress(),
       aggregator: this.#aggregator,
       flowControlMetrics: this.#flowControl?.metrics,
+      mounted: mounts.flatMap(({ routes: mounted }) => mounted),
     });
     const services = {
       scheme,
@@ -244,6 +255,7 @@ export class ApiServer {
           this.#flowControl === undefined
             ? maxInFlight(config.maxInFlight)
             : flowControlFilter(this.#flowControl),
+        mounts: mounts.map(({ filter }) => filter),
       },
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
@@ -506,8 +518,8 @@ export class ApiServer {
   }
 
   /**
-   * Ends watches, waits for other requests (up to `shutdownTimeoutMs`), and closes the port.
-   * Idempotent. The storage stays open.
+   * Fails /readyz, and keeps serving for `shutdownDelayMs`. Then ends watches, waits for other
+   * requests (up to `shutdownTimeoutMs`), and closes the port. Idempotent. The storage stays open.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -515,7 +527,9 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    if (this.#config.sharesStorage === true) await this.#leave();
+    const { clock, sharesStorage, shutdownDelayMs = 0 } = this.#config;
+    if (sharesStorage === true) await this.#leave();
+    if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;

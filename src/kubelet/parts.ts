@@ -22,25 +22,35 @@ import type { Logger } from '#machinery/log.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import { ActivePods } from './active-pods.ts';
 import { selectsNode } from './admission.ts';
+import { podsLimit } from './allocatable.ts';
 import { Allocations } from './allocations.ts';
-import { type KubeletConfig, kubeletTopic } from './config.ts';
+import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
+import { LinuxCgroups } from './cgroups/cgroup-system.ts';
+import { PodCgroups } from './cgroups/pod-cgroups.ts';
+import { sharesOf } from './cgroups/settings.ts';
 import { kubeletConfiguration } from './configz.ts';
+import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { CgroupReader } from './cgroups/reader.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
+import { LinuxSystem } from './node/linux-system.ts';
+import { DEFAULT_EVICTION, SIMULATED_HARD } from './eviction/settings.ts';
+import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { ImageManager } from './images/image-manager.ts';
+import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
 import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
 import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MirrorPods } from './mirror-pods.ts';
 import { MachineDetails, SimulatedDetails } from './node/node-details.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
+import { NodeEvents } from './node/node-events.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { linuxCgroups } from './node/linux-cgroups.ts';
@@ -48,14 +58,16 @@ import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { UsageRates } from './node/usage-rates.ts';
 import { ObjectTracker } from './objects.ts';
-import { localVolumesPath } from './paths.ts';
+import { localVolumesPath, pluginsRegistryDir } from './paths.ts';
 import { Pleg } from './pleg.ts';
+import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { ApiPodWriter } from './pod-writer.ts';
 import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
-import { amountOf } from './pod/resources.ts';
+import { amountOf, amounts } from './pod/resources.ts';
+import { makePressure, type Pressure, removeEndedPod } from './pressure.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
 import { ContainerKiller } from './runtime/kill.ts';
@@ -65,9 +77,11 @@ import { runningPod } from './server/running-pods.ts';
 import { KubeletServer } from './server/server.ts';
 import { isStaticPod, StaticPods } from './static-pods.ts';
 import { StatusManager } from './status/status-manager.ts';
+import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
-import { podUid, type Node, type Pod } from './types.ts';
+import { podUid, type Node, type Pod, type ResourceList } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
+import type { ClaimSource } from './volumes/claims.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
@@ -108,6 +122,13 @@ export interface Parts {
   readonly staticPods: StaticPods | undefined;
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
+  readonly csi: Csi;
+  /** Undefined on simulated nodes. */
+  readonly plugins: PluginManager | undefined;
+  /** Absent: the node's resources are not observed. */
+  readonly pressure: Pressure | undefined;
+  /** Absent: pods have no cgroups of their own. */
+  readonly cgroups: PodCgroups | undefined;
 }
 
 /**
@@ -133,6 +154,15 @@ export async function makeParts(base: Base): Promise<Parts> {
     onRelist: (seconds) => metrics.relisted(seconds),
     ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
   });
+  const system = config.nodeSystem ?? (hostFiles ? new LinuxSystem() : undefined);
+  const eviction = {
+    ...DEFAULT_EVICTION,
+    ...(system === undefined && { hard: SIMULATED_HARD }),
+    ...config.eviction,
+  };
+  const thresholds = parseThresholds(eviction);
+  // Set below: what the node is short of depends on its pods.
+  let pressure: Pressure | undefined;
   const node = await NodeFactsSource.read({
     kubelet: config,
     runtime: base.runtime,
@@ -141,6 +171,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     signal,
     rootDir,
     runtimeVersion: settings.runtimeVersion,
+    thresholds,
+    pressure: () => pressure?.evictions.conditions ?? [],
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
@@ -169,6 +201,39 @@ export async function makeParts(base: Base): Promise<Parts> {
       return status === undefined || !isRunning(status);
     },
   });
+  const tokens = new TokenManager(client, clock);
+  const claims: ClaimSource = {
+    claim: (namespace, name) =>
+      client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+    volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
+  };
+  let reporter: NodeReporter | undefined;
+  const csi = new Csi({
+    client,
+    clock,
+    logger,
+    signal,
+    nodeName: config.nodeName,
+    rootDir,
+    mounter,
+    hostFiles,
+    informers,
+    node: nodeObject,
+    claims,
+    tokens,
+    events: recorder,
+    expansionCheckMs: config.expansionCheckMs ?? 30_000,
+    onVolumesInUse: () => reporter?.nudge(),
+  });
+  const plugins = hostFiles
+    ? new PluginManager({
+        directory: pluginDirectory(pluginsRegistryDir(rootDir), logger),
+        open: (path) => registrationAt(path, clock),
+        handlers: { CSIPlugin: csi.drivers },
+        clock,
+        logger,
+      })
+    : undefined;
   const volumes = new VolumeManager({
     rootDir,
     clock,
@@ -176,11 +241,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     mounter,
     hostFiles,
     localVolumesDir,
-    claims: {
-      claim: (namespace, name) =>
-        client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
-      volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
-    },
+    claims,
+    csi: csi.volumes,
     isReachable: ({ spec }) => {
       const self = nodeObject();
       const required = spec.nodeAffinity?.required;
@@ -237,7 +299,11 @@ export async function makeParts(base: Base): Promise<Parts> {
     allocatable: () => node.allocatable,
     active: () => active.list(),
   });
-  const tokens = new TokenManager(client, clock);
+
+  const nodeEvents = new NodeEvents(recorder, config.nodeName);
+  const cgroups = await makeCgroups(config, node.capacity, active, logger);
+  if (cgroups !== undefined)
+    nodeEvents.normal('NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
 
   // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
@@ -263,6 +329,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     podLogsDir,
     hostFiles,
     memoryCapacity,
+    cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     runtimeHandler: async (name) =>
       (await client.resource(runtimeClasses).get(name, { signal })).handler,
@@ -287,6 +354,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     objects,
     allocations,
+    cgroups,
     // Without files no container can read a token, so no token is requested or renewed.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
     downward,
@@ -294,7 +362,37 @@ export async function makeParts(base: Base): Promise<Parts> {
     networkProblem: () => node.networkProblem,
     collectGarbage: (status) => garbage.collect(status),
   });
+  pressure =
+    system &&
+    makePressure({
+      system,
+      eviction,
+      thresholds,
+      imageGc: { ...DEFAULT_IMAGE_GC, ...config.imageGc },
+      runtime,
+      images,
+      clock,
+      logger,
+      rootDir,
+      podLogsDir,
+      metrics,
+      events,
+      nodeEvents,
+      active,
+      workers,
+      pleg,
+      garbage,
+      cgroups,
+      onConditions: () => reporter?.nudge(),
+    });
+  const sysctls = new SysctlAllowlist(
+    node.machine.kernelVersion,
+    config.allowedUnsafeSysctls ?? [],
+  );
   const handler = new PodHandler({
+    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod),
+    signal,
+    removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
     clock,
     logger,
     metrics,
@@ -325,6 +423,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     garbage,
     leftovers,
     volumes,
+    csi,
     tokens,
     hostFiles,
     periodMs: config.housekeepingMs ?? 10_000,
@@ -358,8 +457,9 @@ export async function makeParts(base: Base): Promise<Parts> {
     probes,
     volumes,
   });
-  const reporter = new NodeReporter({
+  reporter = new NodeReporter({
     ...common,
+    clock: config.backgroundClock ?? clock,
     client,
     events: recorder,
     nodeName: config.nodeName,
@@ -373,13 +473,16 @@ export async function makeParts(base: Base): Promise<Parts> {
       [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
-    facts: () =>
-      node.current(
+    facts: async () => ({
+      ...(await node.current(
         config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
-      ),
-    checkMs: config.nodeCheckMs ?? 10_000,
+      )),
+      volumesInUse: csi.volumes.inUse,
+    }),
+    checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
+    heartbeatTickMs: config.heartbeatTickMs,
     keeper: config.heartbeatKeeper,
     topic: kubeletTopic(config.nodeName),
   });
@@ -388,7 +491,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     clock,
     logger,
     signal,
-    onUpdate: () => reporter.nudge(),
+    onUpdate: () => reporter?.nudge(),
   });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
@@ -406,6 +509,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     staticPods,
     server,
     reporter,
+    csi,
+    plugins,
+    pressure,
+    cgroups,
   };
 }
 
@@ -451,6 +558,38 @@ async function readSettings(
     runtimeName,
     runtimeVersion: `${runtimeName}://${runtimeVersion}`,
   };
+}
+
+/** Creates the cgroups of the node. Rejects if the kernel does not allow it. */
+async function makeCgroups(
+  config: KubeletConfig,
+  capacity: ResourceList,
+  active: ActivePods,
+  logger: Logger,
+): Promise<PodCgroups | undefined> {
+  const { cgroupRoot: root, kubeReserved, systemReserved, podPidsLimit } = config;
+  if (root === undefined) return undefined;
+  const limit = amounts(
+    podsLimit(capacity, {
+      ...(kubeReserved !== undefined && { kubeReserved }),
+      ...(systemReserved !== undefined && { systemReserved }),
+    }),
+  );
+  const memoryBytes = limit.get('memory');
+  const isEnforced = { ...DEFAULT_EVICTION, ...config.eviction }.enforceAllocatable;
+  const cgroups = new PodCgroups({
+    system: config.cgroupSystem ?? (await LinuxCgroups.open()),
+    logger,
+    root,
+    node: {
+      cpuShares: sharesOf(limit.get('cpu') ?? 0),
+      ...(isEnforced && memoryBytes !== undefined && { memoryBytes }),
+    },
+    maxProcessesPerPod: podPidsLimit,
+    activePods: () => active.list(),
+  });
+  await cgroups.start();
+  return cgroups;
 }
 
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {

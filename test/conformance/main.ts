@@ -143,7 +143,7 @@ function report(
   if (count('failed') > 0 || notRun > 0 || suiteFailures.length > 0) process.exitCode = 1;
 }
 
-/** What holds for all groups of a run. */
+/** Settings that all groups of a run share. */
 interface Options {
   readonly binaries: Binaries;
   readonly parallel: number;
@@ -158,7 +158,7 @@ interface Options {
 /** Tests that run on the same cluster. */
 interface Group {
   readonly tests: readonly string[];
-  /** What they run on, for people. */
+  /** A name for the cluster, for people. */
   readonly on: string;
   /** The name of the group's folder of logs and reports. */
   readonly folder: string;

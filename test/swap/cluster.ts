@@ -19,6 +19,7 @@ import {
   commandOf,
   configurations,
   dnsService,
+  kubeletAccess,
   NODE_POD_CIDR,
   POD_CIDR,
   SERVICE_CIDR,
@@ -96,6 +97,7 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
     start('apiserver');
     await admin.until('the API server is ready', ['get', '--raw', '/readyz']);
     admin.apply(run(process.execPath, cox, 'dns', '--print-permissions'));
+    admin.apply(kubeletAccess);
     for (const role of roles) if (role !== 'apiserver') start(role);
     undo.push(() => removeNamespaces(kubectl, kubeconfig));
     if (makerOf(swap, 'dns') === 'upstream') admin.apply(dnsService(world));

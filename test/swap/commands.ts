@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import type { Maker, Role } from './roles.ts';
 
-/** What the command lines name. */
+/** Paths and addresses in the command lines. */
 export interface World {
   /** Certificates and keys, as `cox certs init` makes them. */
   readonly pki: string;
@@ -24,7 +24,7 @@ export const POD_CIDR = '10.248.0.0/16';
 /** The first part of POD_CIDR: the only node gets it. */
 export const NODE_POD_CIDR = '10.248.0.0/24';
 export const SERVICE_CIDR = '10.96.0.0/16';
-export const DNS_ADDRESS = '10.96.0.10';
+const DNS_ADDRESS = '10.96.0.10';
 const ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
@@ -143,8 +143,8 @@ const upstream: Readonly<Record<Role, (world: World) => Flags>> = {
   dns: ({ dir }) => ({ conf: join(dir, COREFILE) }),
 };
 
-export const KUBELET_CONFIGURATION = 'kubelet.yaml';
-export const COREFILE = 'Corefile';
+const KUBELET_CONFIGURATION = 'kubelet.yaml';
+const COREFILE = 'Corefile';
 
 /** Returns the settings of upstream's kubelet and DNS, by file. */
 export const configurations = (world: World): Readonly<Record<string, string>> => ({
@@ -202,4 +202,13 @@ endpoints:
 ports:
 - { name: dns, port: 53, protocol: UDP }
 - { name: dns-tcp, port: 53, protocol: TCP }
+`;
+
+/** The binding that lets the API server's own identity use upstream's kubelet, which asks for its rights. */
+export const kubeletAccess = `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: kube-apiserver-kubelet-client }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: system:kubelet-api-admin }
+subjects:
+- { apiGroup: rbac.authorization.k8s.io, kind: User, name: kube-apiserver-kubelet-client }
 `;

@@ -559,23 +559,18 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
     '',
     'all metrics are served, with all labels',
   ),
-  ignored(
-    'shutdown-delay-duration',
-    'duration',
-    '0s',
-    'the server closes its port at once, and waits up to five seconds for requests',
-  ),
+  implemented('shutdown-delay-duration', 'duration', '0s'),
   ignored(
     'shutdown-send-retry-after',
     'bool',
     'false',
-    'the server closes its port at once, and waits up to five seconds for requests',
+    'the server closes its port after --shutdown-delay-duration, and waits up to five seconds for requests',
   ),
   ignored(
     'shutdown-watch-termination-grace-period',
     'duration',
     '0s',
-    'the server closes its port at once, and waits up to five seconds for requests',
+    'the server closes its port after --shutdown-delay-duration, and waits up to five seconds for requests',
   ),
   rejected('storage-backend', 'string', '', 'a store is chosen by --store', ['', 'etcd3']),
   ignored(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { maxTasks, netDevices, runningTasks } from './proc-files.ts';
 
 const NET_DEV = `Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier
     lo: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0
   eth0: 5301 20 1 2 0 0 0 3 1299 17 4 5 0 0 0 0
 veth12: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0
