@@ -48,6 +48,7 @@ import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
 import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MirrorPods } from './mirror-pods.ts';
+import { MachineDetails, SimulatedDetails } from './node/node-details.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeEvents } from './node/node-events.ts';
 import { NodeReporter } from './node/node-reporter.ts';
@@ -637,6 +638,12 @@ function makeServer(parts: ServerParts): KubeletServer {
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
     usage: () =>
       readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    details: hostFiles
+      ? new MachineDetails({ clock, rootDir: settings.rootDir, images: base.runtime.images })
+      : new SimulatedDetails(
+          clock,
+          amountOf('ephemeral-storage', node.capacity['ephemeral-storage'] ?? '0'),
+        ),
     ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
