@@ -6,6 +6,7 @@ import { build } from 'esbuild';
 import { note } from '../report.ts';
 import { ensurePrograms } from '../versus/programs.ts';
 import { upstreamSide } from '../versus/upstream.ts';
+import type * as Measure from './measure.ts';
 
 export interface EmbeddedOptions {
   /** Beside upstream's kube-apiserver and etcd, which are built where they are missing. */
@@ -18,7 +19,7 @@ export async function embedded({ upstream }: EmbeddedOptions): Promise<void> {
   await measure({ upstreamStartMs });
 }
 
-async function compiled(): Promise<typeof import('./measure.ts')> {
+async function compiled(): Promise<typeof Measure> {
   const outfile = fileURLToPath(new URL('../../.cache/bench-embedded.mjs', import.meta.url));
   await build({
     entryPoints: [fileURLToPath(new URL('./measure.ts', import.meta.url))],
@@ -30,7 +31,7 @@ async function compiled(): Promise<typeof import('./measure.ts')> {
     packages: 'external',
     logLevel: 'warning',
   });
-  return (await import(outfile)) as typeof import('./measure.ts');
+  return (await import(outfile)) as typeof Measure;
 }
 
 /** Returns the milliseconds until etcd, kube-apiserver, kube-controller-manager and kube-scheduler are ready. */
