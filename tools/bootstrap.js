@@ -79,9 +79,14 @@ function newest(path) {
 /** Returns the time of the last change to the sources of the build. */
 const sourcesChanged = () =>
   Math.max(
-    ...['src', 'package-lock.json', 'tools/build.js', 'tools/program', 'bin'].map((path) =>
-      newest(inRoot(path)),
-    ),
+    ...[
+      'src',
+      'package-lock.json',
+      'tools/build.js',
+      'tools/console.js',
+      'tools/program',
+      'bin',
+    ].map((path) => newest(inRoot(path))),
   );
 
 function ensureBuilt() {
@@ -104,6 +109,11 @@ function build(buildArgs) {
 function staticChecks() {
   for (const { name, program, programArgs } of [
     { name: 'types', program: 'tsc', programArgs: ['--noEmit', '-p', 'tsconfig.json'] },
+    {
+      name: 'types of the console',
+      program: 'tsc',
+      programArgs: ['--noEmit', '-p', 'src/console/ui/tsconfig.json'],
+    },
     {
       name: 'lint',
       program: 'oxlint',
@@ -177,10 +187,10 @@ const commands = {
     vitest(['unit'], args);
   },
   test() {
-    if (args.length > 0) return vitest(['unit', 'scenarios', 'e2e'], args);
+    if (args.length > 0) return vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], args);
     staticChecks();
     ensureBuilt();
-    vitest(['unit', 'scenarios', 'e2e'], []);
+    vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], []);
   },
   versus() {
     ensureBuilt();
@@ -227,7 +237,7 @@ const commands = {
     process.stdout.write(
       'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | ' +
         'differential | fuzz | conformance | gateway | kubectl-commands | operators | torture ' +
-        '| clean\n',
+        '| nightly | clean\n',
     );
   },
 };

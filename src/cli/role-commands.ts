@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KUBERNETES_VERSION } from '#cluster/version.ts';
 import {
   addresses,
+  consoleOption,
   count,
   duration,
   integer,
@@ -19,6 +20,8 @@ import {
   wholeNumber,
   yesOrNo,
 } from './flags.ts';
+import { withNodeResourceFlags } from './node-resource-flags.ts';
+import { outputOption } from './inspect/output.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
@@ -44,6 +47,7 @@ export function addRoleCommands(program: Command): void {
   addProxy(program);
   addDns(program);
   addIngress(program);
+  addCsiDriver(program);
   addCerts(program);
 }
 
@@ -130,6 +134,7 @@ function addApiServer(program: Command): void {
       .option('--etcd-prefix <prefix>', 'beginning of all keys in etcd (default: /registry)')
       .option('--bind-address <address>', 'address to listen on', ipAddress, '0.0.0.0')
       .option('--secure-port <port>', 'port to listen on; 0 picks a free one', port, 6443)
+      .addOption(consoleOption())
       .option(
         '--advertise-address <address>',
         "address by which pods and nodes reach the server (default: the bind address, or the machine's)",
@@ -265,6 +270,12 @@ function addApiServer(program: Command): void {
         list,
       )
       .option(
+        '--enable-priority-and-fairness [bool]',
+        'divide the requests at a time, reads and writes, by FlowSchemas and priority levels',
+        yesOrNo,
+        true,
+      )
+      .option(
         '--max-requests-inflight <count>',
         'reads at a time; more wait, 0 is no limit',
         wholeNumber,
@@ -281,6 +292,12 @@ function addApiServer(program: Command): void {
         'deadline of requests that are not long-running',
         duration,
         60_000,
+      )
+      .option(
+        '--shutdown-delay-duration <duration>',
+        'how long the server still serves after it was stopped, while /readyz fails',
+        duration,
+        0,
       )
       .option(
         '--min-request-timeout <seconds>',
@@ -502,7 +519,7 @@ Examples:
 }
 
 function addKubelet(program: Command): void {
-  withCommonFlags(
+  const command = withNodeResourceFlags(
     program
       .command('kubelet')
       .description('run this machine as a node of a cluster')
@@ -511,6 +528,10 @@ function addKubelet(program: Command): void {
         'identity of the node (system:node:NAME), and address of the API server',
       )
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
+      .option(
+        '--config-dir <dir>',
+        'files *.conf of the same kind, which replace fields of --config in the order of their names',
+      )
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
       .option('--root-dir <dir>', 'volumes and pod data (default: DATA-DIR/kubelet)')
@@ -616,7 +637,8 @@ Examples:
   $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
   $ cox kubelet --print-permissions | kubectl apply -f -`,
       ),
-  ).action(async (options) => (await import('./roles.ts')).kubelet(options));
+  );
+  withCommonFlags(command).action(async (options) => (await import('./roles.ts')).kubelet(options));
 }
 
 function addDns(program: Command): void {
@@ -730,6 +752,40 @@ Examples:
   ).action(async (options) => (await import('./roles.ts')).ingress(options));
 }
 
+function addCsiDriver(program: Command): void {
+  withLogFlags(
+    program
+      .command('csi-driver')
+      .description('run the reference CSI driver for the node of this machine')
+      .option(
+        '--kubeconfig <file>',
+        'identity of its controllers (system:coxswain-csi), and address of the API server',
+      )
+      .option('--root-dir <dir>', "root directory of the node's kubelet", '/var/lib/kubelet')
+      .option('--volumes-dir <dir>', 'directory of volumes and snapshots', '/var/lib/coxswain-csi')
+      .option('--node-name <name>', "name of the node (default: the machine's)")
+      .option(
+        '--max-volumes <count>',
+        'number of volumes that the node can have (default: any)',
+        wholeNumber,
+      )
+      .option(
+        '--print-permissions',
+        'print the roles that it needs, for an administrator to apply, and end',
+      )
+      .addHelpText(
+        'after',
+        `
+It creates the storage classes csi-directory and csi-image. Each node has a driver of its own.
+
+Examples:
+  $ cox csi-driver --print-permissions | kubectl apply -f -
+  $ cox certs kubeconfig csi-driver --cert-dir pki --server https://127.0.0.1:6443
+  $ cox csi-driver --kubeconfig csi-driver.conf`,
+      ),
+  ).action(async (options) => (await import('./roles.ts')).csiDriver(options));
+}
+
 function addCerts(program: Command): void {
   const certs = program
     .command('certs')
@@ -739,7 +795,7 @@ function addCerts(program: Command): void {
       `
 Examples:
   $ cox certs init --cert-dir pki --hosts api.example.org,10.0.0.5
-  $ cox certs kubeconfig scheduler --cert-dir pki --server https://api.example.org:6443 -o scheduler.conf
+  $ cox certs kubeconfig scheduler --cert-dir pki --server https://api.example.org:6443 -f scheduler.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 10.0.0.7`,
     );
   certs
@@ -750,18 +806,21 @@ Examples:
     .option('--cert-dir <dir>', 'directory of the files', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers are reached', list, [])
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services', '10.96.0.0/16')
+    .addOption(outputOption())
     .action(async (options) => (await import('./certs.ts')).init(options));
   certs
     .command('kubeconfig')
     .description('make a kubeconfig with a certificate of its own, for one role')
     .argument(
       '<role>',
-      'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress or network-policy',
+      'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress, csi-driver or ' +
+        'network-policy',
     )
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')
-    .option('-o, --output <file>', 'the file to write (default: ROLE.conf)')
+    .option('-f, --file <file>', 'the file to write (default: ROLE.conf)')
+    .addOption(outputOption())
     .action(async (role, options) => (await import('./certs.ts')).kubeconfig(role, options));
   certs
     .command('node')
@@ -769,5 +828,6 @@ Examples:
     .argument('<name>', 'name of the node')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers reach it', list, [])
+    .addOption(outputOption())
     .action(async (name, options) => (await import('./certs.ts')).node(name, options));
 }

@@ -8,6 +8,11 @@ import {
   startControllerManagerRole,
   type ControllerManagerRoleConfig,
 } from '#cluster/roles/controller-manager.ts';
+import {
+  csiPermissionsYaml,
+  type CsiDriverRoleConfig,
+  startCsiDriverRole,
+} from '#cluster/roles/csi-driver.ts';
 import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
 import {
@@ -22,7 +27,7 @@ import {
 } from '#cluster/roles/kubelet.ts';
 import {
   type KubeletConfiguration,
-  readKubeletConfiguration,
+  readKubeletConfigurations,
 } from '#cluster/roles/kubelet-configuration.ts';
 import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/proxy.ts';
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
@@ -129,6 +134,7 @@ export async function kubelet(
     Omit<Given<KubeletRoleConfig>, 'progress' | 'signal' | 'kubeconfig'> & {
       readonly kubeconfig?: string;
       readonly config?: string;
+      readonly configDir?: string;
       readonly printPermissions?: boolean;
     },
 ): Promise<void> {
@@ -141,10 +147,10 @@ export async function kubelet(
     throw new UserError(
       '--kubeconfig is needed: identity of the node, and address of the API server',
     );
-  const { options: inFile, warnings }: KubeletConfiguration =
-    options.config === undefined
-      ? { options: {}, warnings: [] }
-      : readKubeletConfiguration(options.config);
+  const { options: inFile, warnings }: KubeletConfiguration = readKubeletConfigurations(
+    options.config,
+    options.configDir,
+  );
   for (const warning of warnings) process.stderr.write(`cox: warning: ${warning}\n`);
   const { featureGates = {}, ...others } = inFile;
   const gates = [
@@ -180,6 +186,26 @@ export async function dns(
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startDnsRole({ ...options, ...role, kubeconfig });
+  });
+}
+
+export async function csiDriver(
+  options: CommonOptions &
+    Partial<Given<CsiDriverRoleConfig>> &
+    Pick<CsiDriverRoleConfig, 'rootDir' | 'volumesDir'> & { readonly printPermissions?: boolean },
+): Promise<void> {
+  if (options.printPermissions === true) {
+    process.stdout.write(await csiPermissionsYaml());
+    return;
+  }
+  const { kubeconfig } = options;
+  if (kubeconfig === undefined)
+    throw new UserError(
+      '--kubeconfig is needed: who the controllers are, and where the API server is',
+    );
+  await run(options, (role, _progress, _signal, faults) => {
+    endAfterUncaught(faults);
+    return startCsiDriverRole({ ...options, ...role, kubeconfig });
   });
 }
 

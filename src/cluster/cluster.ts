@@ -20,11 +20,13 @@ import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
+import type { Decision } from '#scheduler/decisions.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
+import { type ConsoleSettings, mountsOf, permitConsole } from './console.ts';
 import { bounded } from './component-health.ts';
 import {
   componentOf,
@@ -36,6 +38,7 @@ import {
 import type { ComponentsRunner } from './thread/index.ts';
 import { ClusterDns, type DnsSettings } from './cluster-dns.ts';
 import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
+import { ClusterCsi, type CsiSettings } from './csi/cluster-csi.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
@@ -66,6 +69,8 @@ export interface ClusterConfig {
   readonly dns?: DnsSettings;
   /** Ingresses and Gateways are served. Absent: they are not. */
   readonly ingress?: IngressSettings;
+  /** The reference CSI driver runs on this machine's node. Absent: it does not. */
+  readonly csi?: CsiSettings;
   /** Default: 'cluster.local'. With `dns`, it is that of the server. */
   readonly clusterDomain?: string;
   /** Their runtimes are closed when the cluster stops. */
@@ -123,6 +128,8 @@ export interface ClusterConfig {
    * Default: 60,000.
    */
   readonly readyTimeoutMs?: number;
+  /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
+  readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
   readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
   /** Called with what start() is doing. */
@@ -155,6 +162,7 @@ export interface StartProgress {
 const AUTHENTICATED = 'system:authenticated';
 const DNS = 'dns';
 const INGRESS = 'ingress';
+const CSI = 'csi-driver';
 
 export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters'] } as const;
 
@@ -177,6 +185,8 @@ export class Cluster {
   #dnsRunning: Promise<void> | undefined;
   readonly #ingress: ClusterIngress | undefined;
   #ingressRunning: Promise<void> | undefined;
+  readonly #csi: ClusterCsi | undefined;
+  #csiRunning: Promise<void> | undefined;
   /** The certificate that the API server was started with. */
   readonly #tls: Certificates | undefined;
   /** The client certificate that the API server presents to other API servers. */
@@ -289,6 +299,7 @@ export class Cluster {
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
       ...config.inProcess,
+      ...(tls !== undefined && mountsOf({ ...config, decisions: () => this.#decisions() })),
       storage,
       clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
       intercept: simulation?.intercept,
@@ -351,6 +362,17 @@ export class Cluster {
             random: random.derive(INGRESS),
             logger: logger.with({ component: INGRESS }),
           });
+    this.#csi =
+      config.csi === undefined
+        ? undefined
+        : new ClusterCsi({
+            settings: config.csi,
+            client: this.client,
+            clientOf: (user) => this.#clientOf(user),
+            clock: config.faults?.clockOf(CSI, clock) ?? clock,
+            random: random.derive(CSI),
+            logger: logger.with({ component: CSI }),
+          });
   }
 
   /** The DNS server of this cluster, while it runs. */
@@ -403,6 +425,7 @@ export class Cluster {
     }
     await this.#server.start();
     await this.#permitPodNetwork();
+    if (this.#tls !== undefined) await permitConsole(this.#config, this.client);
   }
 
   /**
@@ -419,6 +442,7 @@ export class Cluster {
     };
     this.#dnsRunning = this.#keep(DNS, this.#dns);
     this.#ingressRunning = this.#keep(INGRESS, this.#ingress);
+    this.#csiRunning = this.#keep(CSI, this.#csi);
     await Promise.all([
       this.#dns?.started,
       this.#ingress?.started,
@@ -512,6 +536,12 @@ export class Cluster {
         await bounded(clock, 'the thread', async () => void (await thread.components.metrics()));
     };
     return { 'controller-manager': check, scheduler: check };
+  }
+
+  /** Returns the last decisions of the scheduler, latest first. */
+  async #decisions(): Promise<readonly Decision[]> {
+    const all = await Promise.all(this.#running.map(async (components) => components.decisions()));
+    return all.flat().sort((a, b) => b.timeMs - a.timeMs);
   }
 
   /** Renews the API server's certificates, until the cluster stops. */
@@ -641,7 +671,11 @@ export class Cluster {
         if (result.status === 'rejected') problems.push(result.reason);
     };
     this.#abort.abort(new Error('the cluster stops'));
-    await all([this.#dnsRunning ?? Promise.resolve(), this.#ingressRunning ?? Promise.resolve()]);
+    await all(
+      [this.#dnsRunning, this.#ingressRunning, this.#csiRunning].map(
+        (part) => part ?? Promise.resolve(),
+      ),
+    );
     await all(this.#running.map((components) => components.stop()));
     await all([this.#server.stop()]);
     await all([this.#config.storage.close()]);

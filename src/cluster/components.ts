@@ -17,8 +17,9 @@ import {
   type ControllerName,
 } from '#controllers/controllers.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
+import { sharedMachineAddresses } from '#kubelet/node/machine.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 import { CountingClock } from '#machinery/counting-clock.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -33,6 +34,7 @@ import {
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Simulation } from '#simulation/index.ts';
+import { type Decision, DecisionLog } from '#scheduler/decisions.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
@@ -136,12 +138,20 @@ export interface PodDns {
  */
 const STARTING_KUBELETS = 16;
 
+/**
+ * Kubelets in one process send their heartbeats at multiples of this time: 5,000 nodes 125 at once,
+ * which together cost a fifth of what single ones do (docs/scale.md).
+ */
+const HEARTBEAT_TICK_MS = 250;
+
 /** The components of one thread; callers treat all threads alike. */
 export interface RunningComponents {
   /** Resolves with the reason if a component ends that should not. */
   readonly failed: Promise<Error>;
   /** Returns the metrics of the controllers and the scheduler in Prometheus' format. */
   metrics(): string | Promise<string>;
+  /** Returns the last decisions of the scheduler, latest first. */
+  decisions(): readonly Decision[] | Promise<readonly Decision[]>;
   /** A connection to the node's kubelet; undefined if it does not run here. */
   connect(node: string): Duplex | undefined;
   /** The kubelets serve with another certificate. */
@@ -175,10 +185,13 @@ export class Components implements RunningComponents {
   /** By node: kubelets that are being restarted after an error. */
   readonly #restarts = new Map<string, Promise<void>>();
   readonly #backoffs = new Map<string, RestartBackoff>();
+  /** For the kubelets' checks of their nodes. */
+  readonly #readAddresses: () => readonly string[];
   /** By node: what the kubelet's reactions depend on. Only with a simulation. */
   readonly #clocks = new Map<string, CountingClock>();
   readonly #sleeping: SleepingNodes | undefined;
   readonly #schedulerMetrics: SchedulerMetrics;
+  readonly #decisions: DecisionLog;
   readonly #controllerMetrics: ControllerManagerMetrics;
   readonly #proxyMetrics: ProxyMetrics;
   #stopping: Promise<void> | undefined;
@@ -191,6 +204,7 @@ export class Components implements RunningComponents {
     this.#listeners =
       kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
     sharedByMany(this.#abort.signal);
+    this.#readAddresses = sharedMachineAddresses(clock);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     const { sleepingNodes, simulation } = config;
     if (sleepingNodes !== undefined)
@@ -203,6 +217,7 @@ export class Components implements RunningComponents {
         onError: (error) => this.#fail(error),
       });
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
+    this.#decisions = new DecisionLog(clock);
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
     this.#proxyMetrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
   }
@@ -358,6 +373,7 @@ export class Components implements RunningComponents {
         configuration: control.schedulerConfiguration,
         plugins: control.schedulerPlugins,
         metrics: this.#schedulerMetrics,
+        decisions: this.#decisions,
       });
     // Checks the configuration now, so that errors are reported at once and not when the scheduler
     // becomes the leader.
@@ -399,6 +415,10 @@ export class Components implements RunningComponents {
       ? this.#proxyMetrics.text()
       : '';
     return this.#schedulerMetrics.text() + this.#controllerMetrics.text() + proxies;
+  }
+
+  decisions(): readonly Decision[] {
+    return this.#decisions.read();
   }
 
   setKubeletCertificate(pair: KeyPair): void {
@@ -482,6 +502,10 @@ export class Components implements RunningComponents {
       clusterDNS: podDns?.servers,
       clusterDomain: podDns?.clusterDomain,
       ...eventPace(nodesInAll),
+      readAddresses: this.#readAddresses,
+      // On a virtual clock no two nodes share an instant: see HeartbeatGrid.
+      ...(nodesInAll > 1 &&
+        this.#config.clock === systemClock && { heartbeatTickMs: HEARTBEAT_TICK_MS }),
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),

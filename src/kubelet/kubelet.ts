@@ -81,6 +81,9 @@ export class Kubelet {
     });
     this.#parts = parts;
     const { pleg, server, informers, reporter, staticPods, pods, housekeeping, settings } = parts;
+    const { csi, plugins } = parts;
+    // Before the Node's status is written: volumes that are in use must not be detached.
+    if (plugins !== undefined) await csi.volumes.reconstruct();
     // The runtime is listed before any pod is reconciled, so that no container is started twice.
     await pleg.relist(signal);
     this.#background.push(pleg.run(signal));
@@ -97,9 +100,16 @@ export class Kubelet {
     );
     pods.sourcesAreReady();
     await housekeeping.removeOrphans();
+    if (plugins !== undefined) this.#background.push(csi.publishNode(), plugins.run(signal));
+    const { cgroups, pleg: observed } = parts;
+    await cgroups?.removeUnknown((uid) => observed.get(uid) !== undefined);
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));
+    if (parts.pressure !== undefined) {
+      const { evictions, imageGarbage } = parts.pressure;
+      this.#background.push(evictions.run(signal), imageGarbage.run(signal));
+    }
     this.#logger.info('kubelet started', {
       runtime: settings.runtimeVersion,
       rootDir: settings.rootDir,
@@ -145,6 +155,7 @@ export class Kubelet {
       parts.probes.stop();
       parts.statuses.stop();
       parts.objects.stop();
+      parts.csi.close();
       await parts.server.close();
       await parts.informers.stopped();
     }

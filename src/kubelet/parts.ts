@@ -22,36 +22,52 @@ import type { Logger } from '#machinery/log.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import { ActivePods } from './active-pods.ts';
 import { selectsNode } from './admission.ts';
+import { podsLimit } from './allocatable.ts';
 import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
+import { LinuxCgroups } from './cgroups/cgroup-system.ts';
+import { PodCgroups } from './cgroups/pod-cgroups.ts';
+import { sharesOf } from './cgroups/settings.ts';
 import { kubeletConfiguration } from './configz.ts';
+import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
+import { CgroupReader } from './cgroups/reader.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
+import { LinuxSystem } from './node/linux-system.ts';
+import { DEFAULT_EVICTION, SIMULATED_HARD } from './eviction/settings.ts';
+import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { ImageManager } from './images/image-manager.ts';
+import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
 import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
 import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MirrorPods } from './mirror-pods.ts';
+import { MachineDetails, SimulatedDetails } from './node/node-details.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
+import { NodeEvents } from './node/node-events.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
+import { linuxCgroups } from './node/linux-cgroups.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
+import { UsageRates } from './node/usage-rates.ts';
 import { ObjectTracker } from './objects.ts';
-import { localVolumesPath } from './paths.ts';
+import { localVolumesPath, pluginsRegistryDir } from './paths.ts';
 import { Pleg } from './pleg.ts';
+import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { ApiPodWriter } from './pod-writer.ts';
 import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
-import { amountOf } from './pod/resources.ts';
+import { amountOf, amounts } from './pod/resources.ts';
+import { makePressure, type Pressure, removeEndedPod } from './pressure.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
 import { ContainerKiller } from './runtime/kill.ts';
@@ -61,9 +77,11 @@ import { runningPod } from './server/running-pods.ts';
 import { KubeletServer } from './server/server.ts';
 import { isStaticPod, StaticPods } from './static-pods.ts';
 import { StatusManager } from './status/status-manager.ts';
+import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
-import { podUid, type Node, type Pod } from './types.ts';
+import { podUid, type Node, type Pod, type ResourceList } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
+import type { ClaimSource } from './volumes/claims.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
@@ -104,6 +122,13 @@ export interface Parts {
   readonly staticPods: StaticPods | undefined;
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
+  readonly csi: Csi;
+  /** Undefined on simulated nodes. */
+  readonly plugins: PluginManager | undefined;
+  /** Absent: the node's resources are not observed. */
+  readonly pressure: Pressure | undefined;
+  /** Absent: pods have no cgroups of their own. */
+  readonly cgroups: PodCgroups | undefined;
 }
 
 /**
@@ -129,6 +154,15 @@ export async function makeParts(base: Base): Promise<Parts> {
     onRelist: (seconds) => metrics.relisted(seconds),
     ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
   });
+  const system = config.nodeSystem ?? (hostFiles ? new LinuxSystem() : undefined);
+  const eviction = {
+    ...DEFAULT_EVICTION,
+    ...(system === undefined && { hard: SIMULATED_HARD }),
+    ...config.eviction,
+  };
+  const thresholds = parseThresholds(eviction);
+  // Set below: what the node is short of depends on its pods.
+  let pressure: Pressure | undefined;
   const node = await NodeFactsSource.read({
     kubelet: config,
     runtime: base.runtime,
@@ -137,6 +171,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     signal,
     rootDir,
     runtimeVersion: settings.runtimeVersion,
+    thresholds,
+    pressure: () => pressure?.evictions.conditions ?? [],
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
@@ -165,6 +201,39 @@ export async function makeParts(base: Base): Promise<Parts> {
       return status === undefined || !isRunning(status);
     },
   });
+  const tokens = new TokenManager(client, clock);
+  const claims: ClaimSource = {
+    claim: (namespace, name) =>
+      client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+    volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
+  };
+  let reporter: NodeReporter | undefined;
+  const csi = new Csi({
+    client,
+    clock,
+    logger,
+    signal,
+    nodeName: config.nodeName,
+    rootDir,
+    mounter,
+    hostFiles,
+    informers,
+    node: nodeObject,
+    claims,
+    tokens,
+    events: recorder,
+    expansionCheckMs: config.expansionCheckMs ?? 30_000,
+    onVolumesInUse: () => reporter?.nudge(),
+  });
+  const plugins = hostFiles
+    ? new PluginManager({
+        directory: pluginDirectory(pluginsRegistryDir(rootDir), logger),
+        open: (path) => registrationAt(path, clock),
+        handlers: { CSIPlugin: csi.drivers },
+        clock,
+        logger,
+      })
+    : undefined;
   const volumes = new VolumeManager({
     rootDir,
     clock,
@@ -172,11 +241,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     mounter,
     hostFiles,
     localVolumesDir,
-    claims: {
-      claim: (namespace, name) =>
-        client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
-      volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
-    },
+    claims,
+    csi: csi.volumes,
     isReachable: ({ spec }) => {
       const self = nodeObject();
       const required = spec.nodeAffinity?.required;
@@ -233,7 +299,11 @@ export async function makeParts(base: Base): Promise<Parts> {
     allocatable: () => node.allocatable,
     active: () => active.list(),
   });
-  const tokens = new TokenManager(client, clock);
+
+  const nodeEvents = new NodeEvents(recorder, config.nodeName);
+  const cgroups = await makeCgroups(config, node.capacity, active, logger);
+  if (cgroups !== undefined)
+    nodeEvents.normal('NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
 
   // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
@@ -259,6 +329,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     podLogsDir,
     hostFiles,
     memoryCapacity,
+    cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     runtimeHandler: async (name) =>
       (await client.resource(runtimeClasses).get(name, { signal })).handler,
@@ -283,6 +354,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     objects,
     allocations,
+    cgroups,
     // Without files no container can read a token, so no token is requested or renewed.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
     downward,
@@ -290,7 +362,37 @@ export async function makeParts(base: Base): Promise<Parts> {
     networkProblem: () => node.networkProblem,
     collectGarbage: (status) => garbage.collect(status),
   });
+  pressure =
+    system &&
+    makePressure({
+      system,
+      eviction,
+      thresholds,
+      imageGc: { ...DEFAULT_IMAGE_GC, ...config.imageGc },
+      runtime,
+      images,
+      clock,
+      logger,
+      rootDir,
+      podLogsDir,
+      metrics,
+      events,
+      nodeEvents,
+      active,
+      workers,
+      pleg,
+      garbage,
+      cgroups,
+      onConditions: () => reporter?.nudge(),
+    });
+  const sysctls = new SysctlAllowlist(
+    node.machine.kernelVersion,
+    config.allowedUnsafeSysctls ?? [],
+  );
   const handler = new PodHandler({
+    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod),
+    signal,
+    removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
     clock,
     logger,
     metrics,
@@ -321,6 +423,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     garbage,
     leftovers,
     volumes,
+    csi,
     tokens,
     hostFiles,
     periodMs: config.housekeepingMs ?? 10_000,
@@ -354,7 +457,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     probes,
     volumes,
   });
-  const reporter = new NodeReporter({
+  reporter = new NodeReporter({
     ...common,
     clock: config.backgroundClock ?? clock,
     client,
@@ -370,13 +473,16 @@ export async function makeParts(base: Base): Promise<Parts> {
       [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
-    facts: () =>
-      node.current(
+    facts: async () => ({
+      ...(await node.current(
         config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
-      ),
+      )),
+      volumesInUse: csi.volumes.inUse,
+    }),
     checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
+    heartbeatTickMs: config.heartbeatTickMs,
     keeper: config.heartbeatKeeper,
     topic: kubeletTopic(config.nodeName),
   });
@@ -385,7 +491,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     clock,
     logger,
     signal,
-    onUpdate: () => reporter.nudge(),
+    onUpdate: () => reporter?.nudge(),
   });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
@@ -403,6 +509,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     staticPods,
     server,
     reporter,
+    csi,
+    plugins,
+    pressure,
+    cgroups,
   };
 }
 
@@ -450,6 +560,38 @@ async function readSettings(
   };
 }
 
+/** Creates the cgroups of the node. Rejects if the kernel does not allow it. */
+async function makeCgroups(
+  config: KubeletConfig,
+  capacity: ResourceList,
+  active: ActivePods,
+  logger: Logger,
+): Promise<PodCgroups | undefined> {
+  const { cgroupRoot: root, kubeReserved, systemReserved, podPidsLimit } = config;
+  if (root === undefined) return undefined;
+  const limit = amounts(
+    podsLimit(capacity, {
+      ...(kubeReserved !== undefined && { kubeReserved }),
+      ...(systemReserved !== undefined && { systemReserved }),
+    }),
+  );
+  const memoryBytes = limit.get('memory');
+  const isEnforced = { ...DEFAULT_EVICTION, ...config.eviction }.enforceAllocatable;
+  const cgroups = new PodCgroups({
+    system: config.cgroupSystem ?? (await LinuxCgroups.open()),
+    logger,
+    root,
+    node: {
+      cpuShares: sharesOf(limit.get('cpu') ?? 0),
+      ...(isEnforced && memoryBytes !== undefined && { memoryBytes }),
+    },
+    maxProcessesPerPod: podPidsLimit,
+    activePods: () => active.list(),
+  });
+  await cgroups.start();
+  return cgroups;
+}
+
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {
   const informer = informers.informerFor(services);
   const variables = new ServiceVariables(() => informer.lister.list());
@@ -478,7 +620,9 @@ function makeServer(parts: ServerParts): KubeletServer {
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
   // The machine of a simulated node is not the node: the usage of the node is that of its
   // containers.
+  const rates = new UsageRates();
   const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
+  const cgroups = hostFiles ? linuxCgroups() : undefined;
   const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
   const withStatus = (pod: Pod): Pod => {
     const status = statuses.get(podUid(pod));
@@ -492,7 +636,15 @@ function makeServer(parts: ServerParts): KubeletServer {
     gauges: makeGauges(config, desired, pleg),
     probeMetrics: () => probes.metrics.text(),
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
-    usage: () => readUsage({ runtime: base.runtime.runtime, node: nodeUsage, runtimeStatus }),
+    usage: () =>
+      readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    details: hostFiles
+      ? new MachineDetails({ clock, rootDir: settings.rootDir, images: base.runtime.images })
+      : new SimulatedDetails(
+          clock,
+          amountOf('ephemeral-storage', node.capacity['ephemeral-storage'] ?? '0'),
+        ),
+    ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
       memoryBytes: memoryCapacity,

@@ -31,6 +31,7 @@ import {
 } from '#simulation/index.ts';
 import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
+import type { ConsoleSettings } from '../console.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
 import {
@@ -98,6 +99,11 @@ export interface StartClusterOptions {
    * one. Default: no port.
    */
   readonly port?: number;
+  /**
+   * Serves the web console at /console/ of the port (docs/console.md); a virtual clock can be moved
+   * there. Needs `port`. Default: false.
+   */
+  readonly console?: boolean;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
   /** One range, or one of each family with a comma between them. Default: '10.96.0.0/16'. */
@@ -226,6 +232,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     : systemClock;
   const seed = options.seed ?? (virtual ? defaultSeed() : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
+  if (options.console === true && options.port === undefined)
+    throw new TypeError('`console` needs a `port`, such as 0');
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
   const setup = prepare(options, { clock, random, pki });
   // Certificates take their time, but none of a virtual clock's.
@@ -313,6 +321,18 @@ interface Setup extends Origin {
   readonly config: ClusterConfig;
   /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
   moving<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** Returns the settings of a console. Its sessions do not depend on the seed, or on virtual time. */
+function consoleOf(clock: Clock): ConsoleSettings {
+  const settings = { clock: systemClock, random: systemRandom };
+  if (!(clock instanceof VirtualClock)) return settings;
+  const controls = {
+    now: () => clock.now(),
+    advance: (ms: number) => clock.advance(ms),
+    settle: () => clock.settle(),
+  };
+  return { ...settings, controls };
 }
 
 /** Makes everything that a cluster consists of, and starts nothing. */
@@ -405,6 +425,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
+      ...(options.console === true && { console: consoleOf(clock) }),
     }),
     nodes,
     podCidrs: podRange.cidr.split(','),

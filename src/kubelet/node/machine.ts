@@ -1,8 +1,11 @@
 // Facts about this machine, for its Node object.
 
-import { readFile, statfs } from 'node:fs/promises';
-import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
+import { readdir, readFile, statfs } from 'node:fs/promises';
 import { arch, cpus, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '#machinery/clock.ts';
+import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
+import { newQuantity } from '#machinery/text/quantity.ts';
 import type { ResourceList } from '../types.ts';
 
 /**
@@ -24,6 +27,8 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
   ia32: '386',
   ppc64: 'ppc64le',
 };
+
+const SHARED_FOR_MS = 1000;
 
 const KEYS: readonly (keyof MachineInfo)[] = [
   'machineID',
@@ -69,15 +74,34 @@ async function readAll(): Promise<MachineInfo> {
 
 /** Returns CPUs, memory and disk of this machine, and the default number of pods. */
 export async function readCapacity(rootDir: string, maxPods: number): Promise<ResourceList> {
-  const disk = await statfs(rootDir).catch(() => undefined);
+  const [disk, hugePages] = await Promise.all([
+    statfs(rootDir).catch(() => undefined),
+    readHugePages(),
+  ]);
   return {
     cpu: String(cpus().length),
     memory: `${Math.floor(totalmem() / 1024)}Ki`,
     ...(disk !== undefined
       ? { 'ephemeral-storage': `${Math.floor((disk.blocks * disk.bsize) / 1024)}Ki` }
       : {}),
+    ...hugePages,
     pods: String(maxPods),
   };
+}
+
+/** Returns the amounts of preallocated huge pages: 'hugepages-2Mi': '1Gi'. */
+async function readHugePages(directory = '/sys/kernel/mm/hugepages'): Promise<ResourceList> {
+  const names = await readdir(directory).catch(() => []);
+  const amounts = await Promise.all(
+    names.map(async (name) => {
+      const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]);
+      const count = Number(await readOr('0', join(directory, name, 'nr_hugepages')));
+      if (!Number.isSafeInteger(kilobytes) || !Number.isSafeInteger(count)) return [];
+      const size = newQuantity(kilobytes * 1024, 'BinarySI');
+      return [[`hugepages-${size.toString()}`, size.mul(count).toString()] as const];
+    }),
+  );
+  return Object.fromEntries(amounts.flat());
 }
 
 /** Returns the first address of each family by which other machines can reach this one. */
@@ -88,6 +112,23 @@ export function machineAddresses(): readonly string[] {
   const four = all.find((entry) => entry.family === 'IPv4');
   const six = all.find((entry) => entry.family === 'IPv6');
   return [four, six].filter((entry) => entry !== undefined).map((entry) => entry.address);
+}
+
+/**
+ * Returns a function that returns machineAddresses(), at most a second old: kubelets of many nodes
+ * in one process share it.
+ */
+export function sharedMachineAddresses(clock: Clock): () => readonly string[] {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let addresses: readonly string[] = [];
+  return () => {
+    const now = clock.monotonic();
+    if (now - readAt >= SHARED_FOR_MS) {
+      addresses = machineAddresses();
+      readAt = now;
+    }
+    return addresses;
+  };
 }
 
 async function readOr(fallback: string, ...paths: readonly string[]): Promise<string> {

@@ -18,6 +18,8 @@ export interface NodeFacts {
   /** The kubelet's port; 0 without a server. */
   readonly port: number;
   readonly images: readonly Image[];
+  /** The pressure that the node is under. */
+  readonly pressure?: readonly string[];
   /** The reasons why the node is not ready; empty if it is. */
   readonly problems: readonly string[];
   /**
@@ -25,6 +27,8 @@ export interface NodeFacts {
    * RUNTIME_CONDITIONS.
    */
   readonly runtimeConditions?: readonly BareCondition[];
+  /** The attachable volumes that pods use. Default: none. */
+  readonly volumesInUse?: readonly string[];
 }
 
 /**
@@ -47,9 +51,10 @@ export function makeNodeStatus(
     addresses: facts.addresses,
     allocatable: facts.allocatable,
     capacity: facts.capacity,
-    conditions: [...nodeConditions(facts.problems), ...(facts.runtimeConditions ?? [])].map(
-      (condition) => withTimes(condition, previous, now),
-    ),
+    conditions: [
+      ...nodeConditions(facts.problems, facts.pressure ?? []),
+      ...(facts.runtimeConditions ?? []),
+    ].map((condition) => withTimes(condition, previous, now)),
     daemonEndpoints: { kubeletEndpoint: { Port: facts.port } },
     nodeInfo: {
       ...facts.machine,
@@ -58,31 +63,44 @@ export function makeNodeStatus(
       kubeProxyVersion: '',
     },
     ...(facts.images.length > 0 ? { images: containerImages(facts.images) } : {}),
+    ...((facts.volumesInUse ?? []).length > 0 ? { volumesInUse: facts.volumesInUse ?? [] } : {}),
   };
 }
 
 export type BareCondition = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-function nodeConditions(problems: readonly string[]): readonly BareCondition[] {
+/** The conditions of pressure, with their reasons, messages and events. */
+export const PRESSURE_CONDITIONS = [
+  {
+    type: 'MemoryPressure',
+    under: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
+    free: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+    events: ['NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
+  },
+  {
+    type: 'DiskPressure',
+    under: ['KubeletHasDiskPressure', 'kubelet has disk pressure'],
+    free: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+    events: ['NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
+  },
+  {
+    type: 'PIDPressure',
+    under: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available'],
+    free: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+    events: ['NodeHasInsufficientPID', 'NodeHasSufficientPID'],
+  },
+] as const;
+
+function nodeConditions(
+  problems: readonly string[],
+  pressure: readonly string[],
+): readonly BareCondition[] {
   return [
-    {
-      type: 'MemoryPressure',
-      status: 'False',
-      reason: 'KubeletHasSufficientMemory',
-      message: 'kubelet has sufficient memory available',
-    },
-    {
-      type: 'DiskPressure',
-      status: 'False',
-      reason: 'KubeletHasNoDiskPressure',
-      message: 'kubelet has no disk pressure',
-    },
-    {
-      type: 'PIDPressure',
-      status: 'False',
-      reason: 'KubeletHasSufficientPID',
-      message: 'kubelet has sufficient PID available',
-    },
+    ...PRESSURE_CONDITIONS.map(({ type, under, free }): BareCondition => {
+      const isUnder = pressure.includes(type);
+      const [reason, message] = isUnder ? under : free;
+      return { type, status: isUnder ? 'True' : 'False', reason, message };
+    }),
     problems.length === 0
       ? {
           type: 'Ready',
@@ -129,7 +147,8 @@ export function sameNodeStatus(a: NodeStatus, b: NodeStatus): boolean {
 }
 
 function comparable(status: NodeStatus): unknown {
-  const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images } = status;
+  const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images, volumesInUse } =
+    status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
@@ -141,6 +160,7 @@ function comparable(status: NodeStatus): unknown {
     daemonEndpoints,
     nodeInfo,
     images: images ?? [],
+    volumesInUse: volumesInUse ?? [],
     conditions,
   };
 }
@@ -177,6 +197,8 @@ export function nodeStatusPatch(
     // The list is merged by type, so of two addresses with one type (one per family) one would be
     // lost: the list is replaced.
     addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
+    ...(status.volumesInUse === undefined &&
+      previous?.volumesInUse !== undefined && { volumesInUse: null }),
     capacity: replaceMap(previous?.capacity, status.capacity),
     allocatable: replaceMap(previous?.allocatable, status.allocatable),
   };

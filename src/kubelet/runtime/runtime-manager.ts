@@ -22,6 +22,7 @@ import type { NetworkReadiness } from '../network-readiness.ts';
 import { untilAbortedObjects, type ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
+import { makeDevices } from '../volumes/devices.ts';
 import type { Mounter } from '../volumes/mounter.ts';
 import { makeMounts, type ImageVolumes } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
@@ -84,6 +85,8 @@ export interface RuntimeManagerConfig {
   readonly metrics?: RuntimeMetrics;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
+  /** Returns the cgroup of a pod; '': the runtime chooses one. */
+  readonly cgroupParent: (pod: Pod) => string;
   /** Returns the handler of a runtime class; rejects if the class does not exist. */
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
   /** Called after a sandbox was created. */
@@ -339,7 +342,7 @@ export class RuntimeManager {
   }
 
   #sandboxConfig(pod: Pod, attempt: number): PodSandboxConfig {
-    const { dns, events, podLogsDir, rootDir } = this.#config;
+    const { dns, events, podLogsDir, rootDir, cgroupParent } = this.#config;
     return makeSandboxConfig({
       pod,
       attempt,
@@ -347,7 +350,7 @@ export class RuntimeManager {
       dnsConfig: podDns(pod, dns, events),
       podLogsDir,
       seccompRoot: seccompDir(rootDir),
-      cgroupParent: '',
+      cgroupParent: cgroupParent(pod),
       resources: sandboxResources(pod),
       overhead: overheadResources(pod),
     });
@@ -590,6 +593,7 @@ export class RuntimeManager {
       imageRef,
       environment,
       mounts,
+      devices: config.hostFiles ? makeDevices(pod, container, volumes) : [],
       seccompRoot: seccompDir(config.rootDir),
       memoryCapacity: config.memoryCapacity,
       ...(targetId !== undefined ? { targetId } : {}),
