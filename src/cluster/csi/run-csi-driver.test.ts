@@ -31,6 +31,7 @@ import { ControllerManager } from '#controllers/controller-manager.ts';
 import { Kubelet, systemMounter } from '#kubelet/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { execute } from '#machinery/execute.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { RpcServer } from '#machinery/grpc/server.ts';
 import { csiSchema } from '#csi/schema.ts';
@@ -140,8 +141,19 @@ afterEach(async () => {
   await server.stop();
   const mounter = systemMounter();
   for (const target of await mounter.mountsBelow(root)) await mounter.unmount(target);
+  await detachBelow(root);
   await rm(root, { recursive: true, force: true });
 });
+
+/** Detaches the devices of images that a failed test has left. */
+async function detachBelow(directory: string): Promise<void> {
+  const list = ['losetup', '--list', '--noheadings', '--raw', '--output', 'NAME,BACK-FILE'];
+  const { stdout } = await execute(list, '');
+  for (const line of stdout.split('\n')) {
+    const [device = '', file = ''] = line.split(' ');
+    if (file.startsWith(`${directory}/`)) await execute(['losetup', '--detach', device], '');
+  }
+}
 
 const inDefault = () => server.client.resource(pods).namespace('default');
 const claims = () => server.client.resource(persistentVolumeClaims).namespace('default');
