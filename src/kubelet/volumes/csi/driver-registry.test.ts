@@ -69,7 +69,8 @@ describe('DriverRegistry', () => {
     const { registry } = setUp();
     expect(() => registry.validate(plugin(versions))).toThrow(reason);
     expect(() => registry.validate(plugin(versions))).toThrow(
-      'validation failed for CSI Driver d at endpoint /a.sock: kubernetes.io/csi: ValidatePlugin for CSI driver "d" failed.',
+      'validation failed for CSI Driver d at endpoint /a.sock: kubernetes.io/csi: ' +
+        'ValidatePlugin for CSI driver "d" failed.',
     );
   });
 

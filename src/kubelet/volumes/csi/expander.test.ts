@@ -151,7 +151,8 @@ describe('CsiExpander', () => {
     await expander.expand(pod, { ...volume, readOnly: true }, mounted);
     expect(requests).toEqual([]);
     expect(events).toEqual([
-      'Warning FileSystemResizeFailed: MountVolume.NodeExpandVolume failed for volume "pv" requested read-only file system',
+      'Warning FileSystemResizeFailed: MountVolume.NodeExpandVolume failed ' +
+        'for volume "pv" requested read-only file system',
     ]);
   });
 });
