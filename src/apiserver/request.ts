@@ -92,6 +92,13 @@ export interface EndpointMeter {
   open(request: ApiRequest): (code: number) => void;
 }
 
+/** The classification of a request by priority and fairness. */
+export interface RequestFlow {
+  /** The UIDs of its FlowSchema and its priority level; '' if the object does not exist yet. */
+  readonly schemaUid: string;
+  readonly levelUid: string;
+}
+
 export interface ApiRequest {
   readonly method: string;
   /** The path as it was sent, percent-encoded, without the query. */
@@ -135,6 +142,8 @@ export interface ApiRequest {
   readonly auditId?: string;
   /** The component of this process that sent the request, where its user does not identify it. */
   readonly component?: string;
+  /** Set by priority and fairness. Its UIDs are response headers. */
+  flow?: RequestFlow;
   /** Counts the request. Set by the router. Absent: no endpoint serves the request. */
   endpoint?: EndpointMeter;
   /** The histogram for the size of the response. Set once the request is counted. */
@@ -146,8 +155,18 @@ export interface ApiRequest {
    * it records its end.
    */
   isOpen?: boolean;
+  /**
+   * The connection stays open although no user was authenticated: the response costs little, such as
+   * that of a static file, and a browser loads several of them at once.
+   */
+  keepsConnection?: boolean;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;
+  /**
+   * Removes a cookie from the headers, so that it is not passed on to other servers. Other cookies
+   * stay.
+   */
+  dropCookie(name: string): void;
 }
 
 /** The subject of a certificate that is valid now and signed by an authority of the server. */

@@ -27,6 +27,7 @@ import { keepBootstrapPolicy } from './authorization/policy/reconcile.ts';
 import { RoleCache } from './authorization/rbac/role-cache.ts';
 import { createBootstrapObjects, keepKubernetesService } from './bootstrap.ts';
 import { Catalog } from './catalog/catalog.ts';
+import { Follower } from './catalog/follow.ts';
 import { InternalClient } from './catalog/internal-client.ts';
 import type { Kind } from './catalog/kind.ts';
 import type { ApiServerConfig } from './config.ts';
@@ -34,7 +35,10 @@ import { Router } from './endpoints/router.ts';
 import { CustomResourceInstaller } from './extensions/installer.ts';
 import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { DefinitionFollower } from './extensions/definitions.ts';
+import { userOfCredentials } from './filters/authentication.ts';
 import { Deadlines } from './filters/deadline.ts';
+import { DEFAULT_READS, DEFAULT_WRITES, maxInFlight } from './filters/max-in-flight.ts';
+import { FlowControl, flowControlFilter } from './flow-control/index.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
 import { LocalConnections } from './http/local-connections.ts';
@@ -42,6 +46,7 @@ import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { kubeletScraper, NodeSamples } from './resource-metrics/index.ts';
 import { StartWrites } from './start-writes.ts';
 import type { ApiResponse, Filter, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
@@ -68,6 +73,9 @@ export class ApiServer {
   /** The whole handler chain, which gets the requests of every entry. */
   readonly handler: Handler;
   readonly #deadlines: Deadlines;
+  /** Absent: reads and writes have one limit each. */
+  readonly #flowControl: FlowControl | undefined;
+  readonly #flowFollower: Follower | undefined;
   /** The RBAC objects that the server's own authorizer needs. */
   readonly #roles: RoleCache;
   readonly #nodeGraph: NodeGraphFollower;
@@ -160,6 +168,11 @@ export class ApiServer {
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
+    const { maxReads = DEFAULT_READS, maxWrites = DEFAULT_WRITES } = config.maxInFlight ?? {};
+    if (config.priorityAndFairness !== false) {
+      this.#flowControl = new FlowControl({ clock, seats: maxReads + maxWrites });
+      this.#flowFollower = new Follower({ catalog, clock, logger });
+    }
     this.#definitions = new DefinitionFollower({ catalog, clock, logger });
     this.#conditions = new DefinitionConditions({
       catalog,
@@ -197,6 +210,15 @@ export class ApiServer {
       requestHeader: config.requestHeader,
       clientCa: config.tls?.clientCa,
     });
+    const mounts = (config.mounts ?? []).map((mount) =>
+      mount({
+        authenticate: (credentials) =>
+          userOfCredentials(credentials, authentication.authenticators),
+        clientOf: (user, userAgent) =>
+          createClient(createInProcessTransport({ handler: this.inProcess(user), userAgent })),
+        signal: this.#background.signal,
+      }),
+    );
     const routes = createRoutes({
       ...config,
       catalog,
@@ -207,6 +229,8 @@ export class ApiServer {
       serviceAccountTokens: authentication.serviceAccountTokens,
       externalAddress: () => this.#externalAddress(),
       aggregator: this.#aggregator,
+      flowControlMetrics: this.#flowControl?.metrics,
+      mounted: mounts.flatMap(({ routes: mounted }) => mounted),
     });
     const services = {
       scheme,
@@ -227,7 +251,11 @@ export class ApiServer {
         authenticators: authentication.authenticators,
         anonymous: config.anonymous,
         authorizer,
-        maxInFlight: config.maxInFlight,
+        limits:
+          this.#flowControl === undefined
+            ? maxInFlight(config.maxInFlight)
+            : flowControlFilter(this.#flowControl),
+        mounts: mounts.map(({ filter }) => filter),
       },
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
@@ -260,6 +288,11 @@ export class ApiServer {
       nodeConnector,
       componentHealth,
       find: this.#objects.find,
+      findAll: this.#objects.findAll,
+      nodeSamples:
+        nodeConnector === undefined
+          ? undefined
+          : new NodeSamples({ clock, logger, scrape: kubeletScraper(nodeConnector, clock) }),
       serviceAccountTokens: authentication.serviceAccountTokens,
       tokenAuthenticators: authentication.tokenAuthenticators,
       eventTtlMs,
@@ -351,6 +384,7 @@ export class ApiServer {
       'start-system-namespaces-controller',
       'scheduling/bootstrap-system-priority-classes',
     );
+    if (this.#flowFollower !== undefined) await this.#flowControl?.start(this.#flowFollower);
     health.finish('priority-and-fairness-config-producer', ...AGGREGATION_HOOKS);
     // From here on other users have the permissions of their roles. The roles of every cluster are
     // effective at once.
@@ -500,6 +534,8 @@ export class ApiServer {
     this.#background.abort(STOPPING);
     this.#stopped = true;
     this.#definitions.stop();
+    this.#flowFollower?.stop();
+    this.#flowControl?.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
     this.#aggregator.stop();

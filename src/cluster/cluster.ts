@@ -20,11 +20,13 @@ import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
+import type { Decision } from '#scheduler/decisions.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
+import { type ConsoleSettings, mountsOf, permitConsole } from './console.ts';
 import { bounded } from './component-health.ts';
 import {
   componentOf,
@@ -41,6 +43,7 @@ import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { nodeHeartbeats } from './heartbeats.ts';
+import type { SleepingNodesConfig } from './sleeping-nodes.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
 import { openFrontProxy, type FrontProxy } from './front-proxy.ts';
@@ -125,6 +128,8 @@ export interface ClusterConfig {
    * Default: 60,000.
    */
   readonly readyTimeoutMs?: number;
+  /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
+  readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
   readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
   /** Called with what start() is doing. */
@@ -144,6 +149,7 @@ export interface ResumeConfig {
   readonly beforeRequest: (method: string, path: string) => Promise<void> | undefined;
   /** Nodes whose kubelets do not run. */
   readonly stoppedNodes: ReadonlySet<string>;
+  readonly sleepingNodes?: SleepingNodesConfig;
 }
 
 /** A step of the start. With `total`: so many of so many are done. */
@@ -265,6 +271,9 @@ export class Cluster {
       onNodeStarted: (count) => this.#onNodeStarted(count),
       resumes: config.resume !== undefined,
       stoppedNodes: config.resume?.stoppedNodes,
+      ...(config.resume?.sleepingNodes !== undefined && {
+        sleepingNodes: config.resume.sleepingNodes,
+      }),
       ...(thread === undefined && { control: this.#control() }),
     });
     for (let number = 2; number <= controlPlanes; number++)
@@ -290,6 +299,7 @@ export class Cluster {
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
       ...config.inProcess,
+      ...(tls !== undefined && mountsOf({ ...config, decisions: () => this.#decisions() })),
       storage,
       clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
       intercept: simulation?.intercept,
@@ -415,6 +425,7 @@ export class Cluster {
     }
     await this.#server.start();
     await this.#permitPodNetwork();
+    if (this.#tls !== undefined) await permitConsole(this.#config, this.client);
   }
 
   /**
@@ -527,6 +538,12 @@ export class Cluster {
     return { 'controller-manager': check, scheduler: check };
   }
 
+  /** Returns the last decisions of the scheduler, latest first. */
+  async #decisions(): Promise<readonly Decision[]> {
+    const all = await Promise.all(this.#running.map(async (components) => components.decisions()));
+    return all.flat().sort((a, b) => b.timeMs - a.timeMs);
+  }
+
   /** Renews the API server's certificates, until the cluster stops. */
   #keepCertificates(): void {
     const { clock, logger, listen } = this.#config;
@@ -592,13 +609,27 @@ export class Cluster {
     return this.#components.startNode(name);
   }
 
-  /** Waits until pods can run: every node is Ready, and no taint keeps pods off it. */
+  quietNodes(): ReadonlySet<string> {
+    return this.#components.quietNodes();
+  }
+
+  /**
+   * Waits until pods can run: every node is Ready, and no taint keeps pods off it. Without the
+   * node-lifecycle controller nothing removes the taint, which is not waited for then.
+   */
   async #waitForNodes(): Promise<void> {
+    const { controllers, leaderElect = false, controlPlanes = 1 } = this.#config;
+    const isUntainted =
+      controllers === undefined ||
+      controllers.includes('node-lifecycle-controller') ||
+      // Another process on the same store may run it.
+      (leaderElect && controlPlanes === 1);
     const isReady = (node: Immutable<Node>): boolean =>
       node.status.conditions?.some(
         (condition) => condition.type === 'Ready' && condition.status === 'True',
       ) === true &&
-      node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true;
+      (!isUntainted ||
+        node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true);
     const { clock, logger, progress, readyTimeoutMs = 60_000 } = this.#config;
     const expected = this.#nodeNames();
     let waitingFor = expected;
@@ -699,6 +730,7 @@ export class Cluster {
     return {
       connect: async (target, signal): Promise<Duplex> => {
         this.#config.simulation?.checkNode(target.name);
+        await this.#components.wakeNode(target.name);
         for (const components of this.#running) {
           const connection = components.connect(target.name);
           if (connection !== undefined) return connection;

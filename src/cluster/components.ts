@@ -20,6 +20,7 @@ import { Kubelet } from '#kubelet/kubelet.ts';
 import { sharedMachineAddresses } from '#kubelet/node/machine.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
+import { CountingClock } from '#machinery/counting-clock.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
@@ -33,6 +34,7 @@ import {
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Simulation } from '#simulation/index.ts';
+import { type Decision, DecisionLog } from '#scheduler/decisions.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
@@ -42,6 +44,7 @@ import type { ClusterNode } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
 import { Restartable } from './restartable.ts';
 import { leading } from './roles/leading.ts';
+import { SleepingNodes, type SleepingNodesConfig } from './sleeping-nodes.ts';
 import { simulatedMachine } from './simulated-machine.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
@@ -115,6 +118,8 @@ export interface ComponentsConfig {
   readonly resumes?: boolean;
   /** Nodes whose kubelets start() does not start. Default: none. */
   readonly stoppedNodes?: ReadonlySet<string>;
+  /** Nodes whose kubelets begin when they have something to do. Default: none. */
+  readonly sleepingNodes?: SleepingNodesConfig;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }
@@ -145,6 +150,8 @@ export interface RunningComponents {
   readonly failed: Promise<Error>;
   /** Returns the metrics of the controllers and the scheduler in Prometheus' format. */
   metrics(): string | Promise<string>;
+  /** Returns the last decisions of the scheduler, latest first. */
+  decisions(): readonly Decision[] | Promise<readonly Decision[]>;
   /** A connection to the node's kubelet; undefined if it does not run here. */
   connect(node: string): Duplex | undefined;
   /** The kubelets serve with another certificate. */
@@ -180,7 +187,11 @@ export class Components implements RunningComponents {
   readonly #backoffs = new Map<string, RestartBackoff>();
   /** For the kubelets' checks of their nodes. */
   readonly #readAddresses: () => readonly string[];
+  /** By node: what the kubelet's reactions depend on. Only with a simulation. */
+  readonly #clocks = new Map<string, CountingClock>();
+  readonly #sleeping: SleepingNodes | undefined;
   readonly #schedulerMetrics: SchedulerMetrics;
+  readonly #decisions: DecisionLog;
   readonly #controllerMetrics: ControllerManagerMetrics;
   readonly #proxyMetrics: ProxyMetrics;
   #stopping: Promise<void> | undefined;
@@ -195,7 +206,18 @@ export class Components implements RunningComponents {
     sharedByMany(this.#abort.signal);
     this.#readAddresses = sharedMachineAddresses(clock);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
+    const { sleepingNodes, simulation } = config;
+    if (sleepingNodes !== undefined)
+      this.#sleeping = new SleepingNodes({
+        ...sleepingNodes,
+        clock,
+        simulation,
+        signal: this.#abort.signal,
+        begin: (name) => this.#startNode(this.#nodeNamed(name), true),
+        onError: (error) => this.#fail(error),
+      });
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
+    this.#decisions = new DecisionLog(clock);
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
     this.#proxyMetrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
   }
@@ -210,7 +232,10 @@ export class Components implements RunningComponents {
     let started = 0;
     for (const node of nodes) this.#startPolicies(node);
     const { resumes = false, stoppedNodes } = this.#config;
-    const running = nodes.filter(({ name }) => stoppedNodes?.has(name) !== true);
+    const running = nodes.filter(
+      ({ name }) => stoppedNodes?.has(name) !== true && this.#sleeping?.has(name) !== true,
+    );
+    this.#sleeping?.start();
     await forEachOf(running, STARTING_KUBELETS, async (node) => {
       await this.#startNode(node, resumes);
       onNodeStarted?.(++started);
@@ -348,6 +373,7 @@ export class Components implements RunningComponents {
         configuration: control.schedulerConfiguration,
         plugins: control.schedulerPlugins,
         metrics: this.#schedulerMetrics,
+        decisions: this.#decisions,
       });
     // Checks the configuration now, so that errors are reported at once and not when the scheduler
     // becomes the leader.
@@ -391,8 +417,28 @@ export class Components implements RunningComponents {
     return this.#schedulerMetrics.text() + this.#controllerMetrics.text() + proxies;
   }
 
+  decisions(): readonly Decision[] {
+    return this.#decisions.read();
+  }
+
   setKubeletCertificate(pair: KeyPair): void {
     this.#listeners?.setServingCertificate(pair);
+  }
+
+  /** Resolves when the kubelet of the node runs, if the node was asleep. */
+  wakeNode(node: string): Promise<void> {
+    return this.#sleeping?.wake(node) ?? Promise.resolve();
+  }
+
+  /**
+   * Returns the nodes whose kubelets do nothing but report themselves until their pods change. Only
+   * with a simulation.
+   */
+  quietNodes(): ReadonlySet<string> {
+    const quiet = new Set(this.#sleeping?.names());
+    for (const [name, kubelet] of this.#kubelets)
+      if (this.#clocks.get(name)?.pending === 0 && !kubelet.followsObjects) quiet.add(name);
+    return quiet;
   }
 
   connect(node: string): Duplex | undefined {
@@ -415,6 +461,7 @@ export class Components implements RunningComponents {
    * containers run on. Idempotent.
    */
   async stopNode(name: string): Promise<void> {
+    await this.#sleeping?.forget(name);
     const kubelet = this.#kubelets.get(this.#nodeNamed(name).name);
     this.#kubelets.delete(name);
     await kubelet?.stop();
@@ -423,6 +470,7 @@ export class Components implements RunningComponents {
   /** A kubelet for a node that was stopped: it finds what runs there. Idempotent. */
   async startNode(name: string): Promise<void> {
     const node = this.#nodeNamed(name);
+    await this.wakeNode(name);
     if (!this.#kubelets.has(name)) await this.#startNode(node);
   }
 
@@ -434,12 +482,14 @@ export class Components implements RunningComponents {
 
   async #startNode(node: ClusterNode, takesOver = false): Promise<void> {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
-    const clock = this.#clockOf(`kubelet/${node.name}`);
+    const backgroundClock = this.#clockOf(`kubelet/${node.name}`);
+    const clock = this.#countedClockOf(node.name, backgroundClock);
     const policies = this.#policies.get(node.name);
     const kubelet = new Kubelet({
       client: this.#clientOf(nodeUser(node.name)),
       runtime: node.runtime,
       clock,
+      backgroundClock,
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
@@ -523,6 +573,13 @@ export class Components implements RunningComponents {
         faults?.report(`kubelet/${name}`, error);
       }
     }
+  }
+
+  #countedClockOf(node: string, clock: Clock): Clock {
+    if (this.#config.simulation === undefined) return clock;
+    const counting = new CountingClock(clock);
+    this.#clocks.set(node, counting);
+    return counting;
   }
 
   #clockOf(name: string): Clock {

@@ -41,7 +41,7 @@ export class Kubelet {
     this.#runtime = instrumentRuntime(runtime, this.#metrics, () => stir(config.clock, topic));
     this.#recorder = new EventRecorder({
       client: config.client,
-      clock: config.clock,
+      clock: config.backgroundClock ?? config.clock,
       random: config.random,
       logger: this.#logger,
       component: 'kubelet',
@@ -101,9 +101,15 @@ export class Kubelet {
     pods.sourcesAreReady();
     await housekeeping.removeOrphans();
     if (plugins !== undefined) this.#background.push(csi.publishNode(), plugins.run(signal));
+    const { cgroups, pleg: observed } = parts;
+    await cgroups?.removeUnknown((uid) => observed.get(uid) !== undefined);
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));
+    if (parts.pressure !== undefined) {
+      const { evictions, imageGarbage } = parts.pressure;
+      this.#background.push(evictions.run(signal), imageGarbage.run(signal));
+    }
     this.#logger.info('kubelet started', {
       runtime: settings.runtimeVersion,
       rootDir: settings.rootDir,
@@ -114,6 +120,14 @@ export class Kubelet {
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
+  }
+
+  /**
+   * Reports whether pods refer to ConfigMaps or Secrets: then the kubelet reacts to changes of
+   * objects other than its pods and its Node.
+   */
+  get followsObjects(): boolean {
+    return this.#parts?.objects.isFollowing === true;
   }
 
   /** Checks and reports the node's status now: its network or its addresses have changed. */

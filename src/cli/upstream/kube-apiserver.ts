@@ -348,13 +348,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
     'objects are collected by the controller manager in any case',
   ),
   ignored('enable-logs-handler', 'bool', 'false', 'there is no /logs'),
-  ignored(
-    'enable-priority-and-fairness',
-    'bool',
-    'true',
-    'requests are limited by --max-requests-inflight and --max-mutating-requests-inflight',
-    ['false'],
-  ),
+  implemented('enable-priority-and-fairness', 'bool', 'true'),
   implemented('encryption-provider-config', 'string', ''),
   ignored(
     'encryption-provider-config-automatic-reload',

@@ -31,6 +31,7 @@ import {
 } from '#simulation/index.ts';
 import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
+import type { ConsoleSettings } from '../console.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
 import {
@@ -50,6 +51,7 @@ import {
   notForkable,
   type Revive,
   WakingClock,
+  watchNodeChanges,
 } from './forks/index.ts';
 import type { Forking } from './forks/forking.ts';
 import { makeWebhooks } from './extensions/index.ts';
@@ -82,6 +84,11 @@ export interface StartClusterOptions {
    */
   readonly heartbeats?: 'lazy' | 'eager';
   /**
+   * 'lazy': a kubelet of a fork begins when something happens on its node; 'eager': all begin with
+   * the fork's first write. Clients see the same. Default: 'lazy'.
+   */
+  readonly forks?: 'lazy' | 'eager';
+  /**
    * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
    * otherwise random.
    */
@@ -91,6 +98,11 @@ export interface StartClusterOptions {
    * one. Default: no port.
    */
   readonly port?: number;
+  /**
+   * Serves the web console at /console/ of the port (docs/console.md); a virtual clock can be moved
+   * there. Needs `port`. Default: false.
+   */
+  readonly console?: boolean;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
   /** One range, or one of each family with a comma between them. Default: '10.96.0.0/16'. */
@@ -109,7 +121,9 @@ export interface StartClusterOptions {
   readonly runtimeConfig?: RuntimeConfig;
   /**
    * The controllers to run: '*' all default ones, 'foo' this one, '-foo' not this one. Default:
-   * all.
+   * all. Without 'node-lifecycle-controller', nodes keep the taint
+   * node.kubernetes.io/not-ready, and only pods that tolerate it are scheduled. Without
+   * 'serviceaccount-controller', a pod is rejected until its ServiceAccount exists.
    */
   readonly controllers?: readonly string[];
   /**
@@ -215,6 +229,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     : systemClock;
   const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
+  if (options.console === true && options.port === undefined)
+    throw new TypeError('`console` needs a `port`, such as 0');
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
   const setup = prepare(options, { clock, random, pki });
   // Certificates take their time, but none of a virtual clock's.
@@ -255,6 +271,12 @@ function resume(
     resume: {
       beforeRequest: (method, path) => awakening.beforeRequest(method, path),
       stoppedNodes: state.stoppedNodes,
+      ...(options.forks !== 'eager' && {
+        sleepingNodes: {
+          names: state.quietNodes,
+          watch: (onChange, signal) => watchNodeChanges(setup.memory, onChange, signal),
+        },
+      }),
     },
   });
   joinSimulation(setup, cluster);
@@ -296,6 +318,18 @@ interface Setup extends Origin {
   readonly config: ClusterConfig;
   /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
   moving<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** Returns the settings of a console. Its sessions do not depend on the seed, or on virtual time. */
+function consoleOf(clock: Clock): ConsoleSettings {
+  const settings = { clock: systemClock, random: systemRandom };
+  if (!(clock instanceof VirtualClock)) return settings;
+  const controls = {
+    now: () => clock.now(),
+    advance: (ms: number) => clock.advance(ms),
+    settle: () => clock.settle(),
+  };
+  return { ...settings, controls };
 }
 
 /** Makes everything that a cluster consists of, and starts nothing. */
@@ -388,6 +422,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
+      ...(options.console === true && { console: consoleOf(clock) }),
     }),
     nodes,
     podCidrs: podRange.cidr.split(','),
@@ -536,10 +571,16 @@ function embed(
       nodes: nodes.map((node) => node.freeze()),
       random: (random as SeededRandom).state(),
       stoppedNodes: new Set(stoppedNodes),
+      quietNodes: quietOf(nodes, cluster.quietNodes()),
       readOnlyAt: state?.readOnlyAt,
     }),
     awake: () => awakening?.all() ?? Promise.resolve(),
   };
+}
+
+/** Returns the nodes on which nothing happens by itself, neither in the kubelet nor in containers. */
+function quietOf(nodes: readonly LazyNode[], quiet: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set(nodes.flatMap((node) => (!node.isBusy && quiet.has(node.name) ? node.name : [])));
 }
 
 /** The seams of a cluster, which are no part of its public surface. */

@@ -66,6 +66,11 @@ export class HeartbeatGrid {
     return origin + (Math.floor((now - origin) / this.#periodMs) + 1) * this.#periodMs;
   }
 
+  /** Returns a time shortly before the first heartbeat after `now`, in which nothing can happen. */
+  before(now: number): number {
+    return Math.min(this.after(now, 'status'), this.after(now, 'lease')) - STATUS_LEAD_MS / 2;
+  }
+
   /** Returns the first time at or after `at` at which a status may be reported. */
   statusFrom(at: number): number {
     const next = this.after(at, 'status');

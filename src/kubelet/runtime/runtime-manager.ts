@@ -85,6 +85,8 @@ export interface RuntimeManagerConfig {
   readonly metrics?: RuntimeMetrics;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
+  /** Returns the cgroup of a pod; '': the runtime chooses one. */
+  readonly cgroupParent: (pod: Pod) => string;
   /** Returns the handler of a runtime class; rejects if the class does not exist. */
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
   /** Called after a sandbox was created. */
@@ -340,7 +342,7 @@ export class RuntimeManager {
   }
 
   #sandboxConfig(pod: Pod, attempt: number): PodSandboxConfig {
-    const { dns, events, podLogsDir, rootDir } = this.#config;
+    const { dns, events, podLogsDir, rootDir, cgroupParent } = this.#config;
     return makeSandboxConfig({
       pod,
       attempt,
@@ -348,7 +350,7 @@ export class RuntimeManager {
       dnsConfig: podDns(pod, dns, events),
       podLogsDir,
       seccompRoot: seccompDir(rootDir),
-      cgroupParent: '',
+      cgroupParent: cgroupParent(pod),
       resources: sandboxResources(pod),
       overhead: overheadResources(pod),
     });

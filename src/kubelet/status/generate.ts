@@ -85,6 +85,7 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
     conditions: [
       ...generateConditions({
         pod,
+        previous: previous.conditions ?? [],
         phase,
         containerStatuses,
         initContainerStatuses,
