@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { LinuxCgroups } from '#kubelet/cgroups/cgroup-system.ts';
+import { LinuxCgroups } from '#kubelet/pod-cgroups/cgroup-system.ts';
 import { named } from './harness.ts';
 import { missingRealNode, NODE, type RealNode, startRealNode } from './real-node.ts';
 

@@ -38,7 +38,7 @@ function setUp(policy: Partial<ImageGarbageConfig['policy']> = {}): Setup {
   };
   const images: Pick<ImageService, 'listImages' | 'removeImage'> = {
     listImages: () => Promise.resolve(state.images),
-    removeImage: ({ image: id }) => {
+    removeImage: ({ image: id = '' }) => {
       if (id.startsWith('stuck')) return Promise.reject(new Error(`${id} is stuck`));
       removed.push(id);
       state.images = state.images.filter((one) => one.id !== id);
