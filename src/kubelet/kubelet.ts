@@ -41,7 +41,7 @@ export class Kubelet {
     this.#runtime = instrumentRuntime(runtime, this.#metrics, () => stir(config.clock, topic));
     this.#recorder = new EventRecorder({
       client: config.client,
-      clock: config.clock,
+      clock: config.backgroundClock ?? config.clock,
       random: config.random,
       logger: this.#logger,
       component: 'kubelet',
@@ -81,6 +81,9 @@ export class Kubelet {
     });
     this.#parts = parts;
     const { pleg, server, informers, reporter, staticPods, pods, housekeeping, settings } = parts;
+    const { csi, plugins } = parts;
+    // Before the Node's status is written: volumes that are in use must not be detached.
+    if (plugins !== undefined) await csi.volumes.reconstruct();
     // The runtime is listed before any pod is reconciled, so that no container is started twice.
     await pleg.relist(signal);
     this.#background.push(pleg.run(signal));
@@ -99,6 +102,7 @@ export class Kubelet {
     await housekeeping.removeOrphans();
     const { cgroups, pleg: observed } = parts;
     await cgroups?.removeUnknown((uid) => observed.get(uid) !== undefined);
+    if (plugins !== undefined) this.#background.push(csi.publishNode(), plugins.run(signal));
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));
@@ -116,6 +120,14 @@ export class Kubelet {
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
+  }
+
+  /**
+   * Reports whether pods refer to ConfigMaps or Secrets: then the kubelet reacts to changes of
+   * objects other than its pods and its Node.
+   */
+  get followsObjects(): boolean {
+    return this.#parts?.objects.isFollowing === true;
   }
 
   /** Checks and reports the node's status now: its network or its addresses have changed. */
@@ -143,6 +155,7 @@ export class Kubelet {
       parts.probes.stop();
       parts.statuses.stop();
       parts.objects.stop();
+      parts.csi.close();
       await parts.server.close();
       await parts.informers.stopped();
     }

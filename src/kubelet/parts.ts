@@ -27,9 +27,11 @@ import { Allocations } from './allocations.ts';
 import { LinuxCgroups } from './pod-cgroups/cgroup-system.ts';
 import { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
 import { sharesOf } from './pod-cgroups/settings.ts';
-import { type KubeletConfig, kubeletTopic } from './config.ts';
+import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
+import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
+import { CgroupReader } from './cgroups/reader.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
@@ -50,11 +52,14 @@ import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeEvents } from './node/node-events.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
+import { linuxCgroups } from './node/linux-cgroups.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
+import { UsageRates } from './node/usage-rates.ts';
 import { ObjectTracker } from './objects.ts';
-import { localVolumesPath } from './paths.ts';
+import { localVolumesPath, pluginsRegistryDir } from './paths.ts';
 import { Pleg } from './pleg.ts';
+import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -75,6 +80,7 @@ import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
 import { podUid, type Node, type Pod, type ResourceList } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
+import type { ClaimSource } from './volumes/claims.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
@@ -119,6 +125,9 @@ export interface Parts {
   readonly pressure: Pressure | undefined;
   /** Absent: pods have no cgroups of their own. */
   readonly cgroups: PodCgroups | undefined;
+  readonly csi: Csi;
+  /** Undefined on simulated nodes. */
+  readonly plugins: PluginManager | undefined;
 }
 
 /**
@@ -191,6 +200,39 @@ export async function makeParts(base: Base): Promise<Parts> {
       return status === undefined || !isRunning(status);
     },
   });
+  const tokens = new TokenManager(client, clock);
+  const claims: ClaimSource = {
+    claim: (namespace, name) =>
+      client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+    volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
+  };
+  let reporter: NodeReporter | undefined;
+  const csi = new Csi({
+    client,
+    clock,
+    logger,
+    signal,
+    nodeName: config.nodeName,
+    rootDir,
+    mounter,
+    hostFiles,
+    informers,
+    node: nodeObject,
+    claims,
+    tokens,
+    events: recorder,
+    expansionCheckMs: config.expansionCheckMs ?? 30_000,
+    onVolumesInUse: () => reporter?.nudge(),
+  });
+  const plugins = hostFiles
+    ? new PluginManager({
+        directory: pluginDirectory(pluginsRegistryDir(rootDir), logger),
+        open: (path) => registrationAt(path, clock),
+        handlers: { CSIPlugin: csi.drivers },
+        clock,
+        logger,
+      })
+    : undefined;
   const volumes = new VolumeManager({
     rootDir,
     clock,
@@ -198,11 +240,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     mounter,
     hostFiles,
     localVolumesDir,
-    claims: {
-      claim: (namespace, name) =>
-        client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
-      volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
-    },
+    claims,
+    csi: csi.volumes,
     isReachable: ({ spec }) => {
       const self = nodeObject();
       const required = spec.nodeAffinity?.required;
@@ -259,7 +298,6 @@ export async function makeParts(base: Base): Promise<Parts> {
     allocatable: () => node.allocatable,
     active: () => active.list(),
   });
-  const tokens = new TokenManager(client, clock);
 
   const nodeEvents = new NodeEvents(recorder, config.nodeName);
   const cgroups = await makeCgroups(config, node.capacity, active, logger);
@@ -344,7 +382,7 @@ export async function makeParts(base: Base): Promise<Parts> {
       pleg,
       garbage,
       cgroups,
-      onConditions: () => reporter.nudge(),
+      onConditions: () => reporter?.nudge(),
     });
   const sysctls = new SysctlAllowlist(
     node.machine.kernelVersion,
@@ -384,6 +422,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     garbage,
     leftovers,
     volumes,
+    csi,
     tokens,
     hostFiles,
     periodMs: config.housekeepingMs ?? 10_000,
@@ -417,8 +456,9 @@ export async function makeParts(base: Base): Promise<Parts> {
     probes,
     volumes,
   });
-  const reporter = new NodeReporter({
+  reporter = new NodeReporter({
     ...common,
+    clock: config.backgroundClock ?? clock,
     client,
     events: recorder,
     nodeName: config.nodeName,
@@ -432,13 +472,16 @@ export async function makeParts(base: Base): Promise<Parts> {
       [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
-    facts: () =>
-      node.current(
+    facts: async () => ({
+      ...(await node.current(
         config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
-      ),
-    checkMs: config.nodeCheckMs ?? 10_000,
+      )),
+      volumesInUse: csi.volumes.inUse,
+    }),
+    checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
+    heartbeatTickMs: config.heartbeatTickMs,
     keeper: config.heartbeatKeeper,
     topic: kubeletTopic(config.nodeName),
   });
@@ -447,7 +490,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     clock,
     logger,
     signal,
-    onUpdate: () => reporter.nudge(),
+    onUpdate: () => reporter?.nudge(),
   });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
@@ -467,6 +510,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     reporter,
     pressure,
     cgroups,
+    csi,
+    plugins,
   };
 }
 
@@ -574,7 +619,9 @@ function makeServer(parts: ServerParts): KubeletServer {
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
   // The machine of a simulated node is not the node: the usage of the node is that of its
   // containers.
+  const rates = new UsageRates();
   const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
+  const cgroups = hostFiles ? linuxCgroups() : undefined;
   const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
   const withStatus = (pod: Pod): Pod => {
     const status = statuses.get(podUid(pod));
@@ -588,7 +635,9 @@ function makeServer(parts: ServerParts): KubeletServer {
     gauges: makeGauges(config, desired, pleg),
     probeMetrics: () => probes.metrics.text(),
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
-    usage: () => readUsage({ runtime: base.runtime.runtime, node: nodeUsage, runtimeStatus }),
+    usage: () =>
+      readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
       memoryBytes: memoryCapacity,

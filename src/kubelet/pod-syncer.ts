@@ -254,13 +254,14 @@ export class KubeletPodSyncer implements PodSyncer {
         objects: untilAbortedObjects(objects, signal),
         token: (request) => untilAborted(token(request), signal),
         downward: downward(),
+        signal,
       });
       this.#volumeBackoff.reset(uid);
       return { volumes: mounted };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof VolumeError)) throw error;
-      for (const message of error.messages) events.warning(pod, 'FailedMount', message);
+      for (const { reason, message } of error.events) events.warning(pod, reason, message);
       this.#config.logger.warn('volumes not mounted', { pod: describePod(pod), err: error });
       this.#volumeBackoff.next(uid, clock.now());
       const backoffMs = this.#volumeBackoff.get(uid);

@@ -27,6 +27,8 @@ export interface NodeFacts {
    * RUNTIME_CONDITIONS.
    */
   readonly runtimeConditions?: readonly BareCondition[];
+  /** The attachable volumes that pods use. Default: none. */
+  readonly volumesInUse?: readonly string[];
 }
 
 /**
@@ -61,6 +63,7 @@ export function makeNodeStatus(
       kubeProxyVersion: '',
     },
     ...(facts.images.length > 0 ? { images: containerImages(facts.images) } : {}),
+    ...((facts.volumesInUse ?? []).length > 0 ? { volumesInUse: facts.volumesInUse ?? [] } : {}),
   };
 }
 
@@ -144,7 +147,8 @@ export function sameNodeStatus(a: NodeStatus, b: NodeStatus): boolean {
 }
 
 function comparable(status: NodeStatus): unknown {
-  const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images } = status;
+  const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images, volumesInUse } =
+    status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
@@ -156,6 +160,7 @@ function comparable(status: NodeStatus): unknown {
     daemonEndpoints,
     nodeInfo,
     images: images ?? [],
+    volumesInUse: volumesInUse ?? [],
     conditions,
   };
 }
@@ -192,6 +197,8 @@ export function nodeStatusPatch(
     // The list is merged by type, so of two addresses with one type (one per family) one would be
     // lost: the list is replaced.
     addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
+    ...(status.volumesInUse === undefined &&
+      previous?.volumesInUse !== undefined && { volumesInUse: null }),
     capacity: replaceMap(previous?.capacity, status.capacity),
     allocatable: replaceMap(previous?.allocatable, status.allocatable),
   };

@@ -1,6 +1,6 @@
 // Builds the runtime's configuration of a container.
 
-import type { ContainerConfig, Mount } from '#cri/index.ts';
+import type { ContainerConfig, Device, Mount } from '#cri/index.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';
@@ -16,6 +16,7 @@ export interface ContainerConfigInput {
   readonly imageRef: string;
   readonly environment: Environment;
   readonly mounts: readonly Mount[];
+  readonly devices: readonly Device[];
   readonly seccompRoot: string;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
@@ -38,6 +39,7 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     workingDir: container.workingDir ?? '',
     envs: [...environment].map(([key, value]) => ({ key, value: encoder.encode(value) })),
     mounts: input.mounts,
+    devices: input.devices,
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, input.restartCount),
     logPath: `${container.name}/${input.restartCount}.log`,

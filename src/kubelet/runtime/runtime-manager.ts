@@ -22,6 +22,7 @@ import type { NetworkReadiness } from '../network-readiness.ts';
 import { untilAbortedObjects, type ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
+import { makeDevices } from '../volumes/devices.ts';
 import type { Mounter } from '../volumes/mounter.ts';
 import { makeMounts, type ImageVolumes } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
@@ -592,6 +593,7 @@ export class RuntimeManager {
       imageRef,
       environment,
       mounts,
+      devices: config.hostFiles ? makeDevices(pod, container, volumes) : [],
       seccompRoot: seccompDir(config.rootDir),
       memoryCapacity: config.memoryCapacity,
       ...(targetId !== undefined ? { targetId } : {}),

@@ -1,0 +1,150 @@
+// A gRPC client for a server at a unix socket: calls by service and method name, with deadlines and
+// AbortSignals. It connects when it is first used, and again after the server was unavailable.
+
+import { setMaxListeners } from 'node:events';
+import {
+  Client,
+  credentials,
+  Metadata,
+  type MethodDefinition,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import type { Clock } from '../clock.ts';
+import { errorMessage } from '../error-message.ts';
+import { RpcError, rpcCodes } from './rpc-error.ts';
+import {
+  definitionOf,
+  type Input,
+  type Message,
+  type MethodName,
+  type RequestName,
+  type ResponseName,
+  type Schema,
+  type ServiceName,
+  withoutNulls,
+} from './schema.ts';
+
+type WireMethod = MethodDefinition<object, object>;
+
+export interface RpcOptions {
+  readonly signal?: AbortSignal;
+  /** The call rejects with DEADLINE_EXCEEDED after this time. Default: two minutes. */
+  readonly timeoutMs?: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_MESSAGE = 16 * 1024 * 1024;
+
+export class RpcConnection<S extends Schema> {
+  readonly #schema: S;
+  readonly #client: Client;
+  readonly #clock: Clock;
+
+  /** `endpoint`: unix:///path, or a path. */
+  constructor(schema: S, endpoint: string, clock: Clock) {
+    this.#schema = schema;
+    this.#clock = clock;
+    this.#client = new Client(`unix://${socketPath(endpoint)}`, credentials.createInsecure(), {
+      'grpc.max_receive_message_length': MAX_MESSAGE,
+      'grpc.max_send_message_length': MAX_MESSAGE,
+      'grpc.default_authority': 'localhost',
+      'grpc.enable_retries': 0,
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 2_000,
+    });
+  }
+
+  /** Calls a method. Rejects with an RpcError, or the signal's reason. */
+  async call<V extends ServiceName<S>, M extends MethodName<S, V>>(
+    service: V,
+    name: M,
+    request: Input<S, RequestName<S, V, M>>,
+    options: RpcOptions = {},
+  ): Promise<Message<S, ResponseName<S, V, M>>> {
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    signal?.throwIfAborted();
+    if (signal !== undefined) setMaxListeners(0, signal);
+    const method = this.#method(service, name);
+    const response = await new Promise<object>((resolve, reject) => {
+      let late = false;
+      const call = this.#client.makeUnaryRequest<object, object>(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        new Metadata(),
+        (error, message) => {
+          timer.cancel();
+          signal?.removeEventListener('abort', abort);
+          if (error === null) resolve(message ?? {});
+          else if (signal?.aborted === true) reject(signal.reason as Error);
+          else reject(late ? deadlineExceeded(error) : fromServiceError(error));
+        },
+      );
+      const abort = (): void => call.cancel();
+      const timer = this.#clock.setTimer(timeoutMs, () => {
+        late = true;
+        call.cancel();
+      });
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+    return withoutNulls(response) as Message<S, ResponseName<S, V, M>>;
+  }
+
+  /**
+   * Yields the responses of a streaming method until the signal aborts (iteration then completes)
+   * or the server ends the stream. Throws an RpcError.
+   */
+  async *stream<V extends ServiceName<S>, M extends MethodName<S, V>>(
+    service: V,
+    name: M,
+    request: Input<S, RequestName<S, V, M>>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Message<S, ResponseName<S, V, M>>, void> {
+    if (signal.aborted) return;
+    const method = this.#method(service, name);
+    const call = this.#client.makeServerStreamRequest<object, object>(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      new Metadata(),
+    );
+    const abort = (): void => call.cancel();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      for await (const message of call)
+        yield withoutNulls(message) as Message<S, ResponseName<S, V, M>>;
+    } catch (error) {
+      if (!signal.aborted) throw fromServiceError(error);
+    } finally {
+      signal.removeEventListener('abort', abort);
+      call.cancel();
+    }
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #method(service: string, name: string): WireMethod {
+    const methods = definitionOf(this.#schema)[`${this.#schema.package}.${service}`];
+    return (methods as unknown as Record<string, WireMethod>)[name]!;
+  }
+}
+
+/** Returns the path of a socket: endpoints may begin with the scheme unix. */
+export function socketPath(endpoint: string): string {
+  return endpoint.replace(/^unix:(\/\/)?/, '');
+}
+
+function deadlineExceeded(cause: Error): RpcError {
+  return new RpcError('DEADLINE_EXCEEDED', 'context deadline exceeded', { cause });
+}
+
+function fromServiceError(error: unknown): RpcError {
+  const { code, details } = error as Partial<ServiceError>;
+  return new RpcError(rpcCodes[code ?? 2] ?? 'UNKNOWN', details ?? errorMessage(error), {
+    cause: error,
+  });
+}
