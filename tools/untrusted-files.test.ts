@@ -23,6 +23,7 @@ const IMPORT = /import (?:type )?\{([^}]*)\} from 'node:fs(?:\/promises)?';/g;
 const ALLOWED: Readonly<Record<string, string>> = {
   'kubelet/node/linux-system.ts': 'reads /proc',
   'kubelet/node/machine.ts': 'reads /proc and the machine’s own files',
+  'kubelet/node/writable-cgroups.ts': 'reads and writes cgroups, which the kernel has made',
   'kubelet/node/node-usage.ts': 'reads /proc',
   'kubelet/volumes/atomic-writer.ts':
     'makes new files only (wx), in a directory that it has just made',

@@ -24,7 +24,7 @@ import { ActivePods } from './active-pods.ts';
 import { selectsNode } from './admission.ts';
 import { podsLimit } from './allocatable.ts';
 import { Allocations } from './allocations.ts';
-import { LinuxCgroups } from './pod-cgroups/cgroup-system.ts';
+import { LinuxCgroups } from './node/writable-cgroups.ts';
 import { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
 import { sharesOf } from './pod-cgroups/settings.ts';
 import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';

@@ -1,5 +1,5 @@
-// The ranking against an oracle that is written as the rules are told: repeatedly, the pod goes that
-// no remaining one precedes.
+// The ranking against an oracle that follows the rules word by word: repeatedly, the pod goes that no
+// remaining one precedes.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
