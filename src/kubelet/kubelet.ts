@@ -108,7 +108,11 @@ export class Kubelet {
     this.#background.push(housekeeping.repeat(signal));
     if (parts.pressure !== undefined) {
       const { evictions, imageGarbage } = parts.pressure;
-      this.#background.push(evictions.run(signal), imageGarbage.run(signal));
+      this.#background.push(
+        evictions.run(signal),
+        imageGarbage.run(signal),
+        parts.watchOoms(signal),
+      );
     }
     this.#logger.info('kubelet started', {
       runtime: settings.runtimeVersion,

@@ -36,8 +36,10 @@ import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
+import { KernelLog } from './node/kernel-log.ts';
 import { LinuxSystem } from './node/linux-system.ts';
 import { DEFAULT_EVICTION, SIMULATED_HARD } from './eviction/settings.ts';
+import { watchSystemOoms } from './eviction/system-oom.ts';
 import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
@@ -123,6 +125,8 @@ export interface Parts {
   readonly reporter: NodeReporter;
   /** Absent: the node's resources are not observed. */
   readonly pressure: Pressure | undefined;
+  /** Reports kills for a lack of memory of the machine until the signal aborts. */
+  readonly watchOoms: (signal: AbortSignal) => Promise<void>;
   /** Absent: pods have no cgroups of their own. */
   readonly cgroups: PodCgroups | undefined;
   readonly csi: Csi;
@@ -509,6 +513,19 @@ export async function makeParts(base: Base): Promise<Parts> {
     server,
     reporter,
     pressure,
+    watchOoms: (until) =>
+      // The kernel is that of this machine, unless a test has another one.
+      config.nodeSystem === undefined
+        ? watchSystemOoms(
+            {
+              clock,
+              logger,
+              open: () => KernelLog.open(),
+              onSystemOom: (message) => nodeEvents.warning('SystemOOM', message),
+            },
+            until,
+          )
+        : Promise.resolve(),
     cgroups,
     csi,
     plugins,
