@@ -65,6 +65,8 @@ export interface OomWatcherConfig {
 }
 
 const PERIOD_MS = 5000;
+/** The log of the kernel is read to its end at the start, unless it grows all the time. */
+const MAX_OLD_READS = 100;
 
 /** Reports kills until the signal aborts. Returns at once if the messages cannot be read. */
 export async function watchSystemOoms(
@@ -82,7 +84,7 @@ export async function watchSystemOoms(
   }
   try {
     // Older messages were reported by an earlier kubelet, or happened without any.
-    await log.read();
+    for (let reads = 0; reads < MAX_OLD_READS; reads++) if ((await log.read()).length === 0) break;
     const parser = new OomParser();
     while (!signal.aborted) {
       await clock.sleep(PERIOD_MS, signal);

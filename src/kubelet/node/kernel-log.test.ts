@@ -28,7 +28,8 @@ test.skipIf(!isReadable)(
     try {
       while ((await log.read()).length > 0);
       const marker = `coxswain: test of the kernel log ${process.pid}`;
-      writeFileSync(KMSG, marker);
+      // The kernel keeps a line back until its end.
+      writeFileSync(KMSG, `${marker}\n`);
       expect(await log.read()).toContain(marker);
       expect(await log.read()).not.toContain(marker);
     } finally {
