@@ -17,6 +17,7 @@ const alone = [
   'ingress',
   'inspect',
   'kube-proxy',
+  'pressure',
   'process',
   'proxy',
   'reset',
