@@ -30,9 +30,9 @@ const SETTLE_MS = 5000;
 const SETTLE_ROUNDS = 12;
 /** A cluster is at rest when it uses at least this part of the processor time of the round before. */
 const SETTLED = 0.85;
-const GETS = 3000;
-const RENEWALS = 3000;
-const CHANGES = 500;
+const GETS = 8000;
+const RENEWALS = 6000;
+const CHANGES = 1000;
 const PAGES = 30;
 
 export async function scale({ sizes, nodeFlags, write }: ScaleOptions): Promise<void> {
@@ -95,8 +95,9 @@ async function measureRunning(
   try {
     await load.untilNodesReady(client, size.nodes);
     const startPerNode = threadsMs(pid) / size.nodes;
-    await settle(pid);
     const empty = await heapsOf(pid);
+    // After a full collection, code is compiled again.
+    await settle(pid);
 
     const count = Math.ceil(size.pods / load.REPLICAS);
     const all = count * load.REPLICAS;
@@ -106,17 +107,15 @@ async function measureRunning(
         `${((1000 * all) / creation.wallMs).toFixed(0)} pods/s`,
     );
     await settle(pid);
-    const full = await heapsOf(pid);
     const rest = await usage(pid, 0, () => systemClock.sleep(REST_MS));
     const restRate = rest.cpuMs / rest.wallMs;
     const resident = residentMB(pid);
-    note(`heaps: ${describe(full)}; ${describe(empty)} before there were pods`);
 
     const per = async (times: number, action: () => Promise<unknown>): Promise<number> =>
       (await usage(pid, restRate, action)).cpuMs / times;
     const get = await per(GETS, () => load.getOne(client, GETS));
     const renewal = await per(RENEWALS, () => load.renewLeases(client, RENEWALS));
-    const change = await per(CHANGES, () => load.changeOne(client, CHANGES));
+    const change = await per(CHANGES, () => load.changePods(client, CHANGES));
     const page = await per(PAGES, () => load.listPage(client, PAGES));
     const storm = await usage(pid, restRate, () =>
       load.listStorm(async () => {
@@ -135,6 +134,8 @@ async function measureRunning(
     const failure = await usage(pid, restRate, async () => {
       moved = await load.failNodes(client, failed, count);
     });
+    const full = await heapsOf(pid);
+    note(`heaps: ${describe(full)}; ${describe(empty)} before there were pods`);
     note(`${failed} failed nodes with ${moved} pods: ${(failure.wallMs / 1000).toFixed(1)} s`);
     return {
       startPerNode,

@@ -104,15 +104,17 @@ export async function getOne(client: Client, times: number): Promise<void> {
   await forEachIndex(times, READERS, () => resource.get(name));
 }
 
-/** Changes one pod again and again. Each change is an event for every component that watches. */
-export async function changeOne(client: Client, times: number): Promise<void> {
+/** Changes pods in turn. Each change is an event for every component that watches. */
+export async function changePods(client: Client, times: number): Promise<void> {
   const resource = client.resource(pods).namespace(NAMESPACE);
-  const name = await somePod(client);
-  await forEachIndex(times, 1, (i) =>
-    resource.patch(name, 'application/merge-patch+json', {
+  const { items } = await resource.list({ limit: PAGE });
+  await forEachIndex(times, READERS, async (i) => {
+    const name = items[i % items.length]?.metadata.name;
+    if (name === undefined) throw new Error('there is no pod to change');
+    await resource.patch(name, 'application/merge-patch+json', {
       metadata: { annotations: { change: String(i) } },
-    }),
-  );
+    });
+  });
 }
 
 /** Renews leases of nodes, in turn, over connections, as kubelets on other machines do. */
