@@ -139,8 +139,8 @@ export interface PodDns {
 const STARTING_KUBELETS = 16;
 
 /**
- * Kubelets in one process send their heartbeats at multiples of this time: 5,000 nodes 125 at once,
- * which together cost a fifth of what single ones do (docs/scale.md).
+ * Kubelets in one process send their heartbeats at multiples of this time: 500 nodes a dozen at
+ * once, of which each costs a third of a single one (docs/scale.md).
  */
 const HEARTBEAT_TICK_MS = 250;
 

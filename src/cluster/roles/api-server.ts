@@ -207,6 +207,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     rootCa: serving.cert,
   });
 
+  const shutdownDelayMs = shutdownDelay(config.shutdownDelayDuration);
   const opened = await openStorage({
     choice: store,
     etcd: config.etcd,
@@ -259,7 +260,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       },
       priorityAndFairness: config.enablePriorityAndFairness,
       requestTimeoutMs: config.requestTimeout,
-      shutdownDelayMs: config.shutdownDelayDuration,
+      shutdownDelayMs,
       minWatchTimeoutMs:
         config.minRequestTimeout === undefined ? undefined : config.minRequestTimeout * 1000,
       eventTtlMs: config.eventTtl,
@@ -311,6 +312,12 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
 function clientOfMasters(server: ApiServer): Client {
   const handler = server.inProcess({ name: 'kube-apiserver', groups: ['system:masters'] });
   return createClient(createInProcessTransport({ handler, userAgent: 'kube-apiserver' }));
+}
+
+function shutdownDelay(ms: number | undefined): number | undefined {
+  if (ms !== undefined && ms < 0)
+    throw new UserError('--shutdown-delay-duration can not be negative value');
+  return ms;
 }
 
 function maxTokenExpiration(ms: number | undefined): number | undefined {
