@@ -28,6 +28,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'kubelet/node/node-usage.ts': 'reads /proc',
   'kubelet/volumes/atomic-writer.ts':
     'makes new files only (wx), in a directory that it has just made',
+  'kubelet/volumes/csi/volume-data.ts': 'makes a new file only (wx)',
   'kubelet/volumes/host-path.ts': 'creates with O_NONBLOCK, bounded',
   'kubelet/volumes/mounter.ts': 'reads /proc',
   'kubelet/volumes/mounts.ts': 'makes new files only (wx)',

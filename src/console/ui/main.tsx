@@ -8,6 +8,7 @@ import { browserClock } from './browser/clock.ts';
 import { browserFetch } from './browser/fetch.ts';
 import { applyStyleNonce, styleNonce } from './browser/style-nonce.ts';
 import { Api } from './data/api.ts';
+import { ClusterClock } from './data/cluster-clock.ts';
 import { Connection } from './data/connection.ts';
 import { Types } from './data/discovery.ts';
 import { Extras } from './data/extras.ts';
@@ -19,7 +20,7 @@ import { App } from './shell/app.tsx';
 import { theme } from './theme.ts';
 
 function createServices(): Services {
-  const clock = browserClock;
+  const clock = new ClusterClock(browserClock);
   const connection: Connection = new Connection(clock, async () => {
     // The connection observes every answer.
     await session.read().catch(() => undefined);

@@ -1,8 +1,8 @@
 // The services that all pages use: made once, in main.tsx.
 
 import { createContext, useContext } from 'react';
-import type { Clock } from './browser/clock.ts';
 import type { Api } from './data/api.ts';
+import type { ClusterClock } from './data/cluster-clock.ts';
 import type { Connection } from './data/connection.ts';
 import type { Types } from './data/discovery.ts';
 import type { Extras } from './data/extras.ts';
@@ -13,7 +13,7 @@ import type { TableCache } from './data/table-cache.ts';
 
 export interface Services {
   readonly api: Api;
-  readonly clock: Clock;
+  readonly clock: ClusterClock;
   readonly connection: Connection;
   readonly session: Session;
   /** The kinds that the server serves; replaced when they change. */

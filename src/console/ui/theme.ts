@@ -1,6 +1,6 @@
 // The look of the page: colours, sizes and defaults of Mantine's components.
 
-import { createTheme, Drawer, type MantineColorsTuple, Modal } from '@mantine/core';
+import { createTheme, Drawer, type MantineColorsTuple, Menu, Modal } from '@mantine/core';
 
 /** Deep sea green. Shade 7 on white, and shade 3 on black, have a contrast above 4.5. */
 const sea: MantineColorsTuple = [
@@ -33,6 +33,10 @@ export const theme = createTheme({
   fontSizes: { xs: '0.75rem', sm: '0.84rem', md: '0.92rem', lg: '1.05rem', xl: '1.25rem' },
   headings: { fontWeight: '600' },
   components: {
+    // Menus are part of the landmark that they belong to, and have items alone.
+    Menu: Menu.extend({
+      defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false },
+    }),
     Modal: Modal.extend({ defaultProps: { attributes: PLAIN_HEADER } }),
     Drawer: Drawer.extend({ defaultProps: { attributes: PLAIN_HEADER } }),
   },

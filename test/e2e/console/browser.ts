@@ -141,12 +141,15 @@ export async function accessibilityProblems(page: Page): Promise<readonly string
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node}`));
 }
 
+/** The pages whose pictures are in the documentation. */
+const PICTURES: ReadonlySet<string> = new Set(['overview', 'pods', 'why', 'scheduler']);
+
 /**
- * Writes docs/images/console-NAME.png, if CONSOLE_SCREENSHOTS=1 asks for the pictures of the
- * documentation.
+ * Writes docs/images/console-NAME.png if the documentation has it and CONSOLE_SCREENSHOTS=1 asks for
+ * new pictures.
  */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
-  if (process.env['CONSOLE_SCREENSHOTS'] !== '1') return;
+  if (process.env['CONSOLE_SCREENSHOTS'] !== '1' || !PICTURES.has(name)) return;
   await page.screenshot({
     path: join(root, 'docs', 'images', `console-${name}.png`),
     animations: 'disabled',

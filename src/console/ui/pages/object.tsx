@@ -1,7 +1,8 @@
 // The page of an object: its state in words, and tabs for everything else.
 
 import { Alert, Button, Tabs } from '@mantine/core';
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { type ReactNode, Suspense } from 'react';
+import { lazyComponent } from '../parts/lazy-component.ts';
 import { Link, useLocation } from 'wouter';
 import { pluralTitle } from '../data/categories.ts';
 import type { KubeObject, ObjectSnapshot } from '../data/live-object.ts';
@@ -11,23 +12,18 @@ import { type ResourceType, typeId } from '../data/resource-type.ts';
 import { listRoute, objectRoute } from '../data/routes.ts';
 import { statusWords } from '../data/status-words.ts';
 import { Age, Empty, ErrorBox, Loading, SeverityMark } from '../parts/basics.tsx';
-import { useLiveObject, useTypes } from '../parts/hooks.ts';
-import { useServices } from '../services.ts';
+import { useExtra, useLiveObject, useTypes } from '../parts/hooks.ts';
 import { Actions } from './object/actions.tsx';
 import { Summary } from './object/summary.tsx';
 
-const YamlTab = lazy(async () => ({ default: (await import('./object/yaml.tsx')).YamlTab }));
-const LogsTab = lazy(async () => ({ default: (await import('./object/logs.tsx')).LogsTab }));
-const TerminalTab = lazy(async () => ({
-  default: (await import('./object/terminal.tsx')).TerminalTab,
-}));
-const WhyTab = lazy(async () => ({ default: (await import('./object/why.tsx')).WhyTab }));
-const RolloutTab = lazy(async () => ({
-  default: (await import('./object/rollout.tsx')).RolloutTab,
-}));
-const ManagedFieldsTab = lazy(async () => ({
-  default: (await import('./object/managed-fields.tsx')).ManagedFieldsTab,
-}));
+const YamlTab = lazyComponent(async () => (await import('./object/yaml.tsx')).YamlTab);
+const LogsTab = lazyComponent(async () => (await import('./object/logs.tsx')).LogsTab);
+const TerminalTab = lazyComponent(async () => (await import('./object/terminal.tsx')).TerminalTab);
+const WhyTab = lazyComponent(async () => (await import('./object/why.tsx')).WhyTab);
+const RolloutTab = lazyComponent(async () => (await import('./object/rollout.tsx')).RolloutTab);
+const ManagedFieldsTab = lazyComponent(
+  async () => (await import('./object/managed-fields.tsx')).ManagedFieldsTab,
+);
 
 export interface ObjectPageProps {
   readonly typeName: string;
@@ -102,11 +98,7 @@ const ROLLOUTS: ReadonlySet<string> = new Set([
 
 function ObjectView({ type, object, missing, tab = 'summary' }: ObjectViewProps): ReactNode {
   const [, navigate] = useLocation();
-  const { extras } = useServices();
-  const [canExplain, setCanExplain] = useState(false);
-  useEffect(() => {
-    extras.has('why').then(setCanExplain, () => undefined);
-  }, [extras]);
+  const canExplain = useExtra('why');
   const { metadata } = object;
   const words = statusWords(object);
   const isPod = typeId(type) === 'pods';

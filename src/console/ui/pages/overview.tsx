@@ -10,9 +10,10 @@ import type { TableSnapshot } from '../data/live-table.ts';
 import { printable } from '../data/printable.ts';
 import { type Problem, problemsOf, type Warning, warningOf } from '../data/problems.ts';
 import { collectionPath } from '../data/resource-type.ts';
-import { listRoute } from '../data/routes.ts';
+import { listRoute, objectRoute } from '../data/routes.ts';
 import { Age, Empty, Loading, ObjectLink, Section, SeverityMark } from '../parts/basics.tsx';
 import {
+  useExtra,
   useLiveList,
   useNow,
   usePolled,
@@ -89,6 +90,7 @@ function Problems({
   readonly denied: readonly TableSnapshot[];
 }): ReactNode {
   const [limit, setLimit] = useState(FIRST_PROBLEMS);
+  const canExplain = useExtra('why');
   const failing = problems.filter(({ severity }) => severity === 'problem').length;
   if (loading && problems.length === 0)
     return (
@@ -98,7 +100,7 @@ function Problems({
     );
   return (
     <Section
-      title={failing === 0 ? 'Nothing is wrong' : `What is wrong: ${failing}`}
+      title={headingOf(failing, problems.length - failing)}
       actions={denied.length > 0 ? <Denied denied={denied} /> : undefined}
     >
       {problems.length === 0 ? (
@@ -111,6 +113,7 @@ function Problems({
             <ProblemLine
               key={`${problem.typeId}/${problem.namespace}/${problem.name}/${problem.text}`}
               problem={problem}
+              canExplain={canExplain}
             />
           ))}
         </ul>
@@ -127,6 +130,11 @@ function Problems({
   );
 }
 
+function headingOf(failing: number, waiting: number): string {
+  if (failing > 0) return `What is wrong: ${failing}`;
+  return waiting > 0 ? `Nothing has failed, ${waiting} wait` : 'Nothing is wrong';
+}
+
 const Denied = ({ denied }: { readonly denied: readonly TableSnapshot[] }): ReactNode => (
   <span
     className="muted"
@@ -138,7 +146,13 @@ const Denied = ({ denied }: { readonly denied: readonly TableSnapshot[] }): Reac
   </span>
 );
 
-function ProblemLine({ problem }: { readonly problem: Problem }): ReactNode {
+function ProblemLine({
+  problem,
+  canExplain,
+}: {
+  readonly problem: Problem;
+  readonly canExplain: boolean;
+}): ReactNode {
   const types = useTypes();
   const type = types.byId(problem.typeId);
   return (
@@ -151,7 +165,18 @@ function ProblemLine({ problem }: { readonly problem: Problem }): ReactNode {
         )}
         <ObjectLink type={type} namespace={problem.namespace} name={problem.name} />
       </span>
-      <span className="problem-text">{printable(problem.text)}</span>
+      <span className="problem-text">
+        {printable(problem.text)}
+        {canExplain && type !== undefined && (
+          <Link
+            className="object-link problem-why"
+            href={objectRoute(type, problem.namespace, problem.name, 'why')}
+            aria-label={`Why? ${type.kind} ${problem.name}`}
+          >
+            Why?
+          </Link>
+        )}
+      </span>
       <span className="muted problem-age">
         {!Number.isNaN(problem.since) && <Age time={new Date(problem.since).toISOString()} />}
       </span>
@@ -192,7 +217,7 @@ function Tiles({
   const ready = nodes.rows.filter(({ cells }) =>
     /^Ready\b/.test(String(cells[statusIndex] ?? '')),
   ).length;
-  const complete = deployments.rows.filter(({ cells }) => {
+  const available = deployments.rows.filter(({ cells }) => {
     const [have, want] = String(cells[readyIndex] ?? '').split('/');
     return Number(have) >= Number(want);
   }).length;
@@ -214,11 +239,11 @@ function Tiles({
         {notRunning.total.toLocaleString('en')}
       </Tile>
       <Tile
-        title="Deployments complete"
+        title="Deployments available"
         href={link('deployments.apps')}
-        bad={complete < deployments.total}
+        bad={available < deployments.total}
       >
-        {complete} <span className="muted">of {deployments.total}</span>
+        {available} <span className="muted">of {deployments.total}</span>
       </Tile>
       <Tile title="Version" href={undefined} bad={false}>
         <span className="tile-text">{printable(version.value?.gitVersion ?? '–')}</span>

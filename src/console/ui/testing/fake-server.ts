@@ -79,7 +79,7 @@ export class FakeServer {
 }
 
 interface SetTimer {
-  readonly at: number;
+  at: number;
   readonly callback: () => void;
   readonly everyMs?: number;
 }
@@ -118,8 +118,8 @@ export class TestClock implements Clock {
       const due = this.#timers.filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at)[0];
       if (due === undefined) break;
       this.#now = Math.max(this.#now, due.at);
-      this.#timers = this.#timers.filter((each) => each !== due);
-      if (due.everyMs !== undefined) this.#timers.push({ ...due, at: due.at + due.everyMs });
+      if (due.everyMs === undefined) this.#timers = this.#timers.filter((each) => each !== due);
+      else due.at += due.everyMs;
       due.callback();
       await settle();
     }

@@ -1,10 +1,10 @@
 // Buttons of a test cluster: its virtual clock, and copies of it.
 
 import { Button, TextInput } from '@mantine/core';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { printable } from '../../data/printable.ts';
 import { ErrorBox, Section } from '../../parts/basics.tsx';
-import { usePolled } from '../../parts/hooks.ts';
+import { useExtra, usePolled } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';
 
 const REFRESH_MS = 2000;
@@ -90,13 +90,10 @@ export function ClockPage(): ReactNode {
 
 function Forks(): ReactNode {
   const { extras } = useServices();
-  const [available, setAvailable] = useState(false);
+  const available = useExtra('forks');
   const [forks, setForks] = useState<readonly string[]>([]);
   const [failure, setFailure] = useState<unknown>();
   const [busy, setBusy] = useState(false);
-  useEffect(() => {
-    extras.has('forks').then(setAvailable, () => undefined);
-  }, [extras]);
   if (!available) return null;
   const fork = async (): Promise<void> => {
     setBusy(true);
