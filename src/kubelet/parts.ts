@@ -31,7 +31,7 @@ import { sharesOf } from './cgroups/settings.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
-import { CgroupReader } from './cgroup-stats/reader.ts';
+import { CgroupReader } from './cgroups/reader.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';

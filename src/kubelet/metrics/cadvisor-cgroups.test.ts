@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { ContainerCgroup } from '../cgroup-stats/reader.ts';
+import type { ContainerCgroup } from '../cgroups/reader.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';
 
 const MACHINE = {

@@ -1,6 +1,6 @@
 // cAdvisor's families whose values come from cgroups, as a table.
 
-import type { CgroupStats, DeviceCounters } from '../cgroup-stats/types.ts';
+import type { CgroupStats, DeviceCounters } from '../cgroups/types.ts';
 
 export interface CgroupFamily {
   readonly type: 'counter' | 'gauge';

@@ -6,8 +6,8 @@ import { amountOf } from '../pod/resources.ts';
 import type { NodeUsage } from '../node/node-usage.ts';
 import type { ContainerUsage, MemorySample, PodUsage, Usage } from '../node/usage.ts';
 import type { Container, Pod } from '../types.ts';
-import type { ContainerCgroup } from '../cgroup-stats/reader.ts';
-import type { CgroupStats } from '../cgroup-stats/types.ts';
+import type { ContainerCgroup } from '../cgroups/reader.ts';
+import type { CgroupStats } from '../cgroups/types.ts';
 import { CGROUP_FAMILIES, DEVICE_FAMILIES } from './cadvisor-cgroups.ts';
 
 const LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'];

@@ -1,10 +1,10 @@
 // Reads cgroups of Linux, of version 2 or of the separate hierarchies of version 1.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { CgroupSystem } from '../cgroup-stats/system.ts';
-import type { CgroupStats } from '../cgroup-stats/types.ts';
-import { parseV1, V1_FILES } from '../cgroup-stats/v1.ts';
-import { parseV2, V2_FILES } from '../cgroup-stats/v2.ts';
+import type { CgroupSystem } from '../cgroups/system.ts';
+import type { CgroupStats } from '../cgroups/types.ts';
+import { parseV1, V1_FILES } from '../cgroups/v1.ts';
+import { parseV2, V2_FILES } from '../cgroups/v2.ts';
 
 const ROOT = '/sys/fs/cgroup';
 /** How deep containers are searched for, and in how many cgroups. */

@@ -5,7 +5,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ConnectionLimits } from '#machinery/serving/index.ts';
 import type { VersionInfo } from '#machinery/version-info.ts';
-import type { CgroupReader } from '../cgroup-stats/reader.ts';
+import type { CgroupReader } from '../cgroups/reader.ts';
 import type { CadvisorInput } from '../metrics/cadvisor-metrics.ts';
 import type { KubeletGauges, KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { RuntimePodStatus } from '../pod/pod-status.ts';
