@@ -77,7 +77,6 @@ class FakeDriver implements CsiNodeService {
   }
   unstage = (volumeId: string) => this.#call('unstage', volumeId);
   expand = ({ volumeId = '' }) => this.#call('expand', volumeId);
-  stats = () => Promise.resolve({ usage: [] });
   close = () => undefined;
 }
 
