@@ -28,7 +28,6 @@ const DRIVER = 'd.example.com';
 
 function volume(changes: Partial<CsiVolume> = {}): CsiVolume {
   return {
-    nameInPod: 'data',
     name: 'pv',
     driver: DRIVER,
     handle: 'h',
