@@ -71,7 +71,7 @@ async function measurePage(page: Page, config: ConsoleBenchConfig): Promise<void
   show({ what: 'list shows its first rows', unit: 'ms', values: opened, goal: { atMost: 1000 } });
   const complete = Number(await page.evaluate(`(${COMPLETE})(${config.pods})`));
   show({ what: 'list is complete, after that', unit: 'ms', values: [complete] });
-  const frames = (await page.evaluate(SCROLL)) as number[];
+  const frames = await page.evaluate<number[]>(SCROLL);
   const rate = (frames.length * 1000) / frames.reduce((sum, each) => sum + each, 0);
   show({ what: 'frames while scrolling', unit: '/s', values: [rate], goal: { atLeast: 58 } });
   show({ what: '  longest of 99 % of frames', unit: 'ms', values: [quantile(frames, 0.99)] });
@@ -140,17 +140,25 @@ const FILTER = `(word) => new Promise((resolve) => {
 })`;
 
 async function signIn(browser: Browser, client: Client, origin: string): Promise<Page> {
-  const { path } = await client.transport.request<{ readonly path: string }>({
-    method: 'POST',
-    path: '/console/codes',
-  });
   const context = await browser.newContext({
     ignoreHTTPSErrors: true,
     viewport: { width: 1280, height: 800 },
   });
   const page = await context.newPage();
   page.setDefaultTimeout(LOADING_TIMEOUT_MS);
-  await page.goto(`${origin}${path}`);
+  for (let attempt = 1; ; attempt++) {
+    const { path } = await client.transport.request<{ readonly path: string }>({
+      method: 'POST',
+      path: '/console/codes',
+    });
+    try {
+      await page.goto(`${origin}${path}`);
+      break;
+    } catch (error) {
+      // Chromium aborts requests when an interface of the machine comes or goes.
+      if (attempt === 5 || !String(error).includes('ERR_NETWORK_CHANGED')) throw error;
+    }
+  }
   await page.getByRole('heading', { name: 'Cluster', level: 1 }).waitFor();
   return page;
 }

@@ -7,6 +7,7 @@ import type { Build } from './build.ts';
 import { COXSWAIN_VERSION, KUBERNETES_VERSION } from '#cluster/version.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { address, addresses, consoleOption, list, POOL_HELP, port, settings } from './flags.ts';
+import { thresholds } from './node-resource-flags.ts';
 import { describeError } from './describe-error.ts';
 import { addInspectCommands } from './inspect/commands.ts';
 import { outputOption, writeJson } from './inspect/output.ts';
@@ -219,6 +220,11 @@ export function createProgram(build?: Build): Command {
     .option(
       '--root-dir <dir>',
       "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)",
+    )
+    .option(
+      '--eviction-hard <thresholds>',
+      'evict pods of this machine below these: memory.available<500Mi,nodefs.available<5%',
+      thresholds,
     )
     .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
     .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')

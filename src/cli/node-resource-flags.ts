@@ -130,3 +130,6 @@ const pairs =
     });
     return { ...before, ...Object.fromEntries(entries) };
   };
+
+/** Parses 'memory.available<500Mi,nodefs.available<5%'. */
+export const thresholds = pairs('<');

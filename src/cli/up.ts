@@ -64,6 +64,7 @@ export interface UpOptions {
   readonly ingressAccessLog?: boolean;
   readonly gatewayAddresses?: readonly string[];
   readonly rootDir?: string;
+  readonly evictionHard?: Readonly<Record<string, string>>;
   readonly schedulerConfig?: string;
   readonly install: boolean;
   readonly detach?: boolean;
@@ -126,6 +127,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       ingress: ingressRequest(options),
       csiDriver: options.csiDriver,
       rootDir: options.rootDir,
+      evictionHard: options.evictionHard,
       console: options.console,
       schedulerConfig:
         options.schedulerConfig === undefined

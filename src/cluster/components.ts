@@ -508,6 +508,7 @@ export class Components implements RunningComponents {
         this.#config.clock === systemClock && { heartbeatTickMs: HEARTBEAT_TICK_MS }),
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
+      ...(node.eviction !== undefined && { eviction: node.eviction }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
       ...(kubeletPorts?.nodeAddress !== undefined && {
         addresses: nodeAddressesAt(kubeletPorts.nodeAddress, node.name),

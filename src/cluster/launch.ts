@@ -40,6 +40,7 @@ import {
 } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { policyTableOf, removePolicies } from './policy-table.ts';
+import { resourceSettings } from './roles/node-resources.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
@@ -93,6 +94,8 @@ export interface LaunchConfig {
   readonly controllers?: readonly string[];
   /** The kubelet's directory. Default: in the data directory. */
   readonly rootDir?: string;
+  /** Hard thresholds of evictions on this machine. Default: upstream's. */
+  readonly evictionHard?: Readonly<Record<string, string>>;
   /** Whether the cluster runs DNS. Default: with containerd, if its address and port are free. */
   readonly dns?: boolean;
   /** Whether network policies are enforced for pods of this machine. Default: true. */
@@ -438,6 +441,10 @@ function nodesOf(
     podCidrs: nodeRanges(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
+    ...(config.evictionHard !== undefined &&
+      !first.simulated && {
+        eviction: resourceSettings({ evictionHard: config.evictionHard }).eviction,
+      }),
     ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
     ...(first.proxy !== undefined &&

@@ -1,5 +1,6 @@
 // The nodes of a cluster, as the composition sees them.
 
+import type { EvictionSettings } from '#kubelet/eviction/settings.ts';
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { AnnouncerSettings, PolicyTableSettings } from '#network/index.ts';
@@ -28,6 +29,8 @@ export interface ClusterNode {
   /** Absent: network policies are not enforced on this node. */
   readonly networkPolicy?: PolicyTableSettings;
   readonly capacity?: ResourceList;
+  /** When pods are evicted. Default: upstream's thresholds; never on a simulated node. */
+  readonly eviction?: Partial<EvictionSettings>;
 }
 
 /** A node whose pods only pretend to run. */

@@ -1,6 +1,6 @@
 // The configuration of a kubelet.
 
-import type { CgroupSystem } from './cgroups/cgroup-system.ts';
+import type { CgroupSystem } from './pod-cgroups/system.ts';
 import type { EvictionSettings } from './eviction/settings.ts';
 import type { NodeSystem } from './node/system.ts';
 import type { ImageGcPolicy } from './images/image-records.ts';

@@ -69,8 +69,14 @@ export class GarbageCollector {
       if (state === 'running') running.add(sandboxId);
       else await this.#removeContainer(id, logPath);
     }
-    for (const { id, ready } of status.sandboxes)
-      if (!ready && !running.has(id)) await this.#attempt(() => runtime.removePodSandbox(id));
+    for (const { id, ready } of status.sandboxes) {
+      if (ready || running.has(id)) continue;
+      await this.#attempt(async () => {
+        // A sandbox that has crashed still has its network.
+        await runtime.stopPodSandbox(id);
+        await runtime.removePodSandbox(id);
+      });
+    }
   }
 
   /**

@@ -25,9 +25,6 @@ import { selectsNode } from './admission.ts';
 import { podsLimit } from './allocatable.ts';
 import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
-import { LinuxCgroups } from './cgroups/cgroup-system.ts';
-import { PodCgroups } from './cgroups/pod-cgroups.ts';
-import { sharesOf } from './cgroups/settings.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
@@ -36,8 +33,8 @@ import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
-import { LinuxSystem } from './node/linux-system.ts';
 import { DEFAULT_EVICTION, SIMULATED_HARD } from './eviction/settings.ts';
+import { watchSystemOoms } from './eviction/system-oom.ts';
 import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
@@ -48,18 +45,24 @@ import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
 import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MirrorPods } from './mirror-pods.ts';
+import { MachineDetails, SimulatedDetails } from './node/node-details.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeEvents } from './node/node-events.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { linuxCgroups } from './node/linux-cgroups.ts';
+import { KernelLog } from './node/kernel-log.ts';
+import { LinuxSystem } from './node/linux-system.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { UsageRates } from './node/usage-rates.ts';
+import { LinuxCgroups } from './node/writable-cgroups.ts';
 import { ObjectTracker } from './objects.ts';
 import { localVolumesPath, pluginsRegistryDir } from './paths.ts';
 import { Pleg } from './pleg.ts';
 import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
+import { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
+import { sharesOf } from './pod-cgroups/settings.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -121,13 +124,15 @@ export interface Parts {
   readonly staticPods: StaticPods | undefined;
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
+  /** Absent: the node's resources are not observed. */
+  readonly pressure: Pressure | undefined;
+  /** Reports kills for a lack of memory of the machine until the signal aborts. */
+  readonly watchOoms: (signal: AbortSignal) => Promise<void>;
+  /** Absent: pods have no cgroups of their own. */
+  readonly cgroups: PodCgroups | undefined;
   readonly csi: Csi;
   /** Undefined on simulated nodes. */
   readonly plugins: PluginManager | undefined;
-  /** Absent: the node's resources are not observed. */
-  readonly pressure: Pressure | undefined;
-  /** Absent: pods have no cgroups of their own. */
-  readonly cgroups: PodCgroups | undefined;
 }
 
 /**
@@ -508,10 +513,23 @@ export async function makeParts(base: Base): Promise<Parts> {
     staticPods,
     server,
     reporter,
+    pressure,
+    watchOoms: (until) =>
+      // The kernel is that of this machine, unless a test has another one.
+      config.nodeSystem === undefined
+        ? watchSystemOoms(
+            {
+              clock,
+              logger,
+              open: () => KernelLog.open(),
+              onSystemOom: (message) => nodeEvents.warning('SystemOOM', message),
+            },
+            until,
+          )
+        : Promise.resolve(),
+    cgroups,
     csi,
     plugins,
-    pressure,
-    cgroups,
   };
 }
 
@@ -637,6 +655,12 @@ function makeServer(parts: ServerParts): KubeletServer {
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
     usage: () =>
       readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    details: hostFiles
+      ? new MachineDetails({ clock, rootDir: settings.rootDir, images: base.runtime.images })
+      : new SimulatedDetails(
+          clock,
+          amountOf('ephemeral-storage', node.capacity['ephemeral-storage'] ?? '0'),
+        ),
     ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,

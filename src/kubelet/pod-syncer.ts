@@ -4,7 +4,7 @@
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Allocations } from './allocations.ts';
-import type { PodCgroups } from './cgroups/pod-cgroups.ts';
+import type { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
 import type { DownwardContext } from './env/downward.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { PodEvents } from './events.ts';

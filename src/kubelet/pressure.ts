@@ -5,7 +5,7 @@ import type { ImageService, RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ActivePods } from './active-pods.ts';
-import type { PodCgroups } from './cgroups/pod-cgroups.ts';
+import type { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
 import { endPod } from './end-pod.ts';
 import type { PodEvents } from './events.ts';
 import type { Eviction } from './eviction/decide.ts';

@@ -57,6 +57,12 @@ export class SysctlAllowlist {
     for (const pattern of [...safe, ...patterns]) this.#allow(pattern);
   }
 
+  /** Throws SysctlPatternError for the first pattern that is invalid. */
+  static check(patterns: readonly string[]): void {
+    const list = new SysctlAllowlist('0', []);
+    for (const pattern of patterns) list.#allow(pattern);
+  }
+
   /** Returns the rejection of a pod; undefined if it may set what it wants to. */
   admit({ spec }: Pod): { readonly reason: string; readonly message: string } | undefined {
     for (const { name } of spec.securityContext?.sysctls ?? []) {

@@ -150,6 +150,11 @@ export async function startRealNode(
         for (const { metadata } of (await resource.list()).items)
           await resource.delete(metadata.name, { gracePeriodSeconds: 1 });
         await until('no pod', async () => (await resource.list()).items.length === 0);
+        // The kubelet removes them from the runtime afterwards.
+        await until(
+          'no sandbox',
+          async () => (await runtime.runtime.listPodSandbox()).length === 0,
+        );
       },
       until,
       stop,

@@ -205,7 +205,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/streams/remotecommand/',
     'scheduler/extenders/post.ts',
   ],
-  http2: ['apiserver/http/', 'client/http/', 'ingress/'],
+  http2: ['apiserver/http/', 'client/http/', 'ingress/', 'storage/etcd/'],
   tls: [
     'apiserver/aggregator/proxy/',
     'apiserver/http/',

@@ -66,6 +66,7 @@ import {
   type ReplayedRequest,
   replayRecording,
 } from './recording.ts';
+import { defaultSeed } from './seeds.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
@@ -89,8 +90,8 @@ export interface StartClusterOptions {
    */
   readonly forks?: 'lazy' | 'eager';
   /**
-   * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
-   * otherwise random.
+   * The same seed gives the same names, UIDs and choices. Default with a virtual clock: the
+   * environment variable COXSWAIN_SEED, or 'coxswain'; otherwise random.
    */
   readonly seed?: string | number;
   /**
@@ -167,6 +168,8 @@ export interface StartClusterOptions {
 /** A cluster of `startCluster`. */
 export interface EmbeddedCluster<C extends Clock = Clock>
   extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>>, Insight {
+  /** The seed; undefined if chance is not seeded. A fork has that of the first cluster. */
+  readonly seed: string | number | undefined;
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
   /** Faults, each in one line: docs/faults.md. */
@@ -227,7 +230,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
         sockets: options.port !== undefined || options.dnsPort !== undefined,
       })
     : systemClock;
-  const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
+  const seed = options.seed ?? (virtual ? defaultSeed() : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
   if (options.console === true && options.port === undefined)
     throw new TypeError('`console` needs a `port`, such as 0');
@@ -545,6 +548,7 @@ function embed(
           throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
         return history.digest();
       },
+      seed: random instanceof SeededRandom ? random.seed : undefined,
       dnsPort: cluster.dns?.addresses[0]?.port,
       resolve: async (name, type) => {
         await awakening?.all();

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { UserError } from '../user-error.ts';
 import { KUBELET_CONFIGURATION_FIELDS } from './kubelet-configuration-fields.ts';
-import { readKubeletConfiguration } from './kubelet-configuration.ts';
+import { readKubeletConfiguration, readKubeletConfigurations } from './kubelet-configuration.ts';
 
 let dir: string;
 beforeAll(() => (dir = mkdtempSync(join(tmpdir(), 'cox-kubelet-config-'))));
@@ -138,4 +138,53 @@ test.each([
 ])('%s', (_, text, message) => {
   expect(() => read(text)).toThrow(UserError);
   expect(() => read(text)).toThrow(message);
+});
+
+describe('a drop-in directory', () => {
+  function dropIns(files: Readonly<Record<string, string>>): string {
+    const directory = mkdtempSync(join(dir, 'conf-'));
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(join(directory, name, '..'), { recursive: true });
+      writeFileSync(join(directory, name), text);
+    }
+    return directory;
+  }
+  const base = (): string => {
+    const path = join(dir, 'base.yaml');
+    writeFileSync(
+      path,
+      `${HEAD}maxPods: 5\nevictionHard: {memory.available: 1Gi}\nstaticPodPath: manifests\n`,
+    );
+    return path;
+  };
+
+  test('later files win, maps are merged, null removes, paths are relative to their file', () => {
+    const directory = dropIns({
+      '20-more.conf': `${HEAD}maxPods: 20\nclusterDomain: null\n`,
+      '10-first.conf': `${HEAD}maxPods: 10\nclusterDomain: first.local\nevictionHard: {nodefs.available: 5%}\n`,
+      'sub/30.conf': `${HEAD}podLogsDir: logs\n`,
+      'README.md': 'no configuration',
+    });
+    const { options, warnings } = readKubeletConfigurations(base(), directory);
+    expect(options).toEqual({
+      maxPods: 20,
+      evictionHard: { 'memory.available': '1Gi', 'nodefs.available': '5%' },
+      podManifestPath: join(dir, 'manifests'),
+      podLogsDir: join(directory, 'sub', 'logs'),
+    });
+    expect(warnings).toEqual([
+      `--config-dir: ${join(directory, 'README.md')} is skipped: its name does not end in .conf`,
+    ]);
+  });
+
+  test('works without a file; an error names the file', () => {
+    expect(readKubeletConfigurations(undefined, dropIns({})).options).toEqual({});
+    const directory = dropIns({ 'bad.conf': `${HEAD}maxPod: 1` });
+    expect(() => readKubeletConfigurations(base(), directory)).toThrow(
+      `--config-dir: ${join(directory, 'bad.conf')}: unknown field "maxPod"`,
+    );
+    expect(() => readKubeletConfigurations(undefined, join(dir, 'nowhere'))).toThrow(
+      /--config-dir: .*nowhere/,
+    );
+  });
 });

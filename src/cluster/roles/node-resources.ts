@@ -188,8 +188,7 @@ function checkReserved(name: string, amounts: Settings | undefined): void {
 
 function checkSysctls(patterns: readonly string[]): void {
   try {
-    // The kernel only decides about the safe ones.
-    new SysctlAllowlist('0', patterns);
+    SysctlAllowlist.check(patterns);
   } catch (error) {
     if (error instanceof SysctlPatternError)
       throw invalid(`allowedUnsafeSysctls (--allowed-unsafe-sysctls): ${error.message}`);

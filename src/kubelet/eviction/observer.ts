@@ -13,7 +13,7 @@ import {
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { FileSystemState, FsUsage, NodeSystem, Supply } from '../node/system.ts';
-import type { CgroupUsage } from '../cgroups/pod-cgroups.ts';
+import type { CgroupUsage } from '../pod-cgroups/pod-cgroups.ts';
 import { hostsFilePath, podDir } from '../paths.ts';
 import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from '../runtime/labels.ts';
 import { podLogDirectory } from '../runtime/sandbox-config.ts';

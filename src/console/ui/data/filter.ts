@@ -9,7 +9,7 @@
 //   restarts>3, age<5m  a column is above or below a number or a duration
 //   -web                the opposite of any of these
 
-import type { Row } from './row.ts';
+import type { Cell, Row } from './row.ts';
 import { AGE_COLUMN, NAMESPACE_COLUMN } from './sort.ts';
 import type { TableColumn } from './table.ts';
 
@@ -122,7 +122,7 @@ function parseWord(word: string, context: FilterContext): Predicate {
     if (name === 'has') return (row) => labelOf(row, value) !== undefined;
     const column = columnReader(name, context);
     if (column !== undefined) {
-      const matches = memoized(value.toLowerCase());
+      const matches = containing(value.toLowerCase());
       return (row) => matches(column(row));
     }
   }
@@ -132,33 +132,41 @@ function parseWord(word: string, context: FilterContext): Predicate {
 const labelOf = ({ labels }: Row, name: string): string | undefined =>
   Object.hasOwn(labels, name) ? labels[name] : undefined;
 
-/** Returns the predicate of a text anywhere in the row. */
+/**
+ * Returns the predicate of a text anywhere in the row. Neighbours in a list mostly have the same
+ * texts, and share them: what a column had last is not looked at again.
+ */
 function contains(text: string): Predicate {
   const wanted = text.toLowerCase();
-  const matches = memoized(wanted);
-  return (row) =>
-    // Names and namespaces have no upper case.
-    row.name.includes(wanted) || row.namespace.includes(wanted) || row.cells.some(matches);
+  const columns: ((cell: Cell | undefined) => boolean)[] = [];
+  const namespace = containing(wanted);
+  return (row) => {
+    // Names have no upper case.
+    if (row.name.includes(wanted) || namespace(row.namespace)) return true;
+    const { name, cells } = row;
+    for (let index = 0; index < cells.length; index++) {
+      const cell = cells[index];
+      if (cell === name) continue;
+      const matches = (columns[index] ??= containing(wanted));
+      if (matches(cell)) return true;
+    }
+    return false;
+  };
 }
 
-/** Above this number of distinct texts, remembering costs more than it saves. */
-const MAX_REMEMBERED = 20_000;
-
-/** Returns a test of cells that remembers its results: rows share most of their texts. */
-function memoized(wanted: string): (cell: Row['cells'][number] | undefined) => boolean {
-  const results = new Map<string, boolean>();
+/** Returns a test of the cells of one column, which remembers the last one. */
+function containing(wanted: string): (cell: Cell | undefined) => boolean {
+  let last: Cell | undefined;
+  let result = false;
   return (cell) => {
-    if (typeof cell !== 'string')
-      return cell != null && String(cell).toLowerCase().includes(wanted);
-    const known = results.get(cell);
-    if (known !== undefined) return known;
-    const result = cell.toLowerCase().includes(wanted);
-    if (results.size < MAX_REMEMBERED) results.set(cell, result);
+    if (cell === last) return result;
+    last = cell;
+    result = cell != null && String(cell).toLowerCase().includes(wanted);
     return result;
   };
 }
 
-type Reader = (row: Row) => Row['cells'][number] | undefined;
+type Reader = (row: Row) => Cell | undefined;
 
 const normalized = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]/g, '');
 

@@ -49,7 +49,7 @@ export function problemsOf(cluster: ClusterRows, now: number): readonly Problem[
     ...workloadProblems('daemonsets.apps', cluster.daemonSets, 'Ready', 'Desired', now),
     ...stateProblems('jobs.batch', cluster.jobs, /Failed|FailureTarget/, 'has failed', now),
     ...stateProblems('persistentvolumeclaims', cluster.claims, /Pending|Lost/, 'is', now),
-    ...podProblems(cluster.pods, now),
+    ...podProblems(cluster.pods, unschedulable(cluster.warnings ?? []), now),
     ...backOffs(cluster.warnings ?? [], now),
   ];
   const rank = ({ severity }: Problem): number => (severity === 'problem' ? 0 : 1);
@@ -122,17 +122,32 @@ function stateProblems(
   });
 }
 
-function podProblems(pods: Rows | undefined, now: number): Problem[] {
+/** Returns the scheduler's messages by the namespace and name of the pods that fit nowhere. */
+function unschedulable(warnings: readonly KubeObject[]): ReadonlyMap<string, string> {
+  return new Map(
+    warnings
+      .map(warningOf)
+      .filter(({ kind, reason }) => kind === 'Pod' && reason === 'FailedScheduling')
+      .map(({ namespace, name, message }) => [`${namespace}/${name}`, message]),
+  );
+}
+
+function podProblems(
+  pods: Rows | undefined,
+  noNode: ReadonlyMap<string, string>,
+  now: number,
+): Problem[] {
   return (pods?.rows ?? []).map((row) => {
     const status = cellOf(pods!, row, 'Status');
+    const message = status === 'Pending' ? noNode.get(`${row.namespace}/${row.name}`) : undefined;
     const slow = now - row.created > PATIENCE_MS;
     const bad = !/^(Pending|ContainerCreating|PodInitializing|Init:\d|Terminating)/.test(status);
     return {
-      severity: bad || slow ? 'problem' : 'waiting',
+      severity: bad || slow || message !== undefined ? 'problem' : 'waiting',
       typeId: 'pods',
       namespace: row.namespace,
       name: row.name,
-      text: `does not run: ${status}`,
+      text: message === undefined ? `does not run: ${status}` : `has no node: ${message}`,
       since: row.created,
     };
   });

@@ -2,16 +2,8 @@
 
 import { ActionIcon, Badge, Button, Popover, Switch, TextInput, Tooltip } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import {
-  lazy,
-  type ReactNode,
-  Suspense,
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { lazyComponent } from '../parts/lazy-component.ts';
 import { useLocation } from 'wouter';
 import { setPreference } from '../browser/preferences.ts';
 import { pluralTitle } from '../data/categories.ts';
@@ -26,8 +18,8 @@ import { Empty, ErrorBox, Loading } from '../parts/basics.tsx';
 import { useLiveTable, usePreferences, useStore, useTypes } from '../parts/hooks.ts';
 import { Grid } from './grid.tsx';
 
-const BulkDelete = lazy(async () => ({ default: (await import('./bulk-delete.tsx')).BulkDelete }));
-const CreateObject = lazy(async () => ({ default: (await import('./create.tsx')).CreateObject }));
+const BulkDelete = lazyComponent(async () => (await import('./bulk-delete.tsx')).BulkDelete);
+const CreateObject = lazyComponent(async () => (await import('./create.tsx')).CreateObject);
 
 export function ListPage({
   typeName,

@@ -1,7 +1,8 @@
 // The page of an object: its state in words, and tabs for everything else.
 
 import { Alert, Button, Tabs } from '@mantine/core';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { type ReactNode, Suspense } from 'react';
+import { lazyComponent } from '../parts/lazy-component.ts';
 import { Link, useLocation } from 'wouter';
 import { pluralTitle } from '../data/categories.ts';
 import type { KubeObject, ObjectSnapshot } from '../data/live-object.ts';
@@ -15,18 +16,14 @@ import { useExtra, useLiveObject, useTypes } from '../parts/hooks.ts';
 import { Actions } from './object/actions.tsx';
 import { Summary } from './object/summary.tsx';
 
-const YamlTab = lazy(async () => ({ default: (await import('./object/yaml.tsx')).YamlTab }));
-const LogsTab = lazy(async () => ({ default: (await import('./object/logs.tsx')).LogsTab }));
-const TerminalTab = lazy(async () => ({
-  default: (await import('./object/terminal.tsx')).TerminalTab,
-}));
-const WhyTab = lazy(async () => ({ default: (await import('./object/why.tsx')).WhyTab }));
-const RolloutTab = lazy(async () => ({
-  default: (await import('./object/rollout.tsx')).RolloutTab,
-}));
-const ManagedFieldsTab = lazy(async () => ({
-  default: (await import('./object/managed-fields.tsx')).ManagedFieldsTab,
-}));
+const YamlTab = lazyComponent(async () => (await import('./object/yaml.tsx')).YamlTab);
+const LogsTab = lazyComponent(async () => (await import('./object/logs.tsx')).LogsTab);
+const TerminalTab = lazyComponent(async () => (await import('./object/terminal.tsx')).TerminalTab);
+const WhyTab = lazyComponent(async () => (await import('./object/why.tsx')).WhyTab);
+const RolloutTab = lazyComponent(async () => (await import('./object/rollout.tsx')).RolloutTab);
+const ManagedFieldsTab = lazyComponent(
+  async () => (await import('./object/managed-fields.tsx')).ManagedFieldsTab,
+);
 
 export interface ObjectPageProps {
   readonly typeName: string;

@@ -100,7 +100,7 @@ function Problems({
     );
   return (
     <Section
-      title={failing === 0 ? 'Nothing is wrong' : `What is wrong: ${failing}`}
+      title={headingOf(failing, problems.length - failing)}
       actions={denied.length > 0 ? <Denied denied={denied} /> : undefined}
     >
       {problems.length === 0 ? (
@@ -128,6 +128,11 @@ function Problems({
       )}
     </Section>
   );
+}
+
+function headingOf(failing: number, waiting: number): string {
+  if (failing > 0) return `What is wrong: ${failing}`;
+  return waiting > 0 ? `Nothing has failed, ${waiting} wait` : 'Nothing is wrong';
 }
 
 const Denied = ({ denied }: { readonly denied: readonly TableSnapshot[] }): ReactNode => (
@@ -212,7 +217,7 @@ function Tiles({
   const ready = nodes.rows.filter(({ cells }) =>
     /^Ready\b/.test(String(cells[statusIndex] ?? '')),
   ).length;
-  const complete = deployments.rows.filter(({ cells }) => {
+  const available = deployments.rows.filter(({ cells }) => {
     const [have, want] = String(cells[readyIndex] ?? '').split('/');
     return Number(have) >= Number(want);
   }).length;
@@ -234,11 +239,11 @@ function Tiles({
         {notRunning.total.toLocaleString('en')}
       </Tile>
       <Tile
-        title="Deployments complete"
+        title="Deployments available"
         href={link('deployments.apps')}
-        bad={complete < deployments.total}
+        bad={available < deployments.total}
       >
-        {complete} <span className="muted">of {deployments.total}</span>
+        {available} <span className="muted">of {deployments.total}</span>
       </Tile>
       <Tile title="Version" href={undefined} bad={false}>
         <span className="tile-text">{printable(version.value?.gitVersion ?? '–')}</span>

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { preferences, type Preferences } from '../browser/preferences.ts';
-import { isAbort } from '../data/api-error.ts';
+import { isAbort, UnreachableError } from '../data/api-error.ts';
 import type { ExtraName } from '../data/extras.ts';
 import type { Types } from '../data/discovery.ts';
 import { LiveList, type ListSnapshot, type LiveListConfig } from '../data/live-list.ts';
@@ -162,6 +162,15 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
     return () => abort.abort();
   }, [key, count]);
   const reload = useMemo(() => () => setCount((last) => last + 1), []);
+  const { connection } = useServices();
+  const { error } = state;
+  useEffect(() => {
+    if (!(error instanceof UnreachableError)) return undefined;
+    const abort = new AbortController();
+    // It is loaded again by itself once the server answers.
+    connection.whenOnline(abort.signal).then(reload, () => undefined);
+    return () => abort.abort();
+  }, [connection, error, reload]);
   const current = state.key === key;
   return {
     value: current ? state.value : undefined,

@@ -5,11 +5,12 @@ import { Modal } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Router } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
-import { messageOf } from '../data/api-error.ts';
+import { messageOf, UnreachableError } from '../data/api-error.ts';
 import { discover, Types } from '../data/discovery.ts';
 import { ErrorBox, Loading } from '../parts/basics.tsx';
 import { useStore } from '../parts/hooks.ts';
 import { type Services, useServices } from '../services.ts';
+import { ConnectionBanner } from './connection-banner.tsx';
 import { Layout } from './layout.tsx';
 import { Login } from './login.tsx';
 
@@ -52,6 +53,7 @@ export function App({ code }: { readonly code: string | undefined }): ReactNode 
   if (phase.kind === 'starting')
     return (
       <main className="centered">
+        <ConnectionBanner />
         <Loading what="the console" />
       </main>
     );
@@ -94,12 +96,16 @@ async function start(services: Services, code: string | undefined): Promise<Phas
       try {
         await services.session.signIn({ code });
       } catch (error) {
+        if (error instanceof UnreachableError) throw error;
         return { kind: 'login', problem: `The login link does not work: ${messageOf(error)}` };
       }
     } else if (!(await services.session.read())) return { kind: 'login' };
     return await enter(services);
   } catch (error) {
-    return { kind: 'failed', error };
+    if (!(error instanceof UnreachableError)) return { kind: 'failed', error };
+    // A code works once, so it is not sent again: the session says whether it has worked.
+    await services.connection.whenOnline(new AbortController().signal);
+    return start(services, undefined);
   }
 }
 
@@ -110,6 +116,7 @@ async function enter(services: Services): Promise<Phase> {
     services.types.set(await discover(services.api));
     return { kind: 'ready' };
   } catch (error) {
+    if (error instanceof UnreachableError) throw error;
     return { kind: 'failed', error };
   }
 }

@@ -11,7 +11,8 @@ import {
   useMantineColorScheme,
   useComputedColorScheme,
 } from '@mantine/core';
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { lazyComponent } from '../parts/lazy-component.ts';
 import { Link, useLocation } from 'wouter';
 import { ErrorBoundary } from '../parts/error-boundary.tsx';
 import { Loading } from '../parts/basics.tsx';
@@ -24,8 +25,8 @@ import { NamespaceSelect } from './namespace-select.tsx';
 import { Navigation } from './navigation.tsx';
 import { Pages } from './pages.tsx';
 
-const Search = lazy(async () => ({ default: (await import('./search.tsx')).Search }));
-const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).KeyHelp }));
+const Search = lazyComponent(async () => (await import('./search.tsx')).Search);
+const KeyHelp = lazyComponent(async () => (await import('./key-help.tsx')).KeyHelp);
 
 export function Layout(): ReactNode {
   const [menuOpen, setMenuOpen] = useState(false);

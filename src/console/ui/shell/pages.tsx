@@ -1,36 +1,31 @@
 // The pages by address. Each is loaded when it is first shown, except those that most visits begin
 // with.
 
-import { lazy, type ReactNode } from 'react';
+import { type ReactNode } from 'react';
+import { lazyComponent } from '../parts/lazy-component.ts';
 import { Route, Switch } from 'wouter';
 import { namespaceOf, textOf } from '../data/routes.ts';
 import { ListPage } from '../pages/list.tsx';
 import { Overview } from '../pages/overview.tsx';
 import { Empty } from '../parts/basics.tsx';
 
-const ObjectPage = lazy(async () => ({
-  default: (await import('../pages/object.tsx')).ObjectPage,
-}));
+const ObjectPage = lazyComponent(async () => (await import('../pages/object.tsx')).ObjectPage);
 
-const MapPage = lazy(async () => ({ default: (await import('../pages/tools/map.tsx')).MapPage }));
-const UsagePage = lazy(async () => ({
-  default: (await import('../pages/tools/usage.tsx')).UsagePage,
-}));
-const WhoCanPage = lazy(async () => ({
-  default: (await import('../pages/tools/who-can.tsx')).WhoCanPage,
-}));
-const TrafficPage = lazy(async () => ({
-  default: (await import('../pages/tools/traffic.tsx')).TrafficPage,
-}));
-const SchedulerPage = lazy(async () => ({
-  default: (await import('../pages/tools/scheduler.tsx')).SchedulerPage,
-}));
-const TimelinePage = lazy(async () => ({
-  default: (await import('../pages/tools/timeline.tsx')).TimelinePage,
-}));
-const ClockPage = lazy(async () => ({
-  default: (await import('../pages/tools/clock.tsx')).ClockPage,
-}));
+const MapPage = lazyComponent(async () => (await import('../pages/tools/map.tsx')).MapPage);
+const UsagePage = lazyComponent(async () => (await import('../pages/tools/usage.tsx')).UsagePage);
+const WhoCanPage = lazyComponent(
+  async () => (await import('../pages/tools/who-can.tsx')).WhoCanPage,
+);
+const TrafficPage = lazyComponent(
+  async () => (await import('../pages/tools/traffic.tsx')).TrafficPage,
+);
+const SchedulerPage = lazyComponent(
+  async () => (await import('../pages/tools/scheduler.tsx')).SchedulerPage,
+);
+const TimelinePage = lazyComponent(
+  async () => (await import('../pages/tools/timeline.tsx')).TimelinePage,
+);
+const ClockPage = lazyComponent(async () => (await import('../pages/tools/clock.tsx')).ClockPage);
 
 export const Pages = (): ReactNode => (
   <Switch>

@@ -1,7 +1,8 @@
 // The actions on an object, by its kind.
 
 import { Button, Menu, Modal, NumberInput } from '@mantine/core';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
+import { lazyComponent } from '../../parts/lazy-component.ts';
 import { objectPath, typeId } from '../../data/resource-type.ts';
 import {
   cordonPatch,
@@ -15,7 +16,7 @@ import { ErrorBox } from '../../parts/basics.tsx';
 import { useServices } from '../../services.ts';
 import type { TabProps } from './tab-props.ts';
 
-const BulkDelete = lazy(async () => ({ default: (await import('../bulk-delete.tsx')).BulkDelete }));
+const BulkDelete = lazyComponent(async () => (await import('../bulk-delete.tsx')).BulkDelete);
 
 const RESTARTABLE: ReadonlySet<string> = new Set([
   'deployments.apps',

@@ -2,7 +2,8 @@
 // list for readers of text.
 
 import { SegmentedControl } from '@mantine/core';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
+import { lazyComponent } from '../../parts/lazy-component.ts';
 import type { Severity } from '../../data/cell-severity.ts';
 import {
   type Cause,
@@ -18,7 +19,7 @@ import { usePolled, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';
 import type { TabProps } from './tab-props.ts';
 
-const Flow = lazy(async () => ({ default: (await import('../../parts/flow.tsx')).Flow }));
+const Flow = lazyComponent(async () => (await import('../../parts/flow.tsx')).Flow);
 
 const REFRESH_MS = 10_000;
 /** A larger picture helps no reader; the list has everything. */

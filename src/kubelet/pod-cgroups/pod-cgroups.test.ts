@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLogger } from '#machinery/log.ts';
 import { makeContainer, makePod } from '../testing/make-pod.ts';
 import type { Pod } from '../types.ts';
-import { LinuxCgroups } from './cgroup-system.ts';
+import { LinuxCgroups } from '../node/writable-cgroups.ts';
 import { PodCgroups } from './pod-cgroups.ts';
 
 let mount: string;

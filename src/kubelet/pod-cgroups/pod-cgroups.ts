@@ -6,7 +6,7 @@
 import type { Logger } from '#machinery/log.ts';
 import { podRequests, qosClass, type QosClass } from '../pod/resources.ts';
 import { podUid, type Pod } from '../types.ts';
-import type { CgroupSystem } from './cgroup-system.ts';
+import type { CgroupSystem } from './system.ts';
 import { type CgroupSettings, cgroupFiles, podSettings, sharesOf } from './settings.ts';
 
 export interface PodCgroupsConfig {
@@ -14,7 +14,7 @@ export interface PodCgroupsConfig {
   readonly logger: Logger;
   /** The cgroup under which kubepods is: '/' or '/NAME'. */
   readonly root: string;
-  /** What all pods together get. Absent amounts are not limited. */
+  /** The limits of all pods together. Absent amounts are not limited. */
   readonly node: CgroupSettings;
   /** The maximum number of processes of a pod; undefined for no limit. */
   readonly maxProcessesPerPod: number | undefined;

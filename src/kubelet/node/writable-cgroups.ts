@@ -2,23 +2,10 @@
 
 import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { CgroupFile, CgroupVersion } from './settings.ts';
+import type { CgroupFile, CgroupVersion } from '../pod-cgroups/settings.ts';
+import type { CgroupSystem } from '../pod-cgroups/system.ts';
 
 type Controller = CgroupFile['controller'];
-
-/** The one interface to the kernel's cgroups. Paths begin with '/', at the root of the hierarchy. */
-export interface CgroupSystem {
-  readonly version: CgroupVersion;
-  /** Creates a cgroup and its ancestors. */
-  create(path: string): Promise<void>;
-  write(path: string, file: CgroupFile): Promise<void>;
-  /** Resolves with undefined if the cgroup or the file does not exist. */
-  read(path: string, controller: Controller, name: string): Promise<string | undefined>;
-  /** Returns the names of the cgroups directly below. */
-  children(path: string): Promise<readonly string[]>;
-  /** Removes a cgroup with those below it. One that has processes is left. */
-  remove(path: string): Promise<void>;
-}
 
 const CONTROLLERS: readonly Controller[] = ['cpu', 'memory', 'pids'];
 const MAX_DEPTH = 6;
