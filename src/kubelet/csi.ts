@@ -12,7 +12,7 @@ import type { Logger } from '#machinery/log.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type { EventSink } from './events.ts';
 import type { TokenManager } from './tokens.ts';
-import { describePod, podUid, type Node, type Pod } from './types.ts';
+import { podUid, type Node, type Pod } from './types.ts';
 import type { ClaimSource, PersistentVolumeClaim } from './volumes/claims.ts';
 import {
   CsiExpander,
@@ -22,7 +22,6 @@ import {
   CsiVolumes,
   DriverRegistry,
 } from './volumes/csi/index.ts';
-import { csiVolumeStats, type CsiVolumeStats } from './volumes/csi/volume-stats.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
 export interface CsiConfig {
@@ -137,30 +136,6 @@ export class Csi {
         this.#expander.expand(pod, volume, mounted),
       );
     }
-  }
-
-  /** Returns the usage of a pod's CSI volumes, by the volume's name in the pod. */
-  async stats(pod: Pod): Promise<ReadonlyMap<string, CsiVolumeStats>> {
-    const stats = new Map<string, CsiVolumeStats>();
-    const { logger } = this.#config;
-    await Promise.all(
-      this.volumes.mounted
-        .filter((each) => podUid(each.pod) === podUid(pod))
-        .map(async ({ volume, mounted }) => {
-          try {
-            const service = this.drivers.get(volume.driver);
-            const usage = await csiVolumeStats(service, volume.handle, mounted.path);
-            if (usage !== undefined) stats.set(volume.nameInPod, usage);
-          } catch (error) {
-            logger.debug('CSI volume statistics not read', {
-              pod: describePod(pod),
-              volume: volume.name,
-              err: error,
-            });
-          }
-        }),
-    );
-    return stats;
   }
 
   close(): void {

@@ -281,13 +281,7 @@ export class VolumeManager {
     const known = present.get(volume.name);
     if (known !== undefined) return known;
     const claimed = await claimedVolume(pod, volume, claimName, this.#config.claims, isDevice);
-    const path = await this.#setUpPersistent(
-      pod,
-      claimed.volume,
-      claimed.readOnly,
-      volume.name,
-      signal,
-    );
+    const path = await this.#setUpPersistent(pod, claimed.volume, claimed.readOnly, signal);
     // CSI volumes have their own memory, because some are published repeatedly.
     if (claimed.volume.spec.csi === undefined)
       this.#claimed.set(uid, present.set(volume.name, path));
@@ -311,7 +305,6 @@ export class VolumeManager {
     pod: Pod,
     volume: PersistentVolume,
     readOnly: boolean,
-    nameInPod: string,
     signal: AbortSignal | undefined,
   ): Promise<string> {
     const { hostFiles, isReachable, localVolumesDir } = this.#config;
@@ -323,11 +316,7 @@ export class VolumeManager {
     }
     try {
       if (csi !== undefined)
-        return await this.#mountCsi(
-          pod,
-          persistentVolume(volume, csi, readOnly, nameInPod),
-          signal,
-        );
+        return await this.#mountCsi(pod, persistentVolume(volume, csi, readOnly), signal);
       if (volume.spec.volumeMode === 'Block')
         throw new Error('block devices are supported for volumes of CSI drivers only');
       if (hostPath !== undefined) {

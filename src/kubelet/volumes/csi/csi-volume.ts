@@ -15,7 +15,6 @@ export function inlineVolume(pod: Pod, name: string, source: InlineSource): CsiV
   const secret = source.nodePublishSecretRef?.name;
   return {
     name,
-    nameInPod: name,
     driver,
     handle: ephemeralHandle(podUid(pod), name),
     isInline: true,
@@ -39,11 +38,9 @@ export function persistentVolume(
   volume: PersistentVolume,
   source: PersistentSource,
   readOnly: boolean,
-  nameInPod: string,
 ): CsiVolume {
   return {
     name: volume.metadata.name,
-    nameInPod,
     driver: source.driver,
     handle: source.volumeHandle,
     isInline: false,

@@ -28,7 +28,6 @@ const DRIVER = 'd.example.com';
 
 function volume(changes: Partial<CsiVolume> = {}): CsiVolume {
   return {
-    nameInPod: 'data',
     name: 'pv',
     driver: DRIVER,
     handle: 'h',
@@ -77,7 +76,6 @@ class FakeDriver implements CsiNodeService {
   }
   unstage = (volumeId: string) => this.#call('unstage', volumeId);
   expand = ({ volumeId = '' }) => this.#call('expand', volumeId);
-  stats = () => Promise.resolve({ usage: [] });
   close = () => undefined;
 }
 

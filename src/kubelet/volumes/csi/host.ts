@@ -60,7 +60,6 @@ export interface MountedVolume {
 
 /** A volume that a pod wants. */
 export interface CsiVolume {
-  readonly nameInPod: string;
   /** The name of the persistent volume, or of the inline volume in its pod. */
   readonly name: string;
   readonly driver: string;

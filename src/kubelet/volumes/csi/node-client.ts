@@ -21,7 +21,6 @@ export interface CsiNodeService {
   unpublish(volumeId: string, targetPath: string): Promise<void>;
   unstage(volumeId: string, stagingTargetPath: string): Promise<void>;
   expand(request: CsiInput<'NodeExpandVolumeRequest'>): Promise<void>;
-  stats(volumeId: string, volumePath: string): Promise<CsiMessage<'NodeGetVolumeStatsResponse'>>;
   close(): void;
 }
 
@@ -65,8 +64,6 @@ export function csiNodeService(
       )),
     expand: async (request) =>
       void (await connection.call('Node', 'NodeExpandVolume', request, options)),
-    stats: (volumeId, volumePath) =>
-      connection.call('Node', 'NodeGetVolumeStats', { volumeId, volumePath }, options),
     close: () => connection.close(),
   };
 }
