@@ -44,14 +44,15 @@ export async function consolePage(config: ConsoleBenchConfig): Promise<void> {
   try {
     await fill(client, config);
     const origin = `https://${cluster.target.host}:${cluster.target.port}`;
-    const alone = await serverCpu(cluster.pid, client);
     const page = await signIn(browser, client, origin);
     await measurePage(page, config);
     const withTab = await serverCpu(cluster.pid, client);
+    await page.context().close();
+    const alone = await serverCpu(cluster.pid, client);
     show({
       what: `server CPU of the tab, ${CHANGES_PER_SECOND} changes/s`,
       unit: '% of a core',
-      values: [Math.max(0, withTab - alone)],
+      values: [Math.max(0.01, withTab - alone)],
       goal: { atMost: 5 },
     });
   } finally {
@@ -76,9 +77,11 @@ async function measurePage(page: Page, config: ConsoleBenchConfig): Promise<void
   show({ what: 'frames while scrolling', unit: '/s', values: [rate], goal: { atLeast: 58 } });
   show({ what: '  longest of 99 % of frames', unit: 'ms', values: [quantile(frames, 0.99)] });
   const filtered: number[] = [];
-  for (const word of ['pod-00017', 'pod-00123', 'pod-01999'])
+  for (const word of ['pod-00017', 'pod-00123', 'pod-00199']) {
     filtered.push(Number(await page.evaluate(`(${FILTER})(${JSON.stringify(word)})`)));
-  await page.evaluate(`(${FILTER})('')`);
+    // The number of rows has to change with each filter.
+    await page.evaluate(`(${FILTER})('')`);
+  }
   show({ what: 'filter', unit: 'ms', values: filtered, goal: { atMost: 100 } });
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.collectGarbage');
