@@ -25,6 +25,9 @@ import { selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
+import { DurableCheckpointFile } from './checkpoints/checkpoint-file.ts';
+import { DEVICE_CHECKPOINT } from './devices/checkpoint.ts';
+import { type DeviceHooks, DeviceManager } from './devices/device-manager.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
@@ -44,13 +47,14 @@ import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { ObjectTracker } from './objects.ts';
-import { localVolumesPath } from './paths.ts';
+import { NodeDevices } from './node-devices.ts';
+import { devicePluginsDir, localVolumesPath } from './paths.ts';
 import { Pleg } from './pleg.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { ApiPodWriter } from './pod-writer.ts';
-import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
+import { findContainer, isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
 import { amountOf } from './pod/resources.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
@@ -92,6 +96,8 @@ export interface Base {
 /** The parts of a kubelet that are started, stopped or queried. */
 export interface Parts {
   readonly settings: Settings;
+  /** Reads the devices of pods from the last run, and lets device plugins register. */
+  readonly startDevices: () => Promise<void>;
   readonly informers: SharedInformerFactory;
   readonly podInformer: SharedInformer<Pod>;
   readonly objects: ObjectTracker;
@@ -129,6 +135,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     onRelist: (seconds) => metrics.relisted(seconds),
     ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
   });
+  const devices = hostFiles ? makeDevices(base, rootDir) : undefined;
   const node = await NodeFactsSource.read({
     kubelet: config,
     runtime: base.runtime,
@@ -137,6 +144,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     signal,
     rootDir,
     runtimeVersion: settings.runtimeVersion,
+    ...(devices !== undefined && { devices: () => devices.facts() }),
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
@@ -253,6 +261,9 @@ export async function makeParts(base: Base): Promise<Parts> {
     services: serviceVariables,
     downward,
     mounter,
+    ...(devices !== undefined && {
+      containerDevices: (pod, container, until) => devices.containerDevices(pod, container, until),
+    }),
     dns: settings.dns,
     nodeHosts: () => readNodeFile('/etc/hosts'),
     rootDir,
@@ -283,6 +294,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     objects,
     allocations,
+    ...(devices !== undefined && { devices }),
     // Without files no container can read a token, so no token is requested or renewed.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
     downward,
@@ -307,6 +319,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     tokens,
     runtimeManager,
     leftovers,
+    ...(devices !== undefined && { devices }),
   });
   workers.start(syncer, (pod) => handler.podFinished(pod));
   pleg.listen((uid) => handler.runtimeChanged(uid));
@@ -388,8 +401,21 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
+  const deviceHooks: DeviceHooks = {
+    active: () =>
+      handler.areSourcesReady ? new Set(active.list().map((pod) => podUid(pod))) : undefined,
+    isRunning: (uid, container) => {
+      const status = pleg.get(uid);
+      return status !== undefined && findContainer(status, container)?.state === 'running';
+    },
+    onCapacity: () => reporter.nudge(),
+    onHealth: (uids) => {
+      for (const uid of uids) workers.sync(uid);
+    },
+  };
   return {
     settings,
+    startDevices: async () => devices?.start(deviceHooks),
     informers,
     podInformer,
     objects,
@@ -447,6 +473,17 @@ async function readSettings(
     runtimeName,
     runtimeVersion: `${runtimeName}://${runtimeVersion}`,
   };
+}
+
+function makeDevices({ config, logger, signal }: Base, rootDir: string): NodeDevices {
+  const { clock } = config;
+  const directory = devicePluginsDir(rootDir);
+  const manager = new DeviceManager({
+    clock,
+    logger,
+    checkpoint: new DurableCheckpointFile(join(directory, DEVICE_CHECKPOINT)),
+  });
+  return new NodeDevices({ manager, directory, clock, logger, signal });
 }
 
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {

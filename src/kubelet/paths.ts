@@ -33,6 +33,11 @@ export function localVolumesPath(rootDir: string): string {
   return join(rootDir, 'local-volumes');
 }
 
+/** Returns the directory of device plugins: their sockets, the kubelet's own, the checkpoint. */
+export function devicePluginsDir(rootDir: string): string {
+  return join(rootDir, 'device-plugins');
+}
+
 export function seccompDir(rootDir: string): string {
   return join(rootDir, 'seccomp');
 }

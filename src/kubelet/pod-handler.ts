@@ -6,11 +6,12 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type { ActivePods } from './active-pods.ts';
-import { admitPod } from './admission.ts';
+import { admitPod, type Rejection } from './admission.ts';
 import type { Allocations } from './allocations.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEvents } from './events.ts';
 import type { Leftovers } from './leftovers.ts';
+import type { NodeDevices } from './node-devices.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { Pleg } from './pleg.ts';
 import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
@@ -50,15 +51,23 @@ export interface PodHandlerConfig {
   readonly tokens: TokenManager;
   readonly runtimeManager: RuntimeManager;
   readonly leftovers: Leftovers;
+  /** Absent: pods have no devices. */
+  readonly devices?: NodeDevices;
 }
 
 export class PodHandler {
   readonly #config: PodHandlerConfig;
   /** The pods of the API and the static manifests have been read: a pod in neither is an orphan. */
   #sourcesReady = false;
+  /** By UID, in their latest version: admitted pods whose devices are being allocated. */
+  readonly #allocating = new Map<string, Pod>();
 
   constructor(config: PodHandlerConfig) {
     this.#config = config;
+  }
+
+  get areSourcesReady(): boolean {
+    return this.#sourcesReady;
   }
 
   /** From now on, pods that are not desired are killed. */
@@ -69,11 +78,34 @@ export class PodHandler {
   podAdded(pod: Pod): void {
     const { workers, allocations } = this.#config;
     const uid = podUid(pod);
-    const admitted =
-      workers.isTerminationRequested(uid) || isTerminal(pod.status.phase) || this.#admit(pod);
+    const ends = workers.isTerminationRequested(uid) || isTerminal(pod.status.phase);
+    const admitted = ends || this.#admit(pod);
     this.#config.desired.set(uid, pod, allocations.current(pod));
     if (!admitted) return;
-    workers.update({ type: 'create', pod });
+    const devices = ends ? undefined : this.#config.devices?.admit(pod);
+    if (devices === undefined) {
+      workers.update({ type: 'create', pod });
+      return;
+    }
+    this.#allocating.set(uid, pod);
+    this.#startWithDevices(uid, devices).catch((error: unknown) =>
+      this.#config.logger.debug('pod not started', { pod: describePod(pod), err: error }),
+    );
+  }
+
+  /** Starts the pod when its devices are allocated, or rejects it. */
+  async #startWithDevices(uid: string, allocation: Promise<Rejection | undefined>): Promise<void> {
+    const rejection = await allocation;
+    const pod = this.#allocating.get(uid);
+    // The pod was deleted meanwhile.
+    if (pod === undefined) return;
+    this.#allocating.delete(uid);
+    if (rejection === undefined) {
+      this.#config.workers.update({ type: 'create', pod });
+      return;
+    }
+    this.#reject(pod, rejection);
+    if (pod.metadata.deletionTimestamp !== undefined) this.#config.statuses.removeWhenWritten(pod);
   }
 
   podUpdated(pod: Pod): void {
@@ -82,6 +114,10 @@ export class PodHandler {
     const before = this.#config.desired.get(uid);
     this.#config.desired.set(uid, pod, allocations.current(pod));
     statuses.observe(pod);
+    if (this.#allocating.has(uid)) {
+      this.#allocating.set(uid, pod);
+      return;
+    }
     if (before !== undefined && !concernsWorker(before, pod)) return;
     // Files in volumes may contain the pod's labels and annotations.
     volumes.markStale(uid);
@@ -96,6 +132,7 @@ export class PodHandler {
     const { workers, statuses } = this.#config;
     const uid = podUid(pod);
     this.#config.desired.delete(uid);
+    this.#allocating.delete(uid);
     statuses.forget(uid);
     this.#retryDeferred();
     if (workers.state(uid) === undefined) return;
@@ -108,29 +145,23 @@ export class PodHandler {
    * pod is one of the desired pods.
    */
   #admit(pod: Pod): boolean {
-    const {
-      allocatable,
-      node,
-      desired,
-      active,
-      statuses,
-      pleg,
-      allocations,
-      metrics,
-      logger,
-      events,
-      clock,
-    } = this.#config;
+    const { allocatable, node, desired, active, pleg, allocations, devices } = this.#config;
     // The pod runs already, so it was admitted before the kubelet restarted.
     if (pleg.get(podUid(pod)) !== undefined) return true;
     const rejection = admitPod({
       pod,
       active: () => active.list().map((other) => allocations.current(other)),
       activeAtMost: { pods: desired.size, requested: desired.requestedAtMost },
-      allocatable,
+      allocatable: devices?.allocatableFor(pod, allocatable) ?? allocatable,
       node: node(),
     });
     if (rejection === undefined) return true;
+    this.#reject(pod, rejection);
+    return false;
+  }
+
+  #reject(pod: Pod, rejection: Rejection): void {
+    const { statuses, metrics, logger, events, clock } = this.#config;
     metrics.podRejected(rejection.reason);
     logger.info('pod rejected', { pod: describePod(pod), reason: rejection.reason });
     events.warning(pod, rejection.reason, rejection.message);
@@ -146,7 +177,6 @@ export class PodHandler {
       ...(pod.status.conditions !== undefined ? { conditions: pod.status.conditions } : {}),
     };
     statuses.set(pod, status);
-    return false;
   }
 
   /** Reports whether the pod was rejected at admission, and so never got a worker. */

@@ -7,6 +7,7 @@ import type { Allocations } from './allocations.ts';
 import type { DownwardContext } from './env/downward.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { PodEvents } from './events.ts';
+import type { NodeDevices } from './node-devices.ts';
 import { untilAborted } from './handlers/timeout.ts';
 import { untilAbortedObjects, type ObjectTracker } from './objects.ts';
 import type { Pleg } from './pleg.ts';
@@ -38,6 +39,8 @@ export interface SyncerConfig {
   readonly volumes: VolumeManager;
   readonly objects: ObjectTracker;
   readonly allocations: Allocations;
+  /** Absent: pods have no devices. */
+  readonly devices?: NodeDevices;
   readonly token: PayloadContext['token'];
   readonly downward: () => DownwardContext;
   /** Returns the runtime's own name, for container IDs. */
@@ -337,6 +340,7 @@ export class KubeletPodSyncer implements PodSyncer {
       hostIPs: this.#config.downward().hostIPs,
       qosClass: qosClass(pod),
       ended,
+      withDeviceHealth: (of, status) => this.#config.devices?.withHealth(of, status) ?? status,
     });
   }
 

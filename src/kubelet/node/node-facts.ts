@@ -7,7 +7,7 @@ import type { Logger } from '#machinery/log.ts';
 import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
 import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';
-import { RUNTIME_CONDITIONS, type NodeFacts } from './node-status.ts';
+import { RUNTIME_CONDITIONS, type NodeDeviceFacts, type NodeFacts } from './node-status.ts';
 
 /** The configuration of the node. See KubeletConfig. */
 export interface NodeSettings {
@@ -31,6 +31,8 @@ export interface NodeFactsConfig {
   readonly rootDir: string;
   /** For example 'containerd://1.7.24'. */
   readonly runtimeVersion: string;
+  /** Returns the resources of device plugins. Absent: the node has none. */
+  readonly devices?: () => NodeDeviceFacts;
   /** Returns the monotonic time of the last relist of the runtime. */
   readonly lastRelist: () => number;
 }
@@ -109,6 +111,7 @@ export class NodeFactsSource {
       addresses: this.addresses,
       capacity: this.capacity,
       allocatable: this.allocatable,
+      ...(this.#config.devices !== undefined && { devices: this.#config.devices() }),
       machine: this.machine,
       containerRuntimeVersion: this.#config.runtimeVersion,
       kubeletVersion: this.#config.kubelet.kubeletVersion ?? 'v1.36.3',

@@ -1,6 +1,7 @@
 // Builds the runtime's configuration of a container.
 
 import type { ContainerConfig, Mount } from '#cri/index.ts';
+import type { ContainerDevices } from '../devices/container-devices.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';
@@ -16,6 +17,7 @@ export interface ContainerConfigInput {
   readonly imageRef: string;
   readonly environment: Environment;
   readonly mounts: readonly Mount[];
+  readonly devices?: ContainerDevices;
   readonly seccompRoot: string;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
@@ -37,9 +39,14 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     args: expanded(container.args),
     workingDir: container.workingDir ?? '',
     envs: [...environment].map(([key, value]) => ({ key, value: encoder.encode(value) })),
-    mounts: input.mounts,
+    mounts: [...(input.devices?.mounts ?? []), ...input.mounts],
+    devices: input.devices?.devices ?? [],
+    CDIDevices: (input.devices?.cdiDevices ?? []).map((name) => ({ name })),
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, input.restartCount),
+    annotations: {
+      ...input.devices?.annotations,
+      ...containerAnnotations(pod, container, input.restartCount),
+    },
     logPath: `${container.name}/${input.restartCount}.log`,
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,

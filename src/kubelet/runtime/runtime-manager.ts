@@ -9,6 +9,7 @@ import { formatDuration } from '#machinery/text/duration.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import type { ContainerDevices } from '../devices/container-devices.ts';
 import { podDns, type DnsSettings } from '../dns.ts';
 import { makeEnvironment } from '../env/make-environment.ts';
 import type { DownwardContext } from '../env/downward.ts';
@@ -75,6 +76,12 @@ export interface RuntimeManagerConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly mounter: Mounter;
+  /** Returns the devices of a container. Absent: containers have none. */
+  readonly containerDevices?: (
+    pod: Pod,
+    container: Container,
+    signal: AbortSignal,
+  ) => Promise<ContainerDevices>;
   readonly dns: DnsSettings;
   /** The node's own /etc/hosts, as text. */
   readonly nodeHosts: () => Promise<string>;
@@ -550,7 +557,8 @@ export class RuntimeManager {
       if (problem !== undefined) throw new Error(problem);
     }
     const downward = { ...config.downward(), podIPs: this.#podIPs(pod, sandbox) };
-    const environment = await makeEnvironment({
+    const devices = await config.containerDevices?.(pod, container, context.signal);
+    const own = await makeEnvironment({
       pod,
       container,
       services: config.services,
@@ -559,6 +567,7 @@ export class RuntimeManager {
       onInvalidNames: (message) =>
         config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
     });
+    const environment = devices === undefined ? own : new Map([...devices.envs, ...own]);
     const hostNetwork = pod.spec.hostNetwork === true;
     const mounts = await makeMounts({
       pod,
@@ -590,6 +599,7 @@ export class RuntimeManager {
       imageRef,
       environment,
       mounts,
+      ...(devices !== undefined && { devices }),
       seccompRoot: seccompDir(config.rootDir),
       memoryCapacity: config.memoryCapacity,
       ...(targetId !== undefined ? { targetId } : {}),
