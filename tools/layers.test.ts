@@ -14,6 +14,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   api: ['machinery', 'cel'],
   storage: ['machinery'],
   cri: ['machinery'],
+  csi: ['machinery'],
   client: ['machinery', 'api'],
   apiserver: ['machinery', 'cel', 'api', 'storage', 'client'],
   controllers: ['machinery', 'api', 'client'],
@@ -22,7 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   dns: ['machinery', 'api', 'client'],
   network: ['machinery', 'api', 'client'],
   ingress: ['machinery', 'api', 'client'],
-  kubelet: ['machinery', 'api', 'client', 'cri'],
+  kubelet: ['machinery', 'api', 'client', 'cri', 'csi'],
   runtime: ['machinery', 'cri'],
   simulation: ['machinery', 'api', 'storage', 'client', 'apiserver', 'controllers'],
   cluster: [

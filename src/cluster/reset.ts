@@ -9,7 +9,7 @@ import { execFile } from 'node:child_process';
 import { lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { parseMountPoints } from '#kubelet/volumes/mounter.ts';
+import { parseMountPoints } from '#machinery/files/mount-points.ts';
 import type { Clock } from '#machinery/clock.ts';
 import {
   containerdProcesses,

@@ -74,6 +74,7 @@ export type ContainerConfig = Input<'ContainerConfig'>;
 export type ImageSpec = Input<'ImageSpec'>;
 export type AuthConfig = Input<'AuthConfig'>;
 export type Mount = Input<'Mount'>;
+export type Device = Input<'Device'>;
 export type LinuxContainerResources = Input<'LinuxContainerResources'>;
 export type PodSandboxFilter = Input<'PodSandboxFilter'>;
 export type ContainerFilter = Input<'ContainerFilter'>;

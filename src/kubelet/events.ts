@@ -25,6 +25,7 @@ export type EventReason =
   | 'FailedMount'
   | 'FailedPostStartHook'
   | 'FailedPreStopHook'
+  | 'FailedPrepareDynamicResources'
   | 'FailedSync'
   | 'FailedToRetrieveImagePullSecret'
   | 'FailedUnMount'

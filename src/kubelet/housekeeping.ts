@@ -3,6 +3,7 @@
 import type { RuntimeService } from '#cri/index.ts';
 import { type Clock, pause } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import type { Csi } from './csi.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { GarbageCollector } from './garbage.ts';
 import type { Leftovers } from './leftovers.ts';
@@ -25,6 +26,7 @@ export interface HousekeepingConfig {
   readonly garbage: GarbageCollector;
   readonly leftovers: Leftovers;
   readonly volumes: VolumeManager;
+  readonly csi: Csi;
   readonly tokens: TokenManager;
   /** Whether the kubelet writes files (see KubeletConfig). */
   readonly hostFiles: boolean;
@@ -38,26 +40,48 @@ export interface HousekeepingConfig {
 
 export class Housekeeping {
   readonly #config: HousekeepingConfig;
+  /** UIDs of pods whose directories are being removed. A driver of their volumes may hang. */
+  readonly #removing = new Set<string>();
 
   constructor(config: HousekeepingConfig) {
     this.#config = config;
   }
 
-  /** Removes pods in the runtime or on the disk that are not desired. */
+  /**
+   * Removes pods in the runtime or on the disk that are not desired. Called once, before plugins
+   * register.
+   */
   async removeOrphans(): Promise<void> {
-    const { desired, pods, pleg, garbage, volumes, workers, logger } = this.#config;
+    const { desired, pods, pleg, garbage, hostFiles } = this.#config;
     for (const { uid } of pleg.pods()) if (!desired.has(uid)) pods.killOrphan(uid);
-    const isKnown = (uid: string): boolean =>
-      desired.has(uid) || workers.state(uid) !== undefined || pleg.get(uid) !== undefined;
-    for (const uid of await garbage.podsOnDisk()) {
-      if (isKnown(uid)) continue;
-      try {
-        await volumes.unmount(uid);
-      } catch (error) {
-        logger.warn('orphaned pod directory not removed', { uid, err: error });
-      }
+    // No driver is registered yet that could hang: pods with its volumes are left to later passes.
+    await Promise.all(await this.#removeDirectories());
+    if (hostFiles) await garbage.removeOrphanedLogs((uid) => this.#isKnown(uid));
+  }
+
+  #isKnown(uid: string): boolean {
+    const { desired, pleg, workers } = this.#config;
+    return desired.has(uid) || workers.state(uid) !== undefined || pleg.get(uid) !== undefined;
+  }
+
+  /** Starts to remove the directories of unknown pods, with their volumes. Returns the removals. */
+  async #removeDirectories(): Promise<readonly Promise<void>[]> {
+    const uids = await this.#config.garbage.podsOnDisk();
+    return uids
+      .filter((uid) => !this.#isKnown(uid) && !this.#removing.has(uid))
+      .map((uid) => this.#removeDirectory(uid));
+  }
+
+  async #removeDirectory(uid: string): Promise<void> {
+    const { volumes, logger } = this.#config;
+    this.#removing.add(uid);
+    try {
+      await volumes.unmount(uid);
+    } catch (error) {
+      logger.warn('orphaned pod directory not removed', { uid, err: error });
+    } finally {
+      this.#removing.delete(uid);
     }
-    if (this.#config.hostFiles) await garbage.removeOrphanedLogs(isKnown);
   }
 
   /** Repeats `run` until the signal aborts. */
@@ -81,7 +105,7 @@ export class Housekeeping {
   }
 
   async run(): Promise<void> {
-    const { desired, pods, pleg, workers, tokens, volumes, leftovers } = this.#config;
+    const { desired, pods, pleg, workers, tokens, volumes, leftovers, csi } = this.#config;
     for (const { uid } of pleg.pods()) {
       if (!desired.has(uid) && workers.state(uid) === undefined) pods.killOrphan(uid);
     }
@@ -90,12 +114,14 @@ export class Housekeeping {
       if (state === 'finished' && !desired.has(podUid(pod))) pods.forget(podUid(pod));
     }
     await leftovers.retry();
-    for (const uid of tokens.due()) {
+    for (const uid of [...tokens.due(), ...volumes.dueForRepublish()]) {
       volumes.markStale(uid);
       workers.sync(uid);
     }
     const { runtime, clock, logger, hostFiles, logMaxBytes, logMaxFiles } = this.#config;
     if (hostFiles) {
+      csi.tick();
+      void (await this.#removeDirectories());
       await rotateLogs({
         runtime,
         clock,

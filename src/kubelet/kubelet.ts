@@ -81,6 +81,9 @@ export class Kubelet {
     });
     this.#parts = parts;
     const { pleg, server, informers, reporter, staticPods, pods, housekeeping, settings } = parts;
+    const { csi, plugins } = parts;
+    // Before the Node's status is written: volumes that are in use must not be detached.
+    if (plugins !== undefined) await csi.volumes.reconstruct();
     // The runtime is listed before any pod is reconciled, so that no container is started twice.
     await pleg.relist(signal);
     this.#background.push(pleg.run(signal));
@@ -98,6 +101,7 @@ export class Kubelet {
     );
     pods.sourcesAreReady();
     await housekeeping.removeOrphans();
+    if (plugins !== undefined) this.#background.push(csi.publishNode(), plugins.run(signal));
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));
@@ -138,6 +142,7 @@ export class Kubelet {
       parts.probes.stop();
       parts.statuses.stop();
       parts.objects.stop();
+      parts.csi.close();
       await parts.server.close();
       await parts.informers.stopped();
     }

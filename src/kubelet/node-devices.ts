@@ -1,11 +1,14 @@
-// The devices of the node's pods, from device plugins: what admission, container configurations and
-// statuses need to know of them.
+// The devices of the node's pods, from device plugins and ResourceClaims: what admission, sandboxes,
+// container configurations and statuses need to know of them.
 
+import type { Logger } from '#machinery/log.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Rejection } from './admission.ts';
-import type { ContainerDevices } from './devices/container-devices.ts';
+import { type ContainerDevices, NO_DEVICES } from './devices/container-devices.ts';
 import type { DeviceHooks, DeviceManager } from './devices/device-manager.ts';
 import { type RegistrationConfig, serveRegistrations } from './devices/registration.ts';
+import { claimHealth } from './dra/claim-health.ts';
+import type { DraManager } from './dra/dra-manager.ts';
 import type { NodeDeviceFacts } from './node/node-status.ts';
 import {
   podUid,
@@ -15,7 +18,11 @@ import {
   type ResourceList,
 } from './types.ts';
 
-export interface NodeDevicesConfig extends RegistrationConfig {
+export interface NodeDevicesConfig {
+  /** Device plugins. Absent on a simulated node. */
+  readonly plugins?: RegistrationConfig;
+  readonly claims: DraManager;
+  readonly logger: Logger;
   /** Aborts when the kubelet stops. */
   readonly signal: AbortSignal;
 }
@@ -27,52 +34,52 @@ export class NodeDevices {
     this.#config = config;
   }
 
-  get #manager(): DeviceManager {
-    return this.#config.manager;
-  }
-
-  get #signal(): AbortSignal {
-    return this.#config.signal;
+  get #manager(): DeviceManager | undefined {
+    return this.#config.plugins?.manager;
   }
 
   /**
-   * Reads the devices of pods from the last run, and lets plugins register. If their socket cannot
-   * be made, the kubelet runs without device plugins.
+   * Reads the devices of pods from the last run, and lets device plugins register. If their socket
+   * cannot be made, the kubelet runs without device plugins.
    */
   async start(hooks: DeviceHooks): Promise<void> {
-    const { manager, logger, signal } = this.#config;
-    await manager.start(hooks);
+    const { plugins, logger, signal } = this.#config;
+    if (plugins === undefined) return;
+    await plugins.manager.start(hooks);
     try {
-      await serveRegistrations(this.#config, signal);
+      await serveRegistrations(plugins, signal);
     } catch (error) {
       logger.error('device manager: registration socket not made', { err: error });
     }
   }
 
-  /** Returns the devices for the Node's status. */
-  facts(): NodeDeviceFacts {
-    return { ...this.#manager.capacity(), isNewNode: this.#manager.takeIsNew() };
+  /** Returns the devices for the Node's status; undefined on a simulated node. */
+  facts(): NodeDeviceFacts | undefined {
+    const manager = this.#manager;
+    return manager && { ...manager.capacity(), isNewNode: manager.takeIsNew() };
   }
 
   /** Returns the allocatable resources for the admission of the pod. */
   allocatableFor(pod: Pod, base: ResourceList): ResourceList {
-    return this.#manager.allocatableFor(pod, base);
+    return this.#manager?.allocatableFor(pod, base) ?? base;
   }
 
   /**
    * Allocates the devices of a pod. Resolves with the reason why it cannot run, if there is one.
-   * Returns undefined if the pod needs no devices.
+   * Returns undefined if the pod needs no devices of device plugins.
    */
   admit(pod: Pod): Promise<Rejection | undefined> | undefined {
-    return this.#manager.needs(pod) ? this.#allocate(pod) : undefined;
+    const manager = this.#manager;
+    return manager?.needs(pod) === true ? this.#allocate(manager, pod) : undefined;
   }
 
-  async #allocate(pod: Pod): Promise<Rejection | undefined> {
+  async #allocate(manager: DeviceManager, pod: Pod): Promise<Rejection | undefined> {
+    const { signal } = this.#config;
     try {
-      await this.#manager.allocate(pod, this.#signal);
+      await manager.allocate(pod, signal);
       return undefined;
     } catch (error) {
-      this.#signal.throwIfAborted();
+      signal.throwIfAborted();
       return {
         reason: 'UnexpectedAdmissionError',
         message: `Allocate failed due to ${errorMessage(error)}, which is unexpected`,
@@ -80,23 +87,42 @@ export class NodeDevices {
     }
   }
 
+  /** Prepares the pod's ResourceClaims. */
+  prepare(pod: Pod, signal: AbortSignal): Promise<void> {
+    return this.#config.claims.prepare(pod, signal);
+  }
+
+  /** Unprepares the pod's ResourceClaims, after its containers have ended. */
+  unprepare(pod: Pod, signal: AbortSignal): Promise<void> {
+    return this.#config.claims.unprepare(pod, signal);
+  }
+
   /** Returns what devices add to the container's configuration. */
-  containerDevices(pod: Pod, container: Container, signal: AbortSignal): Promise<ContainerDevices> {
-    return this.#manager.containerDevices(pod, container, signal);
+  async containerDevices(
+    pod: Pod,
+    container: Container,
+    signal: AbortSignal,
+  ): Promise<ContainerDevices> {
+    const claimed = this.#config.claims.cdiDevices(pod, container);
+    const devices = (await this.#manager?.containerDevices(pod, container, signal)) ?? NO_DEVICES;
+    if (claimed.length === 0) return devices;
+    return { ...devices, cdiDevices: [...new Set([...claimed, ...devices.cdiDevices])] };
   }
 
   /** Returns the status with the health of the container's devices. */
   withHealth(pod: Pod, status: ContainerStatus): ContainerStatus {
     const byResource = new Map<string, { resourceID: string; health: string }[]>();
-    for (const { resource, id, isHealthy } of this.#manager.devicesOf(podUid(pod), status.name)) {
+    for (const { resource, id, isHealthy } of this.#manager?.devicesOf(podUid(pod), status.name) ??
+      []) {
       const list = byResource.get(resource) ?? [];
       byResource.set(resource, list);
       list.push({ resourceID: id, health: isHealthy ? 'Healthy' : 'Unhealthy' });
     }
-    if (byResource.size === 0) return status;
-    return {
-      ...status,
-      allocatedResourcesStatus: [...byResource].map(([name, resources]) => ({ name, resources })),
-    };
+    const container = pod.spec.containers.find(({ name }) => name === status.name);
+    const health = [
+      ...[...byResource].map(([name, resources]) => ({ name, resources })),
+      ...(container === undefined ? [] : claimHealth(this.#config.claims, pod, container)),
+    ];
+    return health.length === 0 ? status : { ...status, allocatedResourcesStatus: health };
   }
 }

@@ -28,6 +28,9 @@ import { kubeletConfiguration } from './configz.ts';
 import { DurableCheckpointFile } from './checkpoints/checkpoint-file.ts';
 import { DEVICE_CHECKPOINT } from './devices/checkpoint.ts';
 import { type DeviceHooks, DeviceManager } from './devices/device-manager.ts';
+import type { RegistrationConfig } from './devices/registration.ts';
+import { makeDra } from './dra.ts';
+import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
@@ -48,8 +51,9 @@ import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { ObjectTracker } from './objects.ts';
 import { NodeDevices } from './node-devices.ts';
-import { devicePluginsDir, localVolumesPath } from './paths.ts';
+import { devicePluginsDir, localVolumesPath, pluginsRegistryDir } from './paths.ts';
 import { Pleg } from './pleg.ts';
+import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -68,6 +72,7 @@ import { StatusManager } from './status/status-manager.ts';
 import { TokenManager } from './tokens.ts';
 import { podUid, type Node, type Pod } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
+import type { ClaimSource } from './volumes/claims.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
@@ -110,6 +115,9 @@ export interface Parts {
   readonly staticPods: StaticPods | undefined;
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
+  readonly csi: Csi;
+  /** Undefined on simulated nodes. */
+  readonly plugins: PluginManager | undefined;
 }
 
 /**
@@ -135,7 +143,13 @@ export async function makeParts(base: Base): Promise<Parts> {
     onRelist: (seconds) => metrics.relisted(seconds),
     ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
   });
-  const devices = hostFiles ? makeDevices(base, rootDir) : undefined;
+  const dra = makeDra(base, settings);
+  const devices = new NodeDevices({
+    ...(hostFiles && { plugins: makeDevicePlugins(base, rootDir) }),
+    claims: dra.manager,
+    logger,
+    signal,
+  });
   const node = await NodeFactsSource.read({
     kubelet: config,
     runtime: base.runtime,
@@ -144,7 +158,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     signal,
     rootDir,
     runtimeVersion: settings.runtimeVersion,
-    ...(devices !== undefined && { devices: () => devices.facts() }),
+    devices: () => devices.facts(),
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
@@ -173,6 +187,41 @@ export async function makeParts(base: Base): Promise<Parts> {
       return status === undefined || !isRunning(status);
     },
   });
+  const tokens = new TokenManager(client, clock);
+  const claims: ClaimSource = {
+    claim: (namespace, name) =>
+      client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+    volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
+  };
+  let reporter: NodeReporter | undefined;
+  const csi = new Csi({
+    client,
+    clock,
+    logger,
+    signal,
+    nodeName: config.nodeName,
+    rootDir,
+    mounter,
+    hostFiles,
+    informers,
+    node: nodeObject,
+    claims,
+    tokens,
+    events: recorder,
+    onVolumesInUse: () => reporter?.nudge(),
+  });
+  const plugins = hostFiles
+    ? new PluginManager({
+        directory: pluginDirectory(pluginsRegistryDir(rootDir), logger),
+        open: (path) => registrationAt(path, clock),
+        handlers: {
+          CSIPlugin: csi.drivers,
+          ...(dra.drivers !== undefined && { DRAPlugin: dra.drivers }),
+        },
+        clock,
+        logger,
+      })
+    : undefined;
   const volumes = new VolumeManager({
     rootDir,
     clock,
@@ -180,11 +229,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     mounter,
     hostFiles,
     localVolumesDir,
-    claims: {
-      claim: (namespace, name) =>
-        client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
-      volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
-    },
+    claims,
+    csi: csi.volumes,
     isReachable: ({ spec }) => {
       const self = nodeObject();
       const required = spec.nodeAffinity?.required;
@@ -241,7 +287,6 @@ export async function makeParts(base: Base): Promise<Parts> {
     allocatable: () => node.allocatable,
     active: () => active.list(),
   });
-  const tokens = new TokenManager(client, clock);
 
   // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
@@ -261,9 +306,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     services: serviceVariables,
     downward,
     mounter,
-    ...(devices !== undefined && {
-      containerDevices: (pod, container, until) => devices.containerDevices(pod, container, until),
-    }),
+    prepareResources: (pod, until) => devices.prepare(pod, until),
+    containerDevices: (pod, container, until) => devices.containerDevices(pod, container, until),
     dns: settings.dns,
     nodeHosts: () => readNodeFile('/etc/hosts'),
     rootDir,
@@ -294,7 +338,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     objects,
     allocations,
-    ...(devices !== undefined && { devices }),
+    devices,
     // Without files no container can read a token, so no token is requested or renewed.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
     downward,
@@ -319,7 +363,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     tokens,
     runtimeManager,
     leftovers,
-    ...(devices !== undefined && { devices }),
+    devices,
   });
   workers.start(syncer, (pod) => handler.podFinished(pod));
   pleg.listen((uid) => handler.runtimeChanged(uid));
@@ -334,6 +378,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     garbage,
     leftovers,
     volumes,
+    csi,
     tokens,
     hostFiles,
     periodMs: config.housekeepingMs ?? 10_000,
@@ -367,7 +412,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     probes,
     volumes,
   });
-  const reporter = new NodeReporter({
+  reporter = new NodeReporter({
     ...common,
     client,
     events: recorder,
@@ -382,10 +427,12 @@ export async function makeParts(base: Base): Promise<Parts> {
       [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
-    facts: () =>
-      node.current(
+    facts: async () => ({
+      ...(await node.current(
         config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
-      ),
+      )),
+      volumesInUse: csi.volumes.inUse,
+    }),
     checkMs: config.nodeCheckMs ?? 10_000,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
@@ -397,25 +444,30 @@ export async function makeParts(base: Base): Promise<Parts> {
     clock,
     logger,
     signal,
-    onUpdate: () => reporter.nudge(),
+    onUpdate: () => reporter?.nudge(),
   });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
+  const activeUids = (): ReadonlySet<string> | undefined =>
+    handler.areSourcesReady ? new Set(active.list().map((pod) => podUid(pod))) : undefined;
+  const syncAll = (uids: ReadonlySet<string>): void => {
+    for (const uid of uids) workers.sync(uid);
+  };
   const deviceHooks: DeviceHooks = {
-    active: () =>
-      handler.areSourcesReady ? new Set(active.list().map((pod) => podUid(pod))) : undefined,
+    active: activeUids,
     isRunning: (uid, container) => {
       const status = pleg.get(uid);
       return status !== undefined && findContainer(status, container)?.state === 'running';
     },
     onCapacity: () => reporter.nudge(),
-    onHealth: (uids) => {
-      for (const uid of uids) workers.sync(uid);
-    },
+    onHealth: syncAll,
   };
   return {
     settings,
-    startDevices: async () => devices?.start(deviceHooks),
+    startDevices: async () => {
+      await devices.start(deviceHooks);
+      await dra.start(activeUids, syncAll);
+    },
     informers,
     podInformer,
     objects,
@@ -428,6 +480,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     staticPods,
     server,
     reporter,
+    csi,
+    plugins,
   };
 }
 
@@ -475,15 +529,11 @@ async function readSettings(
   };
 }
 
-function makeDevices({ config, logger, signal }: Base, rootDir: string): NodeDevices {
+function makeDevicePlugins({ config, logger }: Base, rootDir: string): RegistrationConfig {
   const { clock } = config;
   const directory = devicePluginsDir(rootDir);
-  const manager = new DeviceManager({
-    clock,
-    logger,
-    checkpoint: new DurableCheckpointFile(join(directory, DEVICE_CHECKPOINT)),
-  });
-  return new NodeDevices({ manager, directory, clock, logger, signal });
+  const checkpoint = new DurableCheckpointFile(join(directory, DEVICE_CHECKPOINT));
+  return { manager: new DeviceManager({ clock, logger, checkpoint }), directory, clock, logger };
 }
 
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {

@@ -19,6 +19,11 @@ export function containerDir(rootDir: string, uid: string, container: string): s
   return join(podDir(rootDir, uid), 'containers', container);
 }
 
+/** Returns the directory of all parts of volumes that are mounted in a pod's containers. */
+export function subpathsDir(rootDir: string, uid: string): string {
+  return join(podDir(rootDir, uid), 'volume-subpaths');
+}
+
 export function subpathDir(
   rootDir: string,
   uid: string,
@@ -26,7 +31,7 @@ export function subpathDir(
   container: string,
   index: number,
 ): string {
-  return join(podDir(rootDir, uid), 'volume-subpaths', volume, container, String(index));
+  return join(subpathsDir(rootDir, uid), volume, container, String(index));
 }
 
 export function localVolumesPath(rootDir: string): string {
@@ -36,6 +41,11 @@ export function localVolumesPath(rootDir: string): string {
 /** Returns the directory of device plugins: their sockets, the kubelet's own, the checkpoint. */
 export function devicePluginsDir(rootDir: string): string {
   return join(rootDir, 'device-plugins');
+}
+
+/** Returns the directory in which plugins create their registration sockets. */
+export function pluginsRegistryDir(rootDir: string): string {
+  return join(rootDir, 'plugins_registry');
 }
 
 export function seccompDir(rootDir: string): string {

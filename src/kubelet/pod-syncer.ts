@@ -128,6 +128,8 @@ export class KubeletPodSyncer implements PodSyncer {
           `detected running containers after a successful stop: ${running.map(({ name }) => name).join(', ')}`,
         );
       }
+      // Before the status is written: then others may use the claims.
+      await this.#config.devices?.unprepare(pod, signal);
       probes.remove(uid);
     } finally {
       pleg.release(uid);
@@ -252,13 +254,14 @@ export class KubeletPodSyncer implements PodSyncer {
         objects: untilAbortedObjects(objects, signal),
         token: (request) => untilAborted(token(request), signal),
         downward: downward(),
+        signal,
       });
       this.#volumeBackoff.reset(uid);
       return { volumes: mounted };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof VolumeError)) throw error;
-      for (const message of error.messages) events.warning(pod, 'FailedMount', message);
+      for (const { reason, message } of error.events) events.warning(pod, reason, message);
       this.#config.logger.warn('volumes not mounted', { pod: describePod(pod), err: error });
       this.#volumeBackoff.next(uid, clock.now());
       const backoffMs = this.#volumeBackoff.get(uid);

@@ -11,6 +11,8 @@ import type { TokenRequest } from './volumes/payload.ts';
 
 interface Token {
   readonly token: string;
+  /** As the API server states it. */
+  readonly expirationTimestamp: string;
   /** When the token is requested again, in wall-clock milliseconds. */
   readonly refreshAt: number;
 }
@@ -35,10 +37,17 @@ export class TokenManager {
 
   /** Returns a token. Rejects with a message for the pod's owner. */
   async get(request: TokenRequest): Promise<string> {
+    return (await this.getWithExpiration(request)).token;
+  }
+
+  /** Returns a token with its end. Rejects with a message for the pod's owner. */
+  async getWithExpiration(
+    request: TokenRequest,
+  ): Promise<Pick<Token, 'token' | 'expirationTimestamp'>> {
     const uid = podUid(request.pod);
     const key = JSON.stringify([request.audience ?? null, request.expirationSeconds]);
     const known = this.#tokens.get(uid)?.get(key);
-    if (known !== undefined && this.#clock.now() < known.refreshAt) return known.token;
+    if (known !== undefined && this.#clock.now() < known.refreshAt) return known;
     const { metadata, spec } = request.pod;
     const account = spec.serviceAccountName ?? 'default';
     let answer: TokenRequestObject;
@@ -67,14 +76,13 @@ export class TokenManager {
     const expires = Date.parse(answer.status.expirationTimestamp ?? '');
     const life = Number.isNaN(expires) ? request.expirationSeconds * 1000 : expires - now;
     const tokens = this.#tokens.get(uid) ?? new Map<string, Token>();
-    this.#tokens.set(
-      uid,
-      tokens.set(key, {
-        token: answer.status.token,
-        refreshAt: now + Math.min(life * SHARE_OF_LIFE, MAX_AGE_MS),
-      }),
-    );
-    return answer.status.token;
+    const token = {
+      token: answer.status.token,
+      expirationTimestamp: answer.status.expirationTimestamp ?? '',
+      refreshAt: now + Math.min(life * SHARE_OF_LIFE, MAX_AGE_MS),
+    };
+    this.#tokens.set(uid, tokens.set(key, token));
+    return token;
   }
 
   /** Returns the UIDs of pods with a token that must be requested again. */

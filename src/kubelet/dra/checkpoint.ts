@@ -2,7 +2,7 @@
 // the text.
 
 import { crc32 } from 'node:zlib';
-import type { ClaimInfo, PreparedDevice } from './claim-cache.ts';
+import type { ClaimInfo, PreparedDevice } from './claim-info.ts';
 
 /** The name of the file. */
 export const DRA_CHECKPOINT = 'dra_manager_state';
@@ -30,20 +30,18 @@ interface DeviceState {
 }
 
 export function encodeClaims(claims: readonly ClaimInfo[]): string {
-  const list = claims.map(
-    (claim): ClaimState => ({
-      ClaimUID: claim.uid,
-      ClaimName: claim.name,
-      Namespace: claim.namespace,
-      PodUIDs: Object.fromEntries([...claim.pods].map((uid) => [uid, {}])),
-      DriverState: Object.fromEntries(
-        [...claim.drivers].map(([driver, devices]) => [
-          driver,
-          { Devices: devices.length === 0 ? null : devices.map(deviceState) },
-        ]),
-      ),
-    }),
-  );
+  const list = claims.map((claim): ClaimState => ({
+    ClaimUID: claim.uid,
+    ClaimName: claim.name,
+    Namespace: claim.namespace,
+    PodUIDs: Object.fromEntries([...claim.pods].map((uid) => [uid, {}])),
+    DriverState: Object.fromEntries(
+      [...claim.drivers].map(([driver, devices]) => [
+        driver,
+        { Devices: devices.length === 0 ? null : devices.map(deviceState) },
+      ]),
+    ),
+  }));
   const data = JSON.stringify({ ...TYPE, ClaimInfoStateList: list });
   return JSON.stringify({ Data: data, Checksum: crc32(data) });
 }

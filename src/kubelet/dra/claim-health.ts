@@ -1,7 +1,7 @@
 // The health of claimed devices, as a container's status shows it.
 
 import type { Container, ContainerStatus, Pod } from '../types.ts';
-import { isForRequest } from './claim-cache.ts';
+import { isForRequest } from './claim-info.ts';
 import type { DraManager } from './dra-manager.ts';
 
 type ResourceStatus = NonNullable<ContainerStatus['allocatedResourcesStatus']>[number];

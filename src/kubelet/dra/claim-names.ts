@@ -1,5 +1,6 @@
 // The ResourceClaims that a pod and its containers use.
 
+import { ownValue } from '#machinery/collections/string-map.ts';
 import type { Container, Pod } from '../types.ts';
 
 export interface PodClaim {
@@ -64,7 +65,7 @@ export function containerRequests(
   }
   const extended = pod.status.extendedResourceClaimStatus;
   for (const mapping of extended?.requestMappings ?? []) {
-    const amount = container.resources?.requests?.[mapping.resourceName] ?? '0';
+    const amount = ownValue(container.resources?.requests ?? {}, mapping.resourceName) ?? '0';
     if (mapping.containerName === container.name && amount !== '0')
       add(extended!.resourceClaimName, mapping.requestName);
   }

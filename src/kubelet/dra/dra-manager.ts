@@ -7,11 +7,12 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { type Container, podUid, type Pod } from '../types.ts';
-import { cdiDevicesOf, type ClaimCache, type ClaimInfo } from './claim-cache.ts';
+import type { ClaimCache } from './claim-cache.ts';
+import { cdiDevicesOf, type ClaimInfo, type PreparedDevice } from './claim-info.ts';
 import { containerRequests, podClaim, podClaims } from './claim-names.ts';
 import type { DraDriver } from './driver.ts';
 import type { DeviceHealth, HealthCache } from './health-cache.ts';
-import type { ClaimReference, ReportedHealth } from './schema.ts';
+import type { ClaimReference, PrepareDevice, ReportedHealth } from './schema.ts';
 
 export interface DraMetrics {
   /** Records the preparation or unpreparation of all claims of a pod. */
@@ -205,7 +206,9 @@ export class DraManager {
     const { allocation } = claim.status ?? {};
     if (allocation === undefined) throw new Error(`ResourceClaim ${claimName}: not allocated`);
     const names = new Set((allocation.devices?.results ?? []).map(({ driver }) => driver));
-    const drivers = new Map([...names].map((driver) => [driver, this.#config.drivers?.get(driver)]));
+    const drivers = new Map(
+      [...names].map((driver) => [driver, this.#config.drivers?.get(driver)]),
+    );
     return { claim, drivers };
   }
 
@@ -255,7 +258,7 @@ export class DraManager {
           `NodePrepareResources failed for ResourceClaim ${info.name}: ${result.error}`,
         );
       }
-      info.drivers.set(name, result.devices);
+      info.drivers.set(name, result.devices.map(deviceOf));
     }
     const skipped = claims.length - Object.keys(response.claims).length;
     if (skipped !== 0) throw new Error(`NodePrepareResources skipped ${skipped} ResourceClaims`);
@@ -325,9 +328,12 @@ export class DraManager {
 }
 
 function usesClaims({ spec, status }: Pod): boolean {
-  return (
-    (spec.resourceClaims ?? []).length > 0 || status.extendedResourceClaimStatus !== undefined
-  );
+  return (spec.resourceClaims ?? []).length > 0 || status.extendedResourceClaimStatus !== undefined;
+}
+
+/** Returns the device without an undefined share. */
+function deviceOf({ shareId, ...device }: PrepareDevice): PreparedDevice {
+  return { ...device, ...(shareId !== undefined && { shareId }) };
 }
 
 function referenceOf({ namespace, uid, name }: ClaimInfo): ClaimReference {

@@ -43,6 +43,7 @@ export const draSchemaV1beta1 = {
 
 export type DraSchema = typeof draSchemaV1;
 export type ClaimReference = Input<DraSchema, 'Claim'>;
+export type PrepareDevice = Message<DraSchema, 'Device'>;
 export type PrepareResponse = Message<DraSchema, 'NodePrepareResourcesResponse'>;
 export type UnprepareResponse = Message<DraSchema, 'NodeUnprepareResourcesResponse'>;
 

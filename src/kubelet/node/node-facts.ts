@@ -31,8 +31,8 @@ export interface NodeFactsConfig {
   readonly rootDir: string;
   /** For example 'containerd://1.7.24'. */
   readonly runtimeVersion: string;
-  /** Returns the resources of device plugins. Absent: the node has none. */
-  readonly devices?: () => NodeDeviceFacts;
+  /** Returns the resources of device plugins; undefined if the node cannot have any. */
+  readonly devices?: () => NodeDeviceFacts | undefined;
   /** Returns the monotonic time of the last relist of the runtime. */
   readonly lastRelist: () => number;
 }
@@ -107,11 +107,12 @@ export class NodeFactsSource {
     this.#addresses = addressesOf(this.#config.kubelet);
     const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
+    const devices = this.#config.devices?.();
     return {
       addresses: this.addresses,
       capacity: this.capacity,
       allocatable: this.allocatable,
-      ...(this.#config.devices !== undefined && { devices: this.#config.devices() }),
+      ...(devices !== undefined && { devices }),
       machine: this.machine,
       containerRuntimeVersion: this.#config.runtimeVersion,
       kubeletVersion: this.#config.kubelet.kubeletVersion ?? 'v1.36.3',

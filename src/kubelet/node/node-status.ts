@@ -41,6 +41,8 @@ export interface NodeFacts {
    * RUNTIME_CONDITIONS.
    */
   readonly runtimeConditions?: readonly BareCondition[];
+  /** The attachable volumes that pods use. Default: none. */
+  readonly volumesInUse?: readonly string[];
 }
 
 /**
@@ -74,6 +76,7 @@ export function makeNodeStatus(
       kubeProxyVersion: '',
     },
     ...(facts.images.length > 0 ? { images: containerImages(facts.images) } : {}),
+    ...((facts.volumesInUse ?? []).length > 0 ? { volumesInUse: facts.volumesInUse ?? [] } : {}),
   };
 }
 
@@ -163,7 +166,8 @@ export function sameNodeStatus(a: NodeStatus, b: NodeStatus): boolean {
 }
 
 function comparable(status: NodeStatus): unknown {
-  const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images } = status;
+  const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images, volumesInUse } =
+    status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
@@ -175,6 +179,7 @@ function comparable(status: NodeStatus): unknown {
     daemonEndpoints,
     nodeInfo,
     images: images ?? [],
+    volumesInUse: volumesInUse ?? [],
     conditions,
   };
 }
@@ -211,6 +216,8 @@ export function nodeStatusPatch(
     // The list is merged by type, so of two addresses with one type (one per family) one would be
     // lost: the list is replaced.
     addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
+    ...(status.volumesInUse === undefined &&
+      previous?.volumesInUse !== undefined && { volumesInUse: null }),
     capacity: replaceMap(previous?.capacity, status.capacity),
     allocatable: replaceMap(previous?.allocatable, status.allocatable),
   };

@@ -8,7 +8,7 @@ import { recordingLogger } from '#machinery/log.ts';
 import { pluginDirectory, type PluginSocket } from './plugin-directory.ts';
 import { PluginManager, type PluginHandler } from './plugin-manager.ts';
 import { type Plugin, registrationAt } from './registration-client.ts';
-import { registrationSchema } from './registration-schema.ts';
+import { registrationSchema } from '#csi/registration-schema.ts';
 
 const stops: (() => void | Promise<void>)[] = [];
 afterEach(async () => {

@@ -3,7 +3,7 @@
 
 import type { Clock } from '#machinery/clock.ts';
 import { RpcConnection } from '#machinery/grpc/connection.ts';
-import { registrationSchema, type RegistrationSchema } from './registration-schema.ts';
+import { registrationSchema, type RegistrationSchema } from '#csi/registration-schema.ts';
 
 export interface Plugin {
   /** 'CSIPlugin', 'DevicePlugin' or 'DRAPlugin'. */

@@ -1,6 +1,6 @@
 // Builds the runtime's configuration of a container.
 
-import type { ContainerConfig, Mount } from '#cri/index.ts';
+import type { ContainerConfig, Device, Mount } from '#cri/index.ts';
 import type { ContainerDevices } from '../devices/container-devices.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
@@ -17,7 +17,10 @@ export interface ContainerConfigInput {
   readonly imageRef: string;
   readonly environment: Environment;
   readonly mounts: readonly Mount[];
-  readonly devices?: ContainerDevices;
+  /** Block volumes. */
+  readonly devices: readonly Device[];
+  /** The devices of device plugins and ResourceClaims. */
+  readonly assigned?: ContainerDevices;
   readonly seccompRoot: string;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
@@ -39,12 +42,12 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     args: expanded(container.args),
     workingDir: container.workingDir ?? '',
     envs: [...environment].map(([key, value]) => ({ key, value: encoder.encode(value) })),
-    mounts: [...(input.devices?.mounts ?? []), ...input.mounts],
-    devices: input.devices?.devices ?? [],
-    CDIDevices: (input.devices?.cdiDevices ?? []).map((name) => ({ name })),
+    mounts: [...(input.assigned?.mounts ?? []), ...input.mounts],
+    devices: [...(input.assigned?.devices ?? []), ...input.devices],
+    CDIDevices: (input.assigned?.cdiDevices ?? []).map((name) => ({ name })),
     labels: containerLabels(pod, container),
     annotations: {
-      ...input.devices?.annotations,
+      ...input.assigned?.annotations,
       ...containerAnnotations(pod, container, input.restartCount),
     },
     logPath: `${container.name}/${input.restartCount}.log`,

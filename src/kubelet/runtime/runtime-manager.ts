@@ -23,6 +23,7 @@ import type { NetworkReadiness } from '../network-readiness.ts';
 import { untilAbortedObjects, type ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
+import { makeDevices } from '../volumes/devices.ts';
 import type { Mounter } from '../volumes/mounter.ts';
 import { makeMounts, type ImageVolumes } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
@@ -76,6 +77,11 @@ export interface RuntimeManagerConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly mounter: Mounter;
+  /**
+   * Prepares the ResourceClaims of a pod before its sandbox is created. Rejects with the reason why
+   * the pod has to wait.
+   */
+  readonly prepareResources?: (pod: Pod, signal: AbortSignal) => Promise<void>;
   /** Returns the devices of a container. Absent: containers have none. */
   readonly containerDevices?: (
     pod: Pod,
@@ -283,6 +289,7 @@ export class RuntimeManager {
         return { id: actions.sandboxId, config, ips: sortPodIPs(podIPs(status), nodeIP) };
       const className = pod.spec.runtimeClassName;
       const handler = className === undefined ? '' : await this.#config.runtimeHandler(className);
+      if (!(await this.#areResourcesPrepared(context))) return undefined;
       if (this.#config.hostFiles)
         await mkdir(config.logDirectory ?? '', { recursive: true, mode: 0o755 });
       const id = await runtime
@@ -316,6 +323,26 @@ export class RuntimeManager {
       events.warning(pod, 'FailedCreatePodSandBox', message);
       this.#retryAt(context, this.#config.clock.now() + this.#config.retryMs);
       return undefined;
+    }
+  }
+
+  /** Prepares the pod's ResourceClaims. Returns false if that failed and has to be retried. */
+  async #areResourcesPrepared(context: SyncContext): Promise<boolean> {
+    const { prepareResources, events, logger, clock, retryMs } = this.#config;
+    const { pod, signal } = context;
+    try {
+      await prepareResources?.(pod, signal);
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn('dynamic resources not prepared', { pod: describePod(pod), err: error });
+      events.warning(
+        pod,
+        'FailedPrepareDynamicResources',
+        `Failed to prepare dynamic resources: ${errorMessage(error)}`,
+      );
+      this.#retryAt(context, clock.now() + retryMs);
+      return false;
     }
   }
 
@@ -557,7 +584,7 @@ export class RuntimeManager {
       if (problem !== undefined) throw new Error(problem);
     }
     const downward = { ...config.downward(), podIPs: this.#podIPs(pod, sandbox) };
-    const devices = await config.containerDevices?.(pod, container, context.signal);
+    const assigned = await config.containerDevices?.(pod, container, context.signal);
     const own = await makeEnvironment({
       pod,
       container,
@@ -567,7 +594,7 @@ export class RuntimeManager {
       onInvalidNames: (message) =>
         config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
     });
-    const environment = devices === undefined ? own : new Map([...devices.envs, ...own]);
+    const environment = assigned === undefined ? own : new Map([...assigned.envs, ...own]);
     const hostNetwork = pod.spec.hostNetwork === true;
     const mounts = await makeMounts({
       pod,
@@ -599,7 +626,8 @@ export class RuntimeManager {
       imageRef,
       environment,
       mounts,
-      ...(devices !== undefined && { devices }),
+      ...(assigned !== undefined && { assigned }),
+      devices: config.hostFiles ? makeDevices(pod, container, volumes) : [],
       seccompRoot: seccompDir(config.rootDir),
       memoryCapacity: config.memoryCapacity,
       ...(targetId !== undefined ? { targetId } : {}),
@@ -727,8 +755,6 @@ function withResources(container: Container): Container {
 /** Returns the unsupported features that the pod asks for. They must not be ignored silently. */
 function unsupportedFeature(pod: Pod): string | undefined {
   if (pod.spec.hostUsers === false) return 'a user namespace of its own (hostUsers: false)';
-  if ((pod.spec.resourceClaims ?? []).length > 0)
-    return 'dynamic resource allocation (resourceClaims)';
   return undefined;
 }
 

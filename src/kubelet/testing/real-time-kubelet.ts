@@ -30,6 +30,7 @@ export interface RealTimeKubelet {
   /** The configurations of all containers, in the order of their creation. */
   readonly containers: readonly ContainerConfig[];
   createPod(name: string, spec: New<v1.PodSpec>): Promise<Pod>;
+  getPod(name: string): Promise<Pod>;
   deletePod(name: string): Promise<void>;
   waitForPod(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
   waitForGone(name: string): Promise<void>;
@@ -109,6 +110,7 @@ export async function startRealTimeKubelet(
         metadata: { name },
         spec: { nodeName: NODE_NAME, terminationGracePeriodSeconds: 1, ...spec },
       }),
+    getPod: (name) => inDefault.get(name),
     deletePod: async (name) => {
       await inDefault.delete(name);
     },

@@ -193,10 +193,10 @@ describe('a claim', () => {
   });
 
   test('of an unsupported volume is rejected with its name', async () => {
-    const csi = { driver: 'd', volumeHandle: 'h' };
-    expect(await failure({ claim: claim(), volume: volume({ csi }) })).toEqual([
+    const nfs = { server: 'files.example', path: '/' };
+    expect(await failure({ claim: claim(), volume: volume({ nfs }) })).toEqual([
       'MountVolume.SetUp failed for volume "pv" : no volume plugin matched: persistent ' +
-        'volumes of type csi are not supported by this kubelet',
+        'volumes of type nfs are not supported by this kubelet',
     ]);
   });
 

@@ -34,12 +34,16 @@ export function claimNameOf(pod: Pod, volume: Volume): string | undefined {
   return volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`;
 }
 
-/** Returns the persistent volume. Rejects with ClaimError. `claimName`: from `claimNameOf`. */
+/**
+ * Returns the persistent volume. Rejects with ClaimError. `claimName`: from `claimNameOf`.
+ * `isDevice`: containers use the volume as a device.
+ */
 export async function claimedVolume(
   pod: Pod,
   volume: Volume,
   claimName: string,
   source: ClaimSource,
+  isDevice: boolean,
 ): Promise<ClaimedVolume> {
   const namespace = pod.metadata.namespace ?? '';
   const refuse = (reason: string): ClaimError => new ClaimError(namespace, claimName, reason);
@@ -72,8 +76,9 @@ export async function claimedVolume(
     throw refuse(`found PV object ${volumeName} but ${uids}`);
   }
   const mode = found.spec.volumeMode ?? 'Filesystem';
-  if (mode !== 'Filesystem') {
-    throw refuse(`volume ${volume.name} has volumeMode ${mode}, but is specified in volumeMounts`);
+  if ((mode === 'Block') !== isDevice) {
+    const where = isDevice ? 'volumeDevices' : 'volumeMounts';
+    throw refuse(`volume ${volume.name} has volumeMode ${mode}, but is specified in ${where}`);
   }
   return { volume: found, readOnly: volume.persistentVolumeClaim?.readOnly === true };
 }

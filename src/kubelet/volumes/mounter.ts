@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { parseMountPoints } from '#machinery/files/mount-points.ts';
 
 export interface Mounter {
   /** Whether this process may mount. */
@@ -52,22 +53,6 @@ export const noMounter: Mounter = {
   unmount: () => Promise.resolve(),
   mountsBelow: () => Promise.resolve([]),
 };
-
-/**
- * Returns the fifth field of each line, in the order of mounting; blanks and other special
- * characters are octal escapes.
- */
-export function parseMountPoints(mountinfo: string): string[] {
-  return mountinfo
-    .split('\n')
-    .map((line) => line.split(' ')[4])
-    .filter((point) => point !== undefined)
-    .map((point) =>
-      point.replace(/\\(\d{3})/g, (_, octal: string) =>
-        String.fromCharCode(Number.parseInt(octal, 8)),
-      ),
-    );
-}
 
 function run(command: string, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {

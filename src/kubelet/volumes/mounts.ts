@@ -49,8 +49,6 @@ const PROPAGATION = {
 export async function makeMounts(input: MountsInput): Promise<readonly Mount[]> {
   const { container } = input;
   const mounts: Mount[] = [];
-  if ((container.volumeDevices ?? []).length > 0)
-    throw new Error('block volumes (volumeDevices) are not supported by this kubelet');
   for (const [index, mount] of (container.volumeMounts ?? []).entries())
     mounts.push(await volumeMount(input, mount, index));
   const mounted = new Set(mounts.map((mount) => mount.containerPath));

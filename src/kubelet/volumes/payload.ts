@@ -20,6 +20,8 @@ export interface PayloadContext {
   readonly downward: DownwardContext;
   /** Returns a token of the pod's service account. */
   readonly token: (request: TokenRequest) => Promise<string>;
+  /** Aborts when the pod's volumes are no longer wanted. */
+  readonly signal?: AbortSignal;
 }
 
 export type MutablePayload = Map<string, FileProjection>;

@@ -9,7 +9,7 @@ import { removeTree } from '#machinery/files/directory.ts';
 import type { Logger } from '#machinery/log.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { podDir } from '../paths.ts';
+import { podDir, subpathsDir } from '../paths.ts';
 import { podLimits } from '../pod/resources.ts';
 import { podUid, type Pod, type Volume } from '../types.ts';
 import { writeAtomically } from './atomic-writer.ts';
@@ -20,6 +20,9 @@ import {
   type ClaimSource,
   type PersistentVolume,
 } from './claims.ts';
+import { inlineVolume, persistentVolume } from './csi/csi-volume.ts';
+import type { CsiVolumes } from './csi/csi-volumes.ts';
+import { CsiOperationError, type CsiVolume, UnattachedError } from './csi/host.ts';
 import { checkHostPath } from './host-path.ts';
 import { checkLocalVolume } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
@@ -29,6 +32,14 @@ import { volumePayload, type PayloadContext } from './payload.ts';
 export interface VolumeFailure {
   readonly volume: string;
   readonly message: string;
+  /** The operation that failed. Default: 'MountVolume.SetUp failed'. */
+  readonly operation?: string;
+}
+
+/** An event about failed volumes. */
+export interface VolumeEvent {
+  readonly reason: 'FailedMount' | 'FailedMapVolume';
+  readonly message: string;
 }
 
 /** The failed volumes of a pod, with the reasons. */
@@ -36,30 +47,50 @@ export class VolumeError extends Error {
   readonly failures: readonly VolumeFailure[];
   /** The volumes that are not available yet, by their name in the pod. */
   readonly unclaimed: readonly VolumeFailure[];
+  /** The volumes that are not attached to the node yet, by their name in the pod. */
+  readonly unattached: readonly VolumeFailure[];
 
-  constructor(failures: readonly VolumeFailure[], unclaimed: readonly VolumeFailure[] = []) {
+  constructor(
+    failures: readonly VolumeFailure[],
+    unclaimed: readonly VolumeFailure[] = [],
+    unattached: readonly VolumeFailure[] = [],
+  ) {
     super(
-      [...failures, ...unclaimed]
+      [...failures, ...unclaimed, ...unattached]
         .map(({ volume, message }) => `volume "${volume}": ${message}`)
         .join(', '),
     );
     this.name = 'VolumeError';
     this.failures = failures;
     this.unclaimed = unclaimed;
+    this.unattached = unattached;
   }
 
-  /** The message of events. */
-  get messages(): readonly string[] {
-    const own = this.failures.map(({ volume, message }) =>
-      message.startsWith('MountVolume.')
-        ? message
-        : `MountVolume.SetUp failed for volume "${volume}" : ${message}`,
+  /** The events to record. */
+  get events(): readonly VolumeEvent[] {
+    const own = this.failures.map(
+      ({ volume, message, operation = 'MountVolume.SetUp failed' }): VolumeEvent => ({
+        reason: operation.startsWith('MapVolume.') ? 'FailedMapVolume' : 'FailedMount',
+        message: message.startsWith('MountVolume.')
+          ? message
+          : `${operation} for volume "${volume}" : ${message}`,
+      }),
     );
-    if (this.unclaimed.length === 0) return own;
-    const names = this.unclaimed.map(({ volume }) => volume).join(' ');
-    const why = this.unclaimed.map(({ message }) => message).join('; ');
-    const which = `unmounted volumes=[${names}], unattached volumes=[], failed to process volumes=[${names}]`;
-    return [...own, `Unable to attach or mount volumes: ${which}: ${why}`];
+    if (this.unclaimed.length + this.unattached.length === 0) return own;
+    const names = (failures: readonly VolumeFailure[]): string =>
+      failures.map(({ volume }) => volume).join(' ');
+    const unmounted = [...this.unclaimed, ...this.unattached];
+    const why = [...new Set(unmounted.map(({ message }) => message))].join('; ');
+    const which =
+      `unmounted volumes=[${names(unmounted)}], unattached volumes=[${names(this.unattached)}], ` +
+      `failed to process volumes=[${names(this.unclaimed)}]`;
+    const message = `Unable to attach or mount volumes: ${which}: ${why}`;
+    return [...own, { reason: 'FailedMount', message }];
+  }
+
+  /** The messages of the events. */
+  get messages(): readonly string[] {
+    return this.events.map(({ message }) => message);
   }
 }
 
@@ -78,7 +109,12 @@ export interface VolumeManagerConfig {
   readonly localVolumesDir: string;
   /** Reports whether this node can reach a persistent volume. */
   readonly isReachable: (volume: PersistentVolume) => boolean;
+  /** Mounts volumes of CSI drivers. Absent: this kubelet has none. */
+  readonly csi?: CsiMounts;
 }
+
+/** The part of CsiVolumes that is used here. */
+export type CsiMounts = Pick<CsiVolumes, 'mount' | 'attach' | 'unmount' | 'dueForRepublish'>;
 
 /**
  * The path of each volume of a pod on this node, by the volume's name; empty for images, which the
@@ -123,23 +159,32 @@ export class VolumeManager {
     const paths = new Map<string, string>();
     const failures: VolumeFailure[] = [];
     const unclaimed: VolumeFailure[] = [];
+    const unattached: VolumeFailure[] = [];
     for (const volume of pod.spec.volumes ?? []) {
-      if (!used.has(volume.name)) continue;
+      const use = used.get(volume.name);
+      if (use === undefined) continue;
       try {
-        paths.set(volume.name, await this.#setUp(pod, volume, context));
+        paths.set(volume.name, await this.#setUp(pod, volume, context, use === 'device'));
       } catch (error) {
+        context.signal?.throwIfAborted();
         const message = errorMessage(error);
+        const isPersistent = error instanceof PersistentVolumeError;
+        const cause = isPersistent ? error.cause : error;
         if (error instanceof ClaimError) unclaimed.push({ volume: volume.name, message });
-        else
+        else if (cause instanceof UnattachedError)
+          unattached.push({ volume: volume.name, message });
+        else {
           failures.push({
-            volume: error instanceof PersistentVolumeError ? error.volume : volume.name,
+            volume: isPersistent ? error.volume : volume.name,
             message,
+            ...(cause instanceof CsiOperationError && { operation: cause.operation }),
           });
+        }
       }
     }
-    if (failures.length > 0 || unclaimed.length > 0) {
+    if (failures.length + unclaimed.length + unattached.length > 0) {
       this.#stale.add(uid);
-      throw new VolumeError(failures, unclaimed);
+      throw new VolumeError(failures, unclaimed, unattached);
     }
     this.#mounted.set(uid, paths);
     return paths;
@@ -156,8 +201,12 @@ export class VolumeManager {
     this.#claimed.delete(uid);
     this.#stale.delete(uid);
     if (!this.#config.hostFiles) return;
-    const directory = podDir(this.#config.rootDir, uid);
-    const { mounter } = this.#config;
+    const { mounter, rootDir, csi } = this.#config;
+    const directory = podDir(rootDir, uid);
+    // Parts of volumes go first: they keep the volumes busy.
+    for (const target of await mounter.mountsBelow(subpathsDir(rootDir, uid)))
+      await mounter.unmount(target);
+    await csi?.unmount(uid);
     for (const target of await mounter.mountsBelow(directory)) await mounter.unmount(target);
     // Deleting would empty a file system that is still mounted, so the directory is left for the
     // next attempt.
@@ -166,10 +215,27 @@ export class VolumeManager {
     await removeTree(directory);
   }
 
-  async #setUp(pod: Pod, volume: Volume, context: PayloadContext): Promise<string> {
+  /** Returns the UIDs of pods with volumes that drivers want to publish again. */
+  dueForRepublish(): readonly string[] {
+    return this.#config.csi?.dueForRepublish() ?? [];
+  }
+
+  async #setUp(
+    pod: Pod,
+    volume: Volume,
+    context: PayloadContext,
+    isDevice: boolean,
+  ): Promise<string> {
     const { hostFiles } = this.#config;
     const claim = claimNameOf(pod, volume);
-    if (claim !== undefined) return await this.#setUpClaimed(pod, volume, claim);
+    if (claim !== undefined)
+      return await this.#setUpClaimed(pod, volume, claim, isDevice, context.signal);
+    if (isDevice)
+      throw new Error(
+        `volume ${volume.name} is specified in volumeDevices, but only claims can be devices`,
+      );
+    if (volume.csi !== undefined)
+      return await this.#mountCsi(pod, inlineVolume(pod, volume.name, volume.csi), context.signal);
     const plugin = pluginOf(volume);
     if (plugin === 'image') return '';
     if (plugin === 'host-path') {
@@ -203,15 +269,37 @@ export class VolumeManager {
     return directory;
   }
 
-  async #setUpClaimed(pod: Pod, volume: Volume, claimName: string): Promise<string> {
+  async #setUpClaimed(
+    pod: Pod,
+    volume: Volume,
+    claimName: string,
+    isDevice: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
     const uid = podUid(pod);
     const present = this.#claimed.get(uid) ?? new Map<string, string>();
     const known = present.get(volume.name);
     if (known !== undefined) return known;
-    const claimed = await claimedVolume(pod, volume, claimName, this.#config.claims);
-    const path = await this.#setUpPersistent(pod, claimed.volume, claimed.readOnly);
-    this.#claimed.set(uid, present.set(volume.name, path));
+    const claimed = await claimedVolume(pod, volume, claimName, this.#config.claims, isDevice);
+    const path = await this.#setUpPersistent(
+      pod,
+      claimed.volume,
+      claimed.readOnly,
+      volume.name,
+      signal,
+    );
+    // CSI volumes have their own memory, because some are published repeatedly.
+    if (claimed.volume.spec.csi === undefined)
+      this.#claimed.set(uid, present.set(volume.name, path));
     return path;
+  }
+
+  async #mountCsi(pod: Pod, volume: CsiVolume, signal: AbortSignal | undefined): Promise<string> {
+    const { csi, hostFiles } = this.#config;
+    if (csi === undefined) throw new Error('no volume plugin matched: this kubelet has no CSI');
+    if (hostFiles) return await csi.mount(pod, volume, signal);
+    await csi.attach(volume, signal);
+    return '';
   }
 
   /** Reports whether a pod on this node uses a volume at this path. */
@@ -219,15 +307,29 @@ export class VolumeManager {
     return [...this.#claimed.values()].some((paths) => [...paths.values()].includes(path));
   }
 
-  async #setUpPersistent(pod: Pod, volume: PersistentVolume, readOnly: boolean): Promise<string> {
+  async #setUpPersistent(
+    pod: Pod,
+    volume: PersistentVolume,
+    readOnly: boolean,
+    nameInPod: string,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
     const { hostFiles, isReachable, localVolumesDir } = this.#config;
     const { name } = volume.metadata;
-    const { hostPath, local } = volume.spec;
+    const { hostPath, local, csi } = volume.spec;
     if (!isReachable(volume)) {
       const what = `MountVolume.NodeAffinity check failed for volume "${name}"`;
       throw new PersistentVolumeError(name, `${what} : no matching NodeSelectorTerms`);
     }
     try {
+      if (csi !== undefined)
+        return await this.#mountCsi(
+          pod,
+          persistentVolume(volume, csi, readOnly, nameInPod),
+          signal,
+        );
+      if (volume.spec.volumeMode === 'Block')
+        throw new Error('block devices are supported for volumes of CSI drivers only');
       if (hostPath !== undefined) {
         if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
         return hostPath.path;
@@ -343,16 +445,22 @@ function pluginOf(volume: Volume): Plugin {
   );
 }
 
-/** Returns the names of volumes that containers mount: others are not created. */
-function usedVolumes(pod: Pod): ReadonlySet<string> {
+/**
+ * Returns the volumes that containers use, by name, and how; others are not created. A volume in
+ * both lists counts as mounted.
+ */
+function usedVolumes(pod: Pod): ReadonlyMap<string, 'mount' | 'device'> {
   const containers = [
     ...pod.spec.containers,
     ...(pod.spec.initContainers ?? []),
     ...(pod.spec.ephemeralContainers ?? []),
   ];
-  return new Set(
-    containers.flatMap((container) => (container.volumeMounts ?? []).map((mount) => mount.name)),
-  );
+  const used = new Map<string, 'mount' | 'device'>();
+  for (const { volumeDevices } of containers)
+    for (const { name } of volumeDevices ?? []) used.set(name, 'device');
+  for (const { volumeMounts } of containers)
+    for (const { name } of volumeMounts ?? []) used.set(name, 'mount');
+  return used;
 }
 
 function volumeDir(rootDir: string, uid: string, plugin: Plugin, name: string): string {

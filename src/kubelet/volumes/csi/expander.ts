@@ -1,0 +1,160 @@
+// Grows the file systems of volumes that have been expanded: the storage system has given the volume
+// more space, and the driver must make it usable on the node.
+
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import { isRpcError } from '#machinery/grpc/rpc-error.ts';
+import { isFinalError } from '#csi/final-error.ts';
+import type { Logger } from '#machinery/log.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
+import type { Pod } from '../../types.ts';
+import type { ClaimSource, PersistentVolume, PersistentVolumeClaim } from '../claims.ts';
+import type { CsiHost, CsiVolume, MountedVolume } from './host.ts';
+import { secretValues, volumeCapability } from './request.ts';
+
+type Condition = Immutable<v1.PersistentVolumeClaimCondition>;
+
+export interface ExpanderConfig {
+  readonly host: Pick<CsiHost, 'service' | 'secret' | 'nodeName'>;
+  readonly claims: ClaimSource;
+  readonly logger: Logger;
+  /** Writes the status of a claim; rejects if the claim has changed meanwhile. */
+  readonly patchStatus: (
+    claim: PersistentVolumeClaim,
+    status: object,
+  ) => Promise<PersistentVolumeClaim>;
+  /** Records an event about the pod and the claim. */
+  readonly record: (
+    pod: Pod,
+    claim: PersistentVolumeClaim,
+    type: 'Normal' | 'Warning',
+    reason: 'FileSystemResizeSuccessful' | 'FileSystemResizeFailed' | 'VolumeResizeFailed',
+    message: string,
+  ) => void;
+}
+
+/** The conditions of a claim that are about its expansion. */
+const RESIZE_CONDITIONS: ReadonlySet<string> = new Set([
+  'FileSystemResizePending',
+  'Resizing',
+  'ControllerResizeError',
+  'NodeResizeError',
+]);
+
+export class CsiExpander {
+  readonly #config: ExpanderConfig;
+  /** Claims (by UID) whose driver cannot expand volumes in use. */
+  readonly #notInUse = new Set<string>();
+
+  constructor(config: ExpanderConfig) {
+    this.#config = config;
+  }
+
+  /** Expands the volume if its claim waits for that. Rejects if the driver fails. */
+  async expand(pod: Pod, volume: CsiVolume, mounted: MountedVolume): Promise<void> {
+    if (volume.isInline) return;
+    const { claims, record, host, patchStatus } = this.#config;
+    const persistent = await claims.volume(volume.name);
+    const { claimRef } = persistent.spec;
+    if (claimRef?.name === undefined) return;
+    let claim = await claims.claim(claimRef.namespace ?? '', claimRef.name);
+    const plan = planExpansion(persistent, claim);
+    if (plan === undefined || this.#notInUse.has(claim.metadata.uid)) return;
+    const named = `for volume "${volume.name}"`;
+    if (volume.readOnly) {
+      const message = `MountVolume.NodeExpandVolume failed ${named} requested read-only file system`;
+      record(pod, claim, 'Warning', 'FileSystemResizeFailed', message);
+      return;
+    }
+    const service = host.service(volume.driver);
+    const capabilities = await service.capabilities();
+    if (!capabilities.has('EXPAND_VOLUME')) return;
+    if (plan.recovers) {
+      claim = await patchStatus(claim, {
+        allocatedResourceStatuses: { storage: 'NodeResizeInProgress' },
+      });
+    }
+    try {
+      await service.expand({
+        volumeId: volume.handle,
+        volumePath: mounted.path,
+        stagingTargetPath: mounted.stagingPath,
+        capacityRange: { requiredBytes: plan.bytes },
+        volumeCapability: volumeCapability(volume, capabilities, undefined),
+        secrets: await secretValues(host, 'NodeExpandSecretRef', volume.expandSecret),
+      });
+    } catch (error) {
+      if (isRpcError(error, 'FAILED_PRECONDITION')) {
+        this.#notInUse.add(claim.metadata.uid);
+        this.#config.logger.error('MountVolume.NodeExpandVolume failed', {
+          volume: volume.name,
+          err: error,
+        });
+        return;
+      }
+      await this.#recordFailure(pod, claim, volume, plan.recovers, error);
+      throw error;
+    }
+    const message = `MountVolume.NodeExpandVolume succeeded ${named} ${host.nodeName}`;
+    record(pod, claim, 'Normal', 'FileSystemResizeSuccessful', message);
+    await patchStatus(claim, {
+      capacity: { storage: plan.size },
+      allocatedResourceStatuses: null,
+      conditions: withoutResize(claim),
+    });
+  }
+
+  async #recordFailure(
+    pod: Pod,
+    claim: PersistentVolumeClaim,
+    volume: CsiVolume,
+    recovers: boolean,
+    error: unknown,
+  ): Promise<void> {
+    const { record, patchStatus } = this.#config;
+    const what = `NodeExpandVolume.NodeExpandVolume failed for volume "${volume.name}"`;
+    const message = `${what} : Expander.NodeExpand failed to expand the volume : ${errorMessage(error)}`;
+    record(pod, claim, 'Warning', 'VolumeResizeFailed', message);
+    if (!recovers || !isFinalError(error)) return;
+    const isInfeasible = isRpcError(error, 'INVALID_ARGUMENT', 'OUT_OF_RANGE', 'NOT_FOUND');
+    await patchStatus(claim, {
+      ...(isInfeasible && { allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } }),
+      conditions: [
+        ...withoutResize(claim),
+        {
+          type: 'NodeResizeError',
+          status: 'True',
+          message: `failed to expand pvc with ${errorMessage(error)}`,
+        },
+      ],
+    });
+  }
+}
+
+interface ExpansionPlan {
+  readonly bytes: number;
+  readonly size: string;
+  /** The controller records the steps of the expansion in the claim's status. */
+  readonly recovers: boolean;
+}
+
+/** Returns the expansion that the claim waits for on the node, if any. */
+export function planExpansion(
+  { spec }: PersistentVolume,
+  { status }: PersistentVolumeClaim,
+): ExpansionPlan | undefined {
+  const present = status.capacity?.['storage'] ?? '0';
+  const wanted = spec.capacity?.['storage'] ?? '0';
+  if (parseQuantity(present).cmp(parseQuantity(wanted)) >= 0) return undefined;
+  const step = status.allocatedResourceStatuses?.['storage'];
+  const allocated = status.allocatedResources?.['storage'];
+  const recovers = step !== undefined || allocated !== undefined;
+  if (recovers && step !== 'NodeResizePending' && step !== 'NodeResizeInProgress') return undefined;
+  const size = recovers ? (allocated ?? wanted) : wanted;
+  return { bytes: parseQuantity(size).value(), size, recovers };
+}
+
+function withoutResize({ status }: PersistentVolumeClaim): readonly Condition[] {
+  return (status.conditions ?? []).filter(({ type }) => !RESIZE_CONDITIONS.has(type));
+}
