@@ -11,6 +11,12 @@ import { claimHealth } from './dra/claim-health.ts';
 import type { DraManager } from './dra/dra-manager.ts';
 import type { NodeDeviceFacts } from './node/node-status.ts';
 import {
+  allocatableMessages,
+  claimMessages,
+  deviceMessages,
+} from './pod-resources/container-resources.ts';
+import type { ContainerMessage } from './pod-resources/server.ts';
+import {
   podUid,
   type Container,
   type ContainerStatus,
@@ -107,6 +113,24 @@ export class NodeDevices {
     const devices = (await this.#manager?.containerDevices(pod, container, signal)) ?? NO_DEVICES;
     if (claimed.length === 0) return devices;
     return { ...devices, cdiDevices: [...new Set([...claimed, ...devices.cdiDevices])] };
+  }
+
+  /** Returns the container's devices for the API of pod resources. */
+  resourcesOf(pod: Pod, container: Container): ContainerMessage {
+    return {
+      devices: deviceMessages(this.#manager?.devicesOf(podUid(pod), container.name) ?? []),
+      dynamicResources: claimMessages(this.#config.claims.claimInfos(pod, container)),
+    };
+  }
+
+  /** Returns all healthy devices of the node, in the same form. */
+  allocatable(): Pick<ContainerMessage, 'devices'> {
+    return { devices: allocatableMessages(this.#manager?.allocatableDevices() ?? new Map()) };
+  }
+
+  /** Releases the devices of pods that have ended. */
+  releaseInactive(): void {
+    this.#manager?.releaseInactive();
   }
 
   /** Returns the status with the health of the container's devices. */

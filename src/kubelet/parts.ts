@@ -51,9 +51,15 @@ import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { ObjectTracker } from './objects.ts';
 import { NodeDevices } from './node-devices.ts';
-import { devicePluginsDir, localVolumesPath, pluginsRegistryDir } from './paths.ts';
+import {
+  devicePluginsDir,
+  localVolumesPath,
+  pluginsRegistryDir,
+  podResourcesSocket,
+} from './paths.ts';
 import { Pleg } from './pleg.ts';
 import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
+import { servePodResources } from './pod-resources/server.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -453,6 +459,22 @@ export async function makeParts(base: Base): Promise<Parts> {
   const syncAll = (uids: ReadonlySet<string>): void => {
     for (const uid of uids) workers.sync(uid);
   };
+  const servePods = (): Promise<void> =>
+    servePodResources(
+      {
+        clock,
+        path: podResourcesSocket(rootDir),
+        active: () => active.list(),
+        pod: (namespace, name) =>
+          [...desired.values()].find(
+            ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+          ),
+        resources: (pod, container) => devices.resourcesOf(pod, container),
+        allocatable: () => devices.allocatable(),
+        beforeList: () => devices.releaseInactive(),
+      },
+      signal,
+    ).catch((error: unknown) => logger.error('socket of pod resources not made', { err: error }));
   const deviceHooks: DeviceHooks = {
     active: activeUids,
     isRunning: (uid, container) => {
@@ -467,6 +489,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     startDevices: async () => {
       await devices.start(deviceHooks);
       await dra.start(activeUids, syncAll);
+      if (hostFiles) await servePods();
     },
     informers,
     podInformer,

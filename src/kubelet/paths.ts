@@ -38,6 +38,11 @@ export function localVolumesPath(rootDir: string): string {
   return join(rootDir, 'local-volumes');
 }
 
+/** Returns the socket of the API of pod resources. */
+export function podResourcesSocket(rootDir: string): string {
+  return join(rootDir, 'pod-resources', 'kubelet.sock');
+}
+
 /** Returns the directory of device plugins: their sockets, the kubelet's own, the checkpoint. */
 export function devicePluginsDir(rootDir: string): string {
   return join(rootDir, 'device-plugins');

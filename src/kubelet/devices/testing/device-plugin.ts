@@ -92,8 +92,13 @@ export class TestDevicePlugin {
   }
 
   async *#reports(signal: AbortSignal): AsyncGenerator<{ devices: readonly PluginDevice[] }> {
+    let sent: readonly PluginDevice[] | undefined;
     while (!signal.aborted) {
-      yield { devices: this.#devices };
+      if (sent !== this.#devices) {
+        sent = this.#devices;
+        yield { devices: sent };
+        continue;
+      }
       await new Promise<void>((resolve) => {
         this.#changed.push(resolve);
         signal.addEventListener('abort', () => resolve(), { once: true });
