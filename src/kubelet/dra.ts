@@ -10,7 +10,7 @@ import type { Random } from '#machinery/random.ts';
 import { type CheckpointFile, DurableCheckpointFile } from './checkpoints/checkpoint-file.ts';
 import { DRA_CHECKPOINT } from './dra/checkpoint.ts';
 import { ClaimCache } from './dra/claim-cache.ts';
-import { DraManager } from './dra/dra-manager.ts';
+import { DraManager, type DraMetrics } from './dra/dra-manager.ts';
 import { draDriverAt } from './dra/driver.ts';
 import { DraDrivers } from './dra/drivers.ts';
 import { DRA_HEALTH_FILE, HealthCache } from './dra/health-cache.ts';
@@ -24,6 +24,7 @@ export interface DraConfig {
     readonly random: Random;
     readonly nodeName: string;
   };
+  readonly metrics: DraMetrics;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
@@ -44,7 +45,7 @@ export interface Dra {
 }
 
 export function makeDra(
-  { config, logger, signal }: DraConfig,
+  { config, metrics, logger, signal }: DraConfig,
   { hostFiles, rootDir }: { readonly hostFiles: boolean; readonly rootDir: string },
 ): Dra {
   const { client, clock, random, nodeName } = config;
@@ -77,6 +78,7 @@ export function makeDra(
   const manager = new DraManager({
     clock,
     logger,
+    metrics,
     cache,
     health,
     claim: (namespace, name) =>

@@ -552,11 +552,17 @@ async function readSettings(
   };
 }
 
-function makeDevicePlugins({ config, logger }: Base, rootDir: string): RegistrationConfig {
+function makeDevicePlugins({ config, metrics, logger }: Base, rootDir: string): RegistrationConfig {
   const { clock } = config;
   const directory = devicePluginsDir(rootDir);
   const checkpoint = new DurableCheckpointFile(join(directory, DEVICE_CHECKPOINT));
-  return { manager: new DeviceManager({ clock, logger, checkpoint }), directory, clock, logger };
+  return {
+    manager: new DeviceManager({ clock, logger, metrics, checkpoint }),
+    directory,
+    clock,
+    logger,
+    onRegistration: (resource) => metrics.deviceRegistered(resource),
+  };
 }
 
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {
