@@ -196,6 +196,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/serving/',
     'machinery/streams/remotecommand/',
     'proxy/health/',
+    'runtime/cri-server/',
     'scheduler/extenders/post.ts',
   ],
   https: [
