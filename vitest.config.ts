@@ -1,16 +1,44 @@
-// Three projects: unit tests beside the code, scenarios of several components, and end-to-end with the real tools.
+// Four projects: unit tests beside the code, scenarios of several components, and end-to-end tests with the real tools, of which those that
+// share the machine run one at a time.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const inRoot = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** End-to-end tests that use the machine's containers, kernel, disk or fixed ports, or that measure it. */
+const alone = [
+  'clean',
+  'container-image',
+  'containerd',
+  'containerd-runtime',
+  'dns',
+  'full-disk',
+  'hostile-pods',
+  'ingress',
+  'inspect',
+  'kube-proxy',
+  'process',
+  'proxy',
+  'reset',
+  'roles',
+  'several-machines',
+  'up',
+  'volumes',
+].map((name) => `test/e2e/${name}.test.ts`);
 
 export default defineConfig({
   resolve: {
     // Examples import the package. Here they get the sources.
     alias: [
       { find: /^coxswain$/, replacement: inRoot('src/exports/index.ts') },
-      { find: /^coxswain\/api\/meta\/v1$/, replacement: inRoot('src/api/machinery/meta/v1/index.ts') },
-      { find: /^coxswain\/api\/(\w+\/\w+)$/, replacement: `${inRoot('src/api/groups')}/$1/index.ts` },
+      {
+        find: /^coxswain\/api\/meta\/v1$/,
+        replacement: inRoot('src/api/machinery/meta/v1/index.ts'),
+      },
+      {
+        find: /^coxswain\/api\/(\w+\/\w+)$/,
+        replacement: `${inRoot('src/api/groups')}/$1/index.ts`,
+      },
       { find: /^coxswain\/(\w+)$/, replacement: `${inRoot('src/exports')}/$1.ts` },
     ],
   },
@@ -20,7 +48,12 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['src/**/*.test.ts', 'tools/**/*.test.ts'], isolate: false, testTimeout: 30_000 },
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'tools/**/*.test.ts'],
+          isolate: false,
+          testTimeout: 30_000,
+        },
       },
       {
         extends: true,
@@ -30,6 +63,7 @@ export default defineConfig({
             'examples/**/*.test.ts',
             'test/scenarios/**/*.test.ts',
             'test/security/**/*.test.ts',
+            'test/swap/**/*.test.ts',
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
             'test/differential/**/*.test.ts',
@@ -44,14 +78,25 @@ export default defineConfig({
       },
       {
         extends: true,
-        // One at a time: they start whole clusters and share the machine's containers and ports.
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          exclude: alone,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e-machine',
+          include: alone,
           globalSetup: ['test/e2e/clean-up.ts'],
           fileParallelism: false,
           testTimeout: 240_000,
           hookTimeout: 240_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

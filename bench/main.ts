@@ -12,9 +12,10 @@ interface Options {
   readonly endToEnd: boolean;
   readonly continue: boolean;
   readonly scale: string;
-  readonly nodes: string;
-  readonly pods: string;
+  readonly nodes?: string;
+  readonly pods?: string;
   readonly dataDir?: string;
+  readonly write: boolean;
   readonly nodeFlag: string[];
   readonly definitions: string;
   readonly reference?: string;
@@ -33,8 +34,9 @@ const program = new Command('npm run bench --')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
-  .option('--nodes <number>', 'simulated nodes (restart)', '1000')
-  .option('--pods <number>', 'pods (restart)', '20000')
+  .option('--nodes <number>', 'simulated nodes (restart: 1000; scale: 50,200)')
+  .option('--pods <number>', 'pods (restart: 20000; scale: 500,2000)')
+  .option('--write', 'replace the table in docs/scale.md (scale)', false)
   .option(
     '--data-dir <dir>',
     'fill this directory and keep it, for the next run to start from (restart)',
@@ -49,7 +51,7 @@ const program = new Command('npm run bench --')
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, " +
-      'scheduler, restart, extensions)',
+      'scheduler, restart, extensions, scale)',
     collect,
     [],
   );
@@ -62,10 +64,11 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
-  nodes: ['restart'],
-  pods: ['restart'],
+  nodes: ['restart', 'scale'],
+  pods: ['restart', 'scale'],
+  write: ['scale'],
   dataDir: ['restart'],
-  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions'],
+  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions', 'scale'],
   definitions: ['extensions'],
   reference: ['webhooks', 'extensions'],
   token: ['webhooks', 'extensions'],
@@ -142,12 +145,17 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async restart() {
     const { restart } = await import('./restart/bench.ts');
     await restart({
-      nodes: Number(options.nodes),
-      pods: Number(options.pods),
+      nodes: Number(options.nodes ?? 1000),
+      pods: Number(options.pods ?? 20_000),
       rounds: Number(process.env.ROUNDS ?? 1),
       dataDir: options.dataDir,
       nodeFlags: options.nodeFlag,
     });
+  },
+  async scale() {
+    const { scale, parseSizes } = await import('./scale/bench.ts');
+    const sizes = parseSizes(options.nodes ?? '50,200', options.pods ?? '500,2000');
+    await scale({ sizes, write: options.write, nodeFlags: options.nodeFlag });
   },
   async store() {
     const { store } = await import('./store/bench.ts');
@@ -198,6 +206,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async 'pod-network'() {
     const { podNetwork } = await import('./pod-network/bench.ts');
     await podNetwork();
+  },
+  async metrics() {
+    const { metrics } = await import('./metrics/bench.ts');
+    await metrics();
   },
   async steps() {
     const { steps } = await import('./steps/bench.ts');

@@ -177,10 +177,10 @@ const commands = {
     vitest(['unit'], args);
   },
   test() {
-    if (args.length > 0) return vitest(['unit', 'scenarios', 'e2e'], args);
+    if (args.length > 0) return vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], args);
     staticChecks();
     ensureBuilt();
-    vitest(['unit', 'scenarios', 'e2e'], []);
+    vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], []);
   },
   versus() {
     ensureBuilt();
@@ -227,7 +227,7 @@ const commands = {
     process.stdout.write(
       'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | ' +
         'differential | fuzz | conformance | gateway | kubectl-commands | operators | torture ' +
-        '| clean\n',
+        '| nightly | clean\n',
     );
   },
 };

@@ -58,6 +58,29 @@ const CONFIG_MAP = {
   data: { value: 'abcdefgh'.repeat(128) },
 };
 
+const LEASE = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: {
+    name: 'node-0',
+    namespace: 'kube-node-lease',
+    ownerReferences: [
+      {
+        apiVersion: 'v1',
+        kind: 'Node',
+        name: 'node-0',
+        uid: '7d4ae7c1-9cc4-4f4e-9d1e-0a3e3e2b8f11',
+      },
+    ],
+  },
+  spec: {
+    holderIdentity: 'node-0',
+    leaseDurationSeconds: 40,
+    renewTime: '2026-01-01T00:00:00.000000Z',
+  },
+};
+const MERGE_PATCH = 'application/merge-patch+json';
+
 /**
  * Returns the processor time of one call in each round, in µs. `step` is awaited if it returns a
  * promise.
@@ -134,12 +157,17 @@ async function requests(): Promise<void> {
     name: 'admin',
     groups: ['system:masters', 'system:authenticated'],
   });
-  const call = async (method: string, path: string, body: RequestBody): Promise<ApiResponse> => {
+  const call = async (
+    method: string,
+    path: string,
+    body: RequestBody,
+    contentType = 'application/json',
+  ): Promise<ApiResponse> => {
     const response = await handler({
       method,
       path,
       query: new URLSearchParams(),
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      headers: { 'content-type': contentType, accept: 'application/json' },
       // The in-process transport hands objects over; this benchmark is about the bytes that come
       // over a connection.
       body: body as never,
@@ -153,13 +181,12 @@ async function requests(): Promise<void> {
     return response as ApiResponse;
   };
   let serial = 0;
-  const asBody = (object: { readonly metadata: object }): RequestBody => {
-    const bytes = Buffer.from(
-      JSON.stringify({ ...object, metadata: { ...object.metadata, name: `object-${serial++}` } }),
-      'utf8',
-    );
+  const asBytes = (body: unknown): RequestBody => {
+    const bytes = Buffer.from(JSON.stringify(body), 'utf8');
     return { kind: 'bytes', read: () => Promise.resolve(bytes) };
   };
+  const asBody = (object: { readonly metadata: object }): RequestBody =>
+    asBytes({ ...object, metadata: { ...object.metadata, name: `object-${serial++}` } });
   heading('steps: whole requests without a connection, memory store');
   await step('create a ConfigMap', () =>
     call('POST', '/api/v1/namespaces/default/configmaps', asBody(CONFIG_MAP)),
@@ -169,6 +196,13 @@ async function requests(): Promise<void> {
     call('GET', '/api/v1/namespaces/default/configmaps/object-0', noBody),
   );
   await step('/version', () => call('GET', '/version', noBody));
+  const leasesPath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+  await call('POST', leasesPath, asBytes(LEASE));
+  let renewals = 0;
+  await step('renew a Lease', () => {
+    const renewTime = `2026-01-01T00:00:00.${String(renewals++ % 1_000_000).padStart(6, '0')}Z`;
+    return call('PATCH', `${leasesPath}/node-0`, asBytes({ spec: { renewTime } }), MERGE_PATCH);
+  });
   await server.stop();
   await storage.close();
 }

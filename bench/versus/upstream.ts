@@ -6,12 +6,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeKubeconfig } from '#cluster/kubeconfig.ts';
 import { Pki, type KeyPair } from '#cluster/pki.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { freePorts } from '#machinery/net/testing/free-ports.ts';
 import { systemRandom } from '#machinery/random.ts';
 import type { Programs } from './programs.ts';
 import type { RunningSide, Side } from './side.ts';
@@ -203,12 +203,4 @@ async function end(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit');
   child.kill('SIGKILL');
   await exit;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

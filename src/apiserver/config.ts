@@ -178,7 +178,13 @@ export interface ApiServerConfig {
   readonly requestHeader?: RequestHeaderConfig;
   /** How the server connects to other API servers. */
   readonly aggregation?: AggregationConfig;
+  /** The limits of requests in flight. Priority and fairness divides their sum. */
   readonly maxInFlight?: MaxInFlightConfig;
+  /**
+   * Divides the requests in flight by FlowSchemas and priority levels. False: reads and writes have
+   * one limit each. Default: true.
+   */
+  readonly priorityAndFairness?: boolean;
   /** The timeout of all requests except long-running ones, in ms. Default: one minute. */
   readonly requestTimeoutMs?: number;
   /**
@@ -188,6 +194,11 @@ export interface ApiServerConfig {
   readonly minWatchTimeoutMs?: number;
   /** Freezes objects, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
-  /** How long `stop` waits for requests in flight, in ms. Default: 5 seconds. */
+  /**
+   * The time in ms for which `stop` keeps serving while /readyz fails already, so that a load
+   * balancer sends new requests elsewhere. Default: 0.
+   */
+  readonly shutdownDelayMs?: number;
+  /** How long `stop` then waits for requests in flight, in ms. Default: 5 seconds. */
   readonly shutdownTimeoutMs?: number;
 }

@@ -10,11 +10,10 @@ import { authentication, type AnonymousRequests } from './filters/authentication
 import { authorization } from './filters/authorization.ts';
 import type { Deadlines } from './filters/deadline.ts';
 import { impersonation } from './filters/impersonation.ts';
-import { maxInFlight, type MaxInFlightConfig } from './filters/max-in-flight.ts';
 import { panicRecovery } from './filters/panic-recovery.ts';
 import { requestInfo } from './filters/request-info.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';
-import type { Handler } from './request.ts';
+import type { Filter, Handler } from './request.ts';
 
 export interface HandlerChainConfig {
   readonly clock: Clock;
@@ -24,7 +23,8 @@ export interface HandlerChainConfig {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous?: AnonymousRequests;
   readonly authorizer: Authorizer;
-  readonly maxInFlight?: MaxInFlightConfig;
+  /** Limits the requests in flight: priority and fairness, or one limit for all. */
+  readonly limits: Filter;
 }
 
 /**
@@ -35,7 +35,7 @@ export function buildHandlerChain(config: HandlerChainConfig, registry: Handler)
   // Read from the bottom up: the last filter is the first that a request enters.
   let handler = registry;
   handler = authorization(config.authorizer)(handler);
-  handler = maxInFlight(config.maxInFlight)(handler);
+  handler = config.limits(handler);
   handler = impersonation(config.authorizer)(handler);
   handler = audit(handler);
   handler = authentication(config.authenticators, config.anonymous)(handler);

@@ -101,6 +101,14 @@ test('an unfinished hook fails the check, and only its own path gives the reason
   ]);
 });
 
+test('/metrics/slis has results before the first probe', async () => {
+  const fresh = await startTestServer();
+  const { text } = await send(fresh.server, { path: '/metrics/slis' });
+  for (const type of ['healthz', 'livez', 'readyz'])
+    expect(text).toContain(`kubernetes_healthcheck{name="etcd",type="${type}"} 1\n`);
+  await fresh.stop();
+});
+
 test('/metrics/slis has the results', async () => {
   await get('/livez');
   expect((await get('/metrics/slis')).text).toContain(

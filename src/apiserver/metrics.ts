@@ -3,6 +3,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
 import { type BuildInfo, componentMetricsText } from '#machinery/metrics/component-metrics.ts';
+import { type HealthEndpoint, sliText } from '#machinery/serving/health.ts';
 import type { HealthSlis } from '#machinery/serving/health-slis.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 
@@ -17,14 +18,21 @@ export interface MetricsRouteConfig {
 
 export const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-export function slisRoute(slis: HealthSlis): NonResourceRoute {
+/** `endpoints`: their checks are performed if there is no result yet. */
+export function slisRoute(
+  slis: HealthSlis,
+  endpoints: readonly HealthEndpoint[],
+): NonResourceRoute {
   return {
     handles: (path) => path === '/metrics/slis',
-    handle: () =>
-      Promise.resolve({
-        code: 200,
-        body: { kind: 'text', contentType: PROMETHEUS_TEXT, text: slis.text() },
-      }),
+    handle: async () => ({
+      code: 200,
+      body: {
+        kind: 'text',
+        contentType: PROMETHEUS_TEXT,
+        text: await sliText(slis, endpoints),
+      },
+    }),
   };
 }
 

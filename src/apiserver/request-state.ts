@@ -10,6 +10,7 @@ import type {
   ApiRequest,
   PeerCertificate,
   RequestBody,
+  RequestFlow,
   RequestInfo,
   Upgrade,
   UserInfo,
@@ -72,6 +73,7 @@ export class RequestState extends Link implements ApiRequest {
   deadlineMs?: number;
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
+  flow?: RequestFlow;
   endpoint?: EndpointMetrics;
   responseSizes?: Histogram;
   startedMs = 0;

@@ -2,6 +2,7 @@
 // in-process transport uses the same chain without serialization; only authentication is skipped,
 // since such a request carries its user.
 
+import type { Encoded } from '#client/in-process.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Duplex, Readable } from 'node:stream';
@@ -91,6 +92,13 @@ export interface EndpointMeter {
   open(request: ApiRequest): (code: number) => void;
 }
 
+/** The classification of a request by priority and fairness. */
+export interface RequestFlow {
+  /** The UIDs of its FlowSchema and its priority level; '' if the object does not exist yet. */
+  readonly schemaUid: string;
+  readonly levelUid: string;
+}
+
 export interface ApiRequest {
   readonly method: string;
   /** The path as it was sent, percent-encoded, without the query. */
@@ -134,6 +142,8 @@ export interface ApiRequest {
   readonly auditId?: string;
   /** The component of this process that sent the request, where its user does not identify it. */
   readonly component?: string;
+  /** Set by priority and fairness. Its UIDs are response headers. */
+  flow?: RequestFlow;
   /** Counts the request. Set by the router. Absent: no endpoint serves the request. */
   endpoint?: EndpointMeter;
   /** The histogram for the size of the response. Set once the request is counted. */
@@ -220,8 +230,11 @@ export type ResponseBody =
    */
   | { readonly kind: 'taken'; readonly done: Promise<void> };
 
-/** An immutable API object, shared by all readers. It is decoded and encoded at most once. */
-export interface EncodedObject {
+/**
+ * An immutable API object, shared by all readers. It is decoded and encoded at most once. It has
+ * every form that clients in this process use, so that none of them falls back to a slower one.
+ */
+export interface EncodedObject extends Required<Encoded> {
   /** Returns the normalized object, with its resourceVersion. */
   object(): unknown;
   /** Returns the object's JSON with its resourceVersion, and a newline at the end. */

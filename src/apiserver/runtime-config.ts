@@ -2,7 +2,7 @@
 // kube-apiserver's --runtime-config. Keys are 'api/all', 'api/ga', 'api/beta', 'api/alpha',
 // 'group/version' ('/v1' for the core group) and 'group/version/resource'. Each value is true or
 // false, and a more specific key overrides a more general one. By default only stable versions are
-// served.
+// served, and the metrics of nodes and pods, which have no stable version.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 
@@ -20,6 +20,8 @@ export class RuntimeConfigError extends Error {
 type Served = { readonly type: Pick<ResourceType, 'group' | 'version' | 'resource'> };
 
 const STABLE = /^v\d+$/;
+/** Groups that have no stable version, and are served like stable ones. */
+const WITHOUT_STABLE: ReadonlySet<string> = new Set(['metrics.k8s.io']);
 /** The general keys. Each one overrides those before it. */
 const LEVELS: readonly (readonly [string, RegExp])[] = [
   ['api/all', /^/],
@@ -71,7 +73,8 @@ export function servedUnder<T extends Served>(
   }
   return resources.filter(({ type: { group, version, resource } }) => {
     const byLevel =
-      levels.findLast(({ pattern }) => pattern.test(version))?.on ?? STABLE.test(version);
+      levels.findLast(({ pattern }) => pattern.test(version))?.on ??
+      (STABLE.test(version) || WITHOUT_STABLE.has(group));
     const groupVersion = `${group}/${version}`;
     return single.get(`${groupVersion}/${resource}`) ?? versions.get(groupVersion) ?? byLevel;
   });

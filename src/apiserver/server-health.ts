@@ -6,7 +6,7 @@ import type { Storage } from '#storage/interface.ts';
 
 /**
  * The steps of each start, with the names and the order of upstream's checks. Hooks of upstream's
- * servers that do not exist here (aggregation, priority and fairness) are left out.
+ * servers that do not exist here are left out.
  */
 const START_HOOKS = [
   'start-apiserver-admission-initializer',

@@ -1,6 +1,7 @@
 // The server's paths that belong to no resource, in the order in which they are matched.
 
 import type { Scheme } from '#api/machinery/scheme.ts';
+import { HealthEndpoint } from '#machinery/serving/health.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import type { Aggregator } from './aggregator/aggregator.ts';
@@ -8,6 +9,7 @@ import type { ServiceAccountTokens } from './authentication/service-account-toke
 import type { Catalog } from './catalog/catalog.ts';
 import type { ApiServerConfig } from './config.ts';
 import { createDiscovery } from './discovery/index.ts';
+import type { FlowControlMetrics } from './flow-control/index.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 import { metricsRoute, slisRoute } from './metrics.ts';
 import { createOpenApi } from './openapi/index.ts';
@@ -40,6 +42,7 @@ export interface ServerRoutesConfig extends Pick<
    */
   readonly externalAddress: () => string;
   readonly aggregator: Aggregator;
+  readonly flowControlMetrics: FlowControlMetrics | undefined;
 }
 
 export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
@@ -56,15 +59,10 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
     aggregator,
   } = config;
   const slis = new HealthSlis();
-  const ofHealth = HEALTH_PATHS.map((path) =>
-    healthRoute({
-      path,
-      checks: () => health.checks(path),
-      logger,
-      slis,
-      metrics: metrics.requests,
-    }),
+  const endpoints = HEALTH_PATHS.map(
+    (path) => new HealthEndpoint({ path, checks: () => health.checks(path), logger, slis }),
   );
+  const ofHealth = endpoints.map((endpoint) => healthRoute(endpoint, metrics.requests));
   const ofIssuer = issuerRoutes(config);
   const otherPaths = [
     ...HEALTH_PATHS.flatMap((path) => [
@@ -84,7 +82,7 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
   const build = versionInfo(version);
   return [
     ...ofHealth,
-    slisRoute(slis),
+    slisRoute(slis, endpoints),
     ...ofIssuer,
     statuszRoute(
       {
@@ -104,7 +102,7 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
       build,
       parts: [
         ...metrics.texts,
-        () => aggregator.metricsText(),
+        () => aggregator.metricsText() + (config.flowControlMetrics?.text() ?? ''),
         () => config.otherMetrics?.() ?? '',
       ],
     }),

@@ -27,6 +27,7 @@ import { keepBootstrapPolicy } from './authorization/policy/reconcile.ts';
 import { RoleCache } from './authorization/rbac/role-cache.ts';
 import { createBootstrapObjects, keepKubernetesService } from './bootstrap.ts';
 import { Catalog } from './catalog/catalog.ts';
+import { Follower } from './catalog/follow.ts';
 import { InternalClient } from './catalog/internal-client.ts';
 import type { Kind } from './catalog/kind.ts';
 import type { ApiServerConfig } from './config.ts';
@@ -35,6 +36,8 @@ import { CustomResourceInstaller } from './extensions/installer.ts';
 import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { DefinitionFollower } from './extensions/definitions.ts';
 import { Deadlines } from './filters/deadline.ts';
+import { DEFAULT_READS, DEFAULT_WRITES, maxInFlight } from './filters/max-in-flight.ts';
+import { FlowControl, flowControlFilter } from './flow-control/index.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
 import { LocalConnections } from './http/local-connections.ts';
@@ -42,6 +45,7 @@ import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { kubeletScraper, NodeSamples } from './resource-metrics/index.ts';
 import { StartWrites } from './start-writes.ts';
 import type { ApiResponse, Filter, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
@@ -68,6 +72,9 @@ export class ApiServer {
   /** The whole handler chain, which gets the requests of every entry. */
   readonly handler: Handler;
   readonly #deadlines: Deadlines;
+  /** Absent: reads and writes have one limit each. */
+  readonly #flowControl: FlowControl | undefined;
+  readonly #flowFollower: Follower | undefined;
   /** The RBAC objects that the server's own authorizer needs. */
   readonly #roles: RoleCache;
   readonly #nodeGraph: NodeGraphFollower;
@@ -135,7 +142,7 @@ export class ApiServer {
         latestHeartbeats: config.latestHeartbeats ?? false,
       }),
     );
-    this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
+    this.#health = new ServerHealth({ storage, isStopping: () => this.#stopping !== undefined });
 
     this.#roles = new RoleCache({ catalog, clock, logger });
     this.#nodeGraph = new NodeGraphFollower({ catalog, clock, logger });
@@ -160,6 +167,11 @@ export class ApiServer {
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
+    const { maxReads = DEFAULT_READS, maxWrites = DEFAULT_WRITES } = config.maxInFlight ?? {};
+    if (config.priorityAndFairness !== false) {
+      this.#flowControl = new FlowControl({ clock, seats: maxReads + maxWrites });
+      this.#flowFollower = new Follower({ catalog, clock, logger });
+    }
     this.#definitions = new DefinitionFollower({ catalog, clock, logger });
     this.#conditions = new DefinitionConditions({
       catalog,
@@ -207,6 +219,7 @@ export class ApiServer {
       serviceAccountTokens: authentication.serviceAccountTokens,
       externalAddress: () => this.#externalAddress(),
       aggregator: this.#aggregator,
+      flowControlMetrics: this.#flowControl?.metrics,
     });
     const services = {
       scheme,
@@ -227,7 +240,10 @@ export class ApiServer {
         authenticators: authentication.authenticators,
         anonymous: config.anonymous,
         authorizer,
-        maxInFlight: config.maxInFlight,
+        limits:
+          this.#flowControl === undefined
+            ? maxInFlight(config.maxInFlight)
+            : flowControlFilter(this.#flowControl),
       },
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
@@ -260,6 +276,11 @@ export class ApiServer {
       nodeConnector,
       componentHealth,
       find: this.#objects.find,
+      findAll: this.#objects.findAll,
+      nodeSamples:
+        nodeConnector === undefined
+          ? undefined
+          : new NodeSamples({ clock, logger, scrape: kubeletScraper(nodeConnector, clock) }),
       serviceAccountTokens: authentication.serviceAccountTokens,
       tokenAuthenticators: authentication.tokenAuthenticators,
       eventTtlMs,
@@ -351,6 +372,7 @@ export class ApiServer {
       'start-system-namespaces-controller',
       'scheduling/bootstrap-system-priority-classes',
     );
+    if (this.#flowFollower !== undefined) await this.#flowControl?.start(this.#flowFollower);
     health.finish('priority-and-fairness-config-producer', ...AGGREGATION_HOOKS);
     // From here on other users have the permissions of their roles. The roles of every cluster are
     // effective at once.
@@ -484,8 +506,8 @@ export class ApiServer {
   }
 
   /**
-   * Ends watches, waits for other requests (up to `shutdownTimeoutMs`), and closes the port.
-   * Idempotent. The storage stays open.
+   * Fails /readyz, and keeps serving for `shutdownDelayMs`. Then ends watches, waits for other
+   * requests (up to `shutdownTimeoutMs`), and closes the port. Idempotent. The storage stays open.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -493,11 +515,15 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    if (this.#config.sharesStorage === true) await this.#leave();
+    const { clock, sharesStorage, shutdownDelayMs = 0 } = this.#config;
+    if (sharesStorage === true) await this.#leave();
+    if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
     this.#definitions.stop();
+    this.#flowFollower?.stop();
+    this.#flowControl?.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
     this.#aggregator.stop();

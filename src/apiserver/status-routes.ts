@@ -1,32 +1,19 @@
 // The paths at which the API server publishes its state: health, statusz and flagz.
 
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
-import type { Logger } from '#machinery/log.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';
 import {
-  type HealthCheck,
-  HealthEndpoint,
+  type HealthEndpoint,
   NOSNIFF,
   TEXT,
   type TextResponse,
 } from '#machinery/serving/health.ts';
-import type { HealthSlis } from '#machinery/serving/health-slis.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
 import { flagz, statusz, type StatuszConfig } from '#machinery/serving/zpages.ts';
 
-export interface HealthRouteConfig {
-  /** The path, such as '/readyz'. */
-  readonly path: string;
-  readonly checks: () => readonly HealthCheck[];
-  readonly logger: Logger;
-  readonly slis: HealthSlis;
-  readonly metrics: RequestMetrics;
-}
-
-export function healthRoute({ metrics, ...config }: HealthRouteConfig): NonResourceRoute {
-  const endpoint = new HealthEndpoint(config);
-  const { path } = config;
+export function healthRoute(endpoint: HealthEndpoint, metrics: RequestMetrics): NonResourceRoute {
+  const { path } = endpoint;
   // Only requests of the path itself are counted, not those of single checks, as upstream.
   const counted = metrics.endpoint({
     group: '',

@@ -181,6 +181,10 @@ export function createProgram(build?: Build): Command {
       '--cluster-domain <domain>',
       'domain of the names of services and pods (default: cluster.local)',
     )
+    .option(
+      '--csi-driver',
+      'run the reference CSI driver on this machine (storage classes csi-directory and csi-image)',
+    )
     .option('--ingress', 'serve Ingresses and Gateways (GatewayClass and IngressClass: coxswain)')
     .option(
       '--ingress-address <addresses>',

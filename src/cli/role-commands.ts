@@ -45,6 +45,7 @@ export function addRoleCommands(program: Command): void {
   addDns(program);
   addRuntime(program);
   addIngress(program);
+  addCsiDriver(program);
   addCerts(program);
 }
 
@@ -266,6 +267,12 @@ function addApiServer(program: Command): void {
         list,
       )
       .option(
+        '--enable-priority-and-fairness [bool]',
+        'divide the requests at a time, reads and writes, by FlowSchemas and priority levels',
+        yesOrNo,
+        true,
+      )
+      .option(
         '--max-requests-inflight <count>',
         'reads at a time; more wait, 0 is no limit',
         wholeNumber,
@@ -282,6 +289,12 @@ function addApiServer(program: Command): void {
         'deadline of requests that are not long-running',
         duration,
         60_000,
+      )
+      .option(
+        '--shutdown-delay-duration <duration>',
+        'how long the server still serves after it was stopped, while /readyz fails',
+        duration,
+        0,
       )
       .option(
         '--min-request-timeout <seconds>',
@@ -753,6 +766,40 @@ Examples:
   ).action(async (options) => (await import('./roles.ts')).ingress(options));
 }
 
+function addCsiDriver(program: Command): void {
+  withLogFlags(
+    program
+      .command('csi-driver')
+      .description('run the reference CSI driver for the node of this machine')
+      .option(
+        '--kubeconfig <file>',
+        'identity of its controllers (system:coxswain-csi), and address of the API server',
+      )
+      .option('--root-dir <dir>', "root directory of the node's kubelet", '/var/lib/kubelet')
+      .option('--volumes-dir <dir>', 'directory of volumes and snapshots', '/var/lib/coxswain-csi')
+      .option('--node-name <name>', "name of the node (default: the machine's)")
+      .option(
+        '--max-volumes <count>',
+        'number of volumes that the node can have (default: any)',
+        wholeNumber,
+      )
+      .option(
+        '--print-permissions',
+        'print the roles that it needs, for an administrator to apply, and end',
+      )
+      .addHelpText(
+        'after',
+        `
+It creates the storage classes csi-directory and csi-image. Each node has a driver of its own.
+
+Examples:
+  $ cox csi-driver --print-permissions | kubectl apply -f -
+  $ cox certs kubeconfig csi-driver --cert-dir pki --server https://127.0.0.1:6443
+  $ cox csi-driver --kubeconfig csi-driver.conf`,
+      ),
+  ).action(async (options) => (await import('./roles.ts')).csiDriver(options));
+}
+
 function addCerts(program: Command): void {
   const certs = program
     .command('certs')
@@ -779,7 +826,8 @@ Examples:
     .description('make a kubeconfig with a certificate of its own, for one role')
     .argument(
       '<role>',
-      'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress or network-policy',
+      'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress, csi-driver or ' +
+        'network-policy',
     )
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')

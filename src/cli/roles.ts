@@ -8,6 +8,11 @@ import {
   startControllerManagerRole,
   type ControllerManagerRoleConfig,
 } from '#cluster/roles/controller-manager.ts';
+import {
+  csiPermissionsYaml,
+  type CsiDriverRoleConfig,
+  startCsiDriverRole,
+} from '#cluster/roles/csi-driver.ts';
 import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
 import {
@@ -189,6 +194,26 @@ export async function runtime(options: CommonOptions & Given<RuntimeRoleConfig>)
   await run(options, (role, _progress, _signal, faults) => {
     faults.install();
     return startRuntimeRole({ ...options, ...role });
+  });
+}
+
+export async function csiDriver(
+  options: CommonOptions &
+    Partial<Given<CsiDriverRoleConfig>> &
+    Pick<CsiDriverRoleConfig, 'rootDir' | 'volumesDir'> & { readonly printPermissions?: boolean },
+): Promise<void> {
+  if (options.printPermissions === true) {
+    process.stdout.write(await csiPermissionsYaml());
+    return;
+  }
+  const { kubeconfig } = options;
+  if (kubeconfig === undefined)
+    throw new UserError(
+      '--kubeconfig is needed: who the controllers are, and where the API server is',
+    );
+  await run(options, (role, _progress, _signal, faults) => {
+    endAfterUncaught(faults);
+    return startCsiDriverRole({ ...options, ...role, kubeconfig });
   });
 }
 

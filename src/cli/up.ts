@@ -54,6 +54,7 @@ export interface UpOptions {
   readonly networkPolicy: boolean;
   readonly clusterDomain?: string;
   readonly ingress?: boolean;
+  readonly csiDriver?: boolean;
   readonly ingressAddress?: readonly string[];
   readonly ingressHttpPort?: number;
   readonly ingressHttpsPort?: number;
@@ -118,6 +119,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       networkPolicy: options.networkPolicy,
       clusterDomain: options.clusterDomain,
       ingress: ingressRequest(options),
+      csiDriver: options.csiDriver,
       rootDir: options.rootDir,
       schedulerConfig:
         options.schedulerConfig === undefined

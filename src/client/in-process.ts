@@ -30,11 +30,17 @@ export interface InProcessRequest {
   readonly warnings: string[];
 }
 
-/** An object in a response. In this thread its decoded form is used and it is never encoded. */
+/**
+ * An object in a response. In the server's thread its decoded form is used and it is never encoded;
+ * another thread gets its JSON, for which the server does not decode what is stored. The API
+ * server's objects have both forms (`EncodedObject`).
+ */
 export interface Encoded {
   object(): unknown;
-  /** Returns its JSON, if available. */
-  json?(): Uint8Array;
+  /** Returns the length of its JSON in bytes. `identified`: with kind and apiVersion. */
+  itemLength?(identified: boolean): number;
+  /** Writes the JSON into `target`, which has room. Returns the offset after it. */
+  copyItem?(target: Buffer, offset: number, identified: boolean): number;
 }
 
 /** The API server's response, as far as this transport uses it. */
@@ -117,7 +123,7 @@ class InProcessTransport implements Transport {
           apiVersion: body.apiVersion,
           kind: body.listKind,
           metadata: body.metadata,
-          items: body.items.map((item) => item.object()),
+          items: await objectsOf(body.items),
         } as T;
       case 'text':
       case 'bytes':
@@ -238,6 +244,19 @@ class InProcessTransport implements Transport {
     if (response.code >= 200 && response.code < 300) return response.body;
     throw failureOf(request, response);
   }
+}
+
+/** The number of objects of a list that are decoded in one turn of the event loop. */
+const DECODED_PER_TURN = 250;
+
+/** Decodes the objects, those of a long list in several turns of the event loop. */
+async function objectsOf(items: readonly Encoded[]): Promise<unknown[]> {
+  const objects: unknown[] = [];
+  for (const item of items) {
+    if (objects.length > 0 && objects.length % DECODED_PER_TURN === 0) await nextTurn();
+    objects.push(item.object());
+  }
+  return objects;
 }
 
 /** A class: an object literal with its own getter costs about half as much as the whole call. */

@@ -4,6 +4,7 @@
 import { readdirSync } from 'node:fs';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
+import { CSI_USER } from './csi/csi-objects.ts';
 import { INGRESS_USER } from '#ingress/index.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { ADMIN_USER } from './cluster.ts';
@@ -22,6 +23,7 @@ export const KUBECONFIG_ROLES = [
   'kubelet',
   'dns',
   'ingress',
+  'csi-driver',
   'network-policy',
 ] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
@@ -140,6 +142,8 @@ function identityOf(
       return { commonName: 'system:coredns' };
     case 'ingress':
       return { commonName: INGRESS_USER };
+    case 'csi-driver':
+      return { commonName: CSI_USER };
     case 'network-policy':
       return { commonName: 'system:coxswain:network-policy' };
     case 'kubelet':

@@ -36,10 +36,12 @@ import {
 import type { ComponentsRunner } from './thread/index.ts';
 import { ClusterDns, type DnsSettings } from './cluster-dns.ts';
 import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
+import { ClusterCsi, type CsiSettings } from './csi/cluster-csi.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { nodeHeartbeats } from './heartbeats.ts';
+import type { SleepingNodesConfig } from './sleeping-nodes.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
 import { openFrontProxy, type FrontProxy } from './front-proxy.ts';
@@ -65,6 +67,8 @@ export interface ClusterConfig {
   readonly dns?: DnsSettings;
   /** Ingresses and Gateways are served. Absent: they are not. */
   readonly ingress?: IngressSettings;
+  /** The reference CSI driver runs on this machine's node. Absent: it does not. */
+  readonly csi?: CsiSettings;
   /** Default: 'cluster.local'. With `dns`, it is that of the server. */
   readonly clusterDomain?: string;
   /** Their runtimes are closed when the cluster stops. */
@@ -141,6 +145,7 @@ export interface ResumeConfig {
   readonly beforeRequest: (method: string, path: string) => Promise<void> | undefined;
   /** Nodes whose kubelets do not run. */
   readonly stoppedNodes: ReadonlySet<string>;
+  readonly sleepingNodes?: SleepingNodesConfig;
 }
 
 /** A step of the start. With `total`: so many of so many are done. */
@@ -153,6 +158,7 @@ export interface StartProgress {
 const AUTHENTICATED = 'system:authenticated';
 const DNS = 'dns';
 const INGRESS = 'ingress';
+const CSI = 'csi-driver';
 
 export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters'] } as const;
 
@@ -175,6 +181,8 @@ export class Cluster {
   #dnsRunning: Promise<void> | undefined;
   readonly #ingress: ClusterIngress | undefined;
   #ingressRunning: Promise<void> | undefined;
+  readonly #csi: ClusterCsi | undefined;
+  #csiRunning: Promise<void> | undefined;
   /** The certificate that the API server was started with. */
   readonly #tls: Certificates | undefined;
   /** The client certificate that the API server presents to other API servers. */
@@ -259,6 +267,9 @@ export class Cluster {
       onNodeStarted: (count) => this.#onNodeStarted(count),
       resumes: config.resume !== undefined,
       stoppedNodes: config.resume?.stoppedNodes,
+      ...(config.resume?.sleepingNodes !== undefined && {
+        sleepingNodes: config.resume.sleepingNodes,
+      }),
       ...(thread === undefined && { control: this.#control() }),
     });
     for (let number = 2; number <= controlPlanes; number++)
@@ -346,6 +357,17 @@ export class Cluster {
             random: random.derive(INGRESS),
             logger: logger.with({ component: INGRESS }),
           });
+    this.#csi =
+      config.csi === undefined
+        ? undefined
+        : new ClusterCsi({
+            settings: config.csi,
+            client: this.client,
+            clientOf: (user) => this.#clientOf(user),
+            clock: config.faults?.clockOf(CSI, clock) ?? clock,
+            random: random.derive(CSI),
+            logger: logger.with({ component: CSI }),
+          });
   }
 
   /** The DNS server of this cluster, while it runs. */
@@ -414,6 +436,7 @@ export class Cluster {
     };
     this.#dnsRunning = this.#keep(DNS, this.#dns);
     this.#ingressRunning = this.#keep(INGRESS, this.#ingress);
+    this.#csiRunning = this.#keep(CSI, this.#csi);
     await Promise.all([
       this.#dns?.started,
       this.#ingress?.started,
@@ -574,13 +597,27 @@ export class Cluster {
     return this.#components.startNode(name);
   }
 
-  /** Waits until pods can run: every node is Ready, and no taint keeps pods off it. */
+  quietNodes(): ReadonlySet<string> {
+    return this.#components.quietNodes();
+  }
+
+  /**
+   * Waits until pods can run: every node is Ready, and no taint keeps pods off it. Without the
+   * node-lifecycle controller nothing removes the taint, which is not waited for then.
+   */
   async #waitForNodes(): Promise<void> {
+    const { controllers, leaderElect = false, controlPlanes = 1 } = this.#config;
+    const isUntainted =
+      controllers === undefined ||
+      controllers.includes('node-lifecycle-controller') ||
+      // Another process on the same store may run it.
+      (leaderElect && controlPlanes === 1);
     const isReady = (node: Immutable<Node>): boolean =>
       node.status.conditions?.some(
         (condition) => condition.type === 'Ready' && condition.status === 'True',
       ) === true &&
-      node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true;
+      (!isUntainted ||
+        node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true);
     const { clock, logger, progress, readyTimeoutMs = 60_000 } = this.#config;
     const expected = this.#nodeNames();
     let waitingFor = expected;
@@ -622,7 +659,11 @@ export class Cluster {
         if (result.status === 'rejected') problems.push(result.reason);
     };
     this.#abort.abort(new Error('the cluster stops'));
-    await all([this.#dnsRunning ?? Promise.resolve(), this.#ingressRunning ?? Promise.resolve()]);
+    await all(
+      [this.#dnsRunning, this.#ingressRunning, this.#csiRunning].map(
+        (part) => part ?? Promise.resolve(),
+      ),
+    );
     await all(this.#running.map((components) => components.stop()));
     await all([this.#server.stop()]);
     await all([this.#config.storage.close()]);
@@ -677,6 +718,7 @@ export class Cluster {
     return {
       connect: async (target, signal): Promise<Duplex> => {
         this.#config.simulation?.checkNode(target.name);
+        await this.#components.wakeNode(target.name);
         for (const components of this.#running) {
           const connection = components.connect(target.name);
           if (connection !== undefined) return connection;

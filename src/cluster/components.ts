@@ -17,8 +17,10 @@ import {
   type ControllerName,
 } from '#controllers/controllers.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
+import { sharedMachineAddresses } from '#kubelet/node/machine.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
+import { CountingClock } from '#machinery/counting-clock.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
@@ -41,6 +43,7 @@ import type { ClusterNode } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
 import { Restartable } from './restartable.ts';
 import { leading } from './roles/leading.ts';
+import { SleepingNodes, type SleepingNodesConfig } from './sleeping-nodes.ts';
 import { simulatedMachine } from './simulated-machine.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
@@ -114,6 +117,8 @@ export interface ComponentsConfig {
   readonly resumes?: boolean;
   /** Nodes whose kubelets start() does not start. Default: none. */
   readonly stoppedNodes?: ReadonlySet<string>;
+  /** Nodes whose kubelets begin when they have something to do. Default: none. */
+  readonly sleepingNodes?: SleepingNodesConfig;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }
@@ -131,6 +136,12 @@ export interface PodDns {
  * requests time out.
  */
 const STARTING_KUBELETS = 16;
+
+/**
+ * Kubelets in one process send their heartbeats at multiples of this time: 5,000 nodes 125 at once,
+ * which together cost a fifth of what single ones do (docs/scale.md).
+ */
+const HEARTBEAT_TICK_MS = 250;
 
 /** The components of one thread; callers treat all threads alike. */
 export interface RunningComponents {
@@ -171,6 +182,11 @@ export class Components implements RunningComponents {
   /** By node: kubelets that are being restarted after an error. */
   readonly #restarts = new Map<string, Promise<void>>();
   readonly #backoffs = new Map<string, RestartBackoff>();
+  /** For the kubelets' checks of their nodes. */
+  readonly #readAddresses: () => readonly string[];
+  /** By node: what the kubelet's reactions depend on. Only with a simulation. */
+  readonly #clocks = new Map<string, CountingClock>();
+  readonly #sleeping: SleepingNodes | undefined;
   readonly #schedulerMetrics: SchedulerMetrics;
   readonly #controllerMetrics: ControllerManagerMetrics;
   readonly #proxyMetrics: ProxyMetrics;
@@ -184,7 +200,18 @@ export class Components implements RunningComponents {
     this.#listeners =
       kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
     sharedByMany(this.#abort.signal);
+    this.#readAddresses = sharedMachineAddresses(clock);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
+    const { sleepingNodes, simulation } = config;
+    if (sleepingNodes !== undefined)
+      this.#sleeping = new SleepingNodes({
+        ...sleepingNodes,
+        clock,
+        simulation,
+        signal: this.#abort.signal,
+        begin: (name) => this.#startNode(this.#nodeNamed(name), true),
+        onError: (error) => this.#fail(error),
+      });
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
     this.#proxyMetrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
@@ -200,7 +227,10 @@ export class Components implements RunningComponents {
     let started = 0;
     for (const node of nodes) this.#startPolicies(node);
     const { resumes = false, stoppedNodes } = this.#config;
-    const running = nodes.filter(({ name }) => stoppedNodes?.has(name) !== true);
+    const running = nodes.filter(
+      ({ name }) => stoppedNodes?.has(name) !== true && this.#sleeping?.has(name) !== true,
+    );
+    this.#sleeping?.start();
     await forEachOf(running, STARTING_KUBELETS, async (node) => {
       await this.#startNode(node, resumes);
       onNodeStarted?.(++started);
@@ -385,6 +415,22 @@ export class Components implements RunningComponents {
     this.#listeners?.setServingCertificate(pair);
   }
 
+  /** Resolves when the kubelet of the node runs, if the node was asleep. */
+  wakeNode(node: string): Promise<void> {
+    return this.#sleeping?.wake(node) ?? Promise.resolve();
+  }
+
+  /**
+   * Returns the nodes whose kubelets do nothing but report themselves until their pods change. Only
+   * with a simulation.
+   */
+  quietNodes(): ReadonlySet<string> {
+    const quiet = new Set(this.#sleeping?.names());
+    for (const [name, kubelet] of this.#kubelets)
+      if (this.#clocks.get(name)?.pending === 0 && !kubelet.followsObjects) quiet.add(name);
+    return quiet;
+  }
+
   connect(node: string): Duplex | undefined {
     const [near, far] = duplexPair();
     return this.accept(node, far) ? near : undefined;
@@ -405,6 +451,7 @@ export class Components implements RunningComponents {
    * containers run on. Idempotent.
    */
   async stopNode(name: string): Promise<void> {
+    await this.#sleeping?.forget(name);
     const kubelet = this.#kubelets.get(this.#nodeNamed(name).name);
     this.#kubelets.delete(name);
     await kubelet?.stop();
@@ -413,6 +460,7 @@ export class Components implements RunningComponents {
   /** A kubelet for a node that was stopped: it finds what runs there. Idempotent. */
   async startNode(name: string): Promise<void> {
     const node = this.#nodeNamed(name);
+    await this.wakeNode(name);
     if (!this.#kubelets.has(name)) await this.#startNode(node);
   }
 
@@ -424,12 +472,14 @@ export class Components implements RunningComponents {
 
   async #startNode(node: ClusterNode, takesOver = false): Promise<void> {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
-    const clock = this.#clockOf(`kubelet/${node.name}`);
+    const backgroundClock = this.#clockOf(`kubelet/${node.name}`);
+    const clock = this.#countedClockOf(node.name, backgroundClock);
     const policies = this.#policies.get(node.name);
     const kubelet = new Kubelet({
       client: this.#clientOf(nodeUser(node.name)),
       runtime: node.runtime,
       clock,
+      backgroundClock,
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
@@ -442,6 +492,10 @@ export class Components implements RunningComponents {
       clusterDNS: podDns?.servers,
       clusterDomain: podDns?.clusterDomain,
       ...eventPace(nodesInAll),
+      readAddresses: this.#readAddresses,
+      // On a virtual clock no two nodes share an instant: see HeartbeatGrid.
+      ...(nodesInAll > 1 &&
+        this.#config.clock === systemClock && { heartbeatTickMs: HEARTBEAT_TICK_MS }),
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
@@ -509,6 +563,13 @@ export class Components implements RunningComponents {
         faults?.report(`kubelet/${name}`, error);
       }
     }
+  }
+
+  #countedClockOf(node: string, clock: Clock): Clock {
+    if (this.#config.simulation === undefined) return clock;
+    const counting = new CountingClock(clock);
+    this.#clocks.set(node, counting);
+    return counting;
   }
 
   #clockOf(name: string): Clock {

@@ -30,6 +30,8 @@ export interface DataDirLayout {
   readonly pki: string;
   readonly kubeconfig: string;
   readonly kubelet: string;
+  /** Volumes and snapshots of the reference CSI driver. */
+  readonly csi: string;
   readonly containerd: string;
   readonly runtime: string;
   readonly logs: string;
@@ -46,6 +48,7 @@ export function dataDirLayout(dir: string): DataDirLayout {
     store: join(root, 'store'),
     pki: join(root, 'pki'),
     kubeconfig: join(root, 'kubeconfig'),
+    csi: join(root, 'csi'),
     kubelet: join(root, 'kubelet'),
     containerd: join(root, 'containerd'),
     runtime: join(root, 'runtime'),

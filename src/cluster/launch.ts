@@ -24,6 +24,8 @@ import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
 import type { IngressSettings } from './cluster-ingress.ts';
+import type { CsiSettings } from './csi/cluster-csi.ts';
+import { checkCanMount } from './csi/check-can-mount.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
 import { type IngressRequest, parseTrustedProxies, prepareIngress } from './prepare-ingress.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
@@ -99,6 +101,8 @@ export interface LaunchConfig {
   readonly clusterDomain?: string;
   /** The addresses of Ingresses and Gateways. Absent: they are not served. */
   readonly ingress?: IngressRequest;
+  /** Whether the reference CSI driver runs for the node of this machine. Default: no. */
+  readonly csiDriver?: boolean;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -266,6 +270,7 @@ async function start(
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
     ...(ingress !== undefined && { ingress }),
+    ...(config.csiDriver === true && { csi: csiSettings(config, layout, runtime) }),
     ...(config.clusterDomain !== undefined && { clusterDomain: config.clusterDomain }),
     ...nodesOf(config, layout, podRange, runtime, thread, last),
     ...(faults !== undefined && { faults }),
@@ -395,6 +400,22 @@ function makeThread({ logging, logger, faults }: LaunchConfig, clock: Clock): Co
  */
 function deservesThread({ nodes }: LaunchConfig): boolean {
   return nodes > 1 && availableParallelism() > 1;
+}
+
+/** Throws UserError if the driver cannot work on this machine. */
+function csiSettings(
+  { rootDir }: LaunchConfig,
+  layout: DataDirLayout,
+  { simulated }: PreparedRuntime,
+): CsiSettings {
+  if (simulated)
+    throw new UserError('--csi-driver needs containers: simulated nodes have no files');
+  checkCanMount('--csi-driver');
+  return {
+    nodeName: machineName(),
+    kubeletDir: rootDir === undefined ? layout.kubelet : resolve(rootDir),
+    directory: layout.csi,
+  };
 }
 
 /** Divides the nodes between the threads. The machine itself belongs to the main thread. */

@@ -217,10 +217,26 @@ export async function unmountBelow(dir: string): Promise<number> {
     }
   }
   const left = mountsBelow(dir);
-  if (left.length === 0) return points.length;
+  if (left.length === 0) {
+    await detachLoopDevices(join(realPath(dir), 'csi'));
+    return points.length;
+  }
   throw new UserError(
     `cannot unmount ${left.join(', ')}: unmount it and try again. No file was removed.`,
   );
+}
+
+/** Detaches the devices of images below the directory: volumes of the CSI driver. */
+async function detachLoopDevices(dir: string): Promise<void> {
+  if (process.platform !== 'linux' || lstatSync(dir, { throwIfNoEntry: false }) === undefined)
+    return;
+  const options = ['--list', '--noheadings', '--raw', '--output', 'NAME,BACK-FILE'];
+  const { stdout } = await run('losetup', options);
+  for (const line of stdout.split('\n')) {
+    const space = line.indexOf(' ');
+    if (space > 0 && line.slice(space + 1).startsWith(`${dir}/`))
+      await run('losetup', ['--detach', line.slice(0, space)]);
+  }
 }
 
 /** Removes a tree. Links are removed, not followed. Throws UserError if something is mounted at or below its path. */

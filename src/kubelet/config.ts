@@ -14,11 +14,19 @@ import type { ServerListenConfig } from './server/config.ts';
 import type { NodeAddress, ResourceList } from './types.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
+/** The default period of heartbeats, in milliseconds. */
+export const NODE_CHECK_MS = 10_000;
+
 export interface KubeletConfig {
   /** The client, authenticated as the node ('system:node:NAME', group 'system:nodes'). */
   readonly client: Client;
   readonly runtime: Runtime;
   readonly clock: Clock;
+  /**
+   * The clock of heartbeats and events. Default: `clock`. With one of its own, timers of `clock`
+   * are pending only while the kubelet has something to do.
+   */
+  readonly backgroundClock?: Clock;
   readonly random: Random;
   readonly logger: Logger;
   /** The name of its Node. */
@@ -62,6 +70,8 @@ export interface KubeletConfig {
    * The node's addresses. Default: an InternalIP for each address of the machine, and the Hostname.
    */
   readonly addresses?: readonly NodeAddress[];
+  /** Returns the machine's addresses, at each check of the status. Default: asks the machine. */
+  readonly readAddresses?: () => readonly string[];
   /** Default: this machine's CPUs, memory and disk. */
   readonly capacity?: ResourceList;
   /** The resources for pods. Default: the capacity, less 100 MiB of memory. */
@@ -111,7 +121,12 @@ export interface KubeletConfig {
    * Default: the kubelet makes them.
    */
   readonly heartbeatKeeper?: HeartbeatKeeper;
-  /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
+  /**
+   * Heartbeats are at multiples of this time, in milliseconds: kubelets that share a process send
+   * theirs together. Default: each node has instants of its own.
+   */
+  readonly heartbeatTickMs?: number;
+  /** How often the Node's status is checked and its Lease renewed. Default: NODE_CHECK_MS. */
   readonly nodeCheckMs?: number;
   /**
    * The time after which an unchanged Node status is reported, in milliseconds. Default: 300,000.
@@ -127,6 +142,11 @@ export interface KubeletConfig {
   readonly eventBurst?: number;
   /** The time between two housekeeping passes, in milliseconds. Default: 10,000. */
   readonly housekeepingMs?: number;
+  /**
+   * The time between two looks for CSI volumes that have been expanded, in milliseconds. Default:
+   * 30,000.
+   */
+  readonly expansionCheckMs?: number;
   /**
    * The initial and the maximum delay between restarts of a container, in milliseconds. Default:
    * 10,000 and 300,000.

@@ -39,12 +39,12 @@ export interface CsiConfig {
   readonly claims: ClaimSource;
   readonly tokens: TokenManager;
   readonly events: EventSink;
+  /** The time between two looks for expanded volumes, in milliseconds. */
+  readonly expansionCheckMs: number;
   /** The volumes in use have changed. */
   readonly onVolumesInUse: () => void;
 }
 
-/** The time between two looks for expanded volumes. */
-const EXPAND_CHECK_MS = 30_000;
 const PUBLISH_RETRY_MS = 5_000;
 
 export class Csi {
@@ -124,10 +124,11 @@ export class Csi {
 
   /** Starts work that is due; none of it is awaited, since drivers may hang. */
   tick(): void {
-    const { clock } = this.#config;
+    const { clock, expansionCheckMs } = this.#config;
     this.#background('unstage', () => this.volumes.unstageUnused());
-    if (clock.monotonic() - this.#checkedAt < EXPAND_CHECK_MS) return;
+    if (clock.monotonic() - this.#checkedAt < expansionCheckMs) return;
     this.#checkedAt = clock.monotonic();
+    this.#expander.retain(new Set(this.volumes.mounted.map(({ pod }) => podUid(pod))));
     for (const { pod, volume, mounted } of this.volumes.mounted) {
       if (volume.isInline) continue;
       this.#background(`expand ${podUid(pod)} ${volume.name}`, () =>

@@ -41,7 +41,7 @@ export class Kubelet {
     this.#runtime = instrumentRuntime(runtime, this.#metrics, () => stir(config.clock, topic));
     this.#recorder = new EventRecorder({
       client: config.client,
-      clock: config.clock,
+      clock: config.backgroundClock ?? config.clock,
       random: config.random,
       logger: this.#logger,
       component: 'kubelet',
@@ -115,6 +115,14 @@ export class Kubelet {
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
+  }
+
+  /**
+   * Reports whether pods refer to ConfigMaps or Secrets: then the kubelet reacts to changes of
+   * objects other than its pods and its Node.
+   */
+  get followsObjects(): boolean {
+    return this.#parts?.objects.isFollowing === true;
   }
 
   /** Checks and reports the node's status now: its network or its addresses have changed. */

@@ -58,6 +58,11 @@ export class ObjectTracker implements ObjectSource {
     this.#config = config;
   }
 
+  /** Reports whether any object is watched. */
+  get isFollowing(): boolean {
+    return this.#tracked.size > 0;
+  }
+
   /** Watches the objects that the pod refers to. Must be called again when the pod has changed. */
   register(pod: Pod): void {
     const uid = pod.metadata.uid;

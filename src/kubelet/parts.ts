@@ -23,7 +23,7 @@ import { versionInfo } from '#machinery/version-info.ts';
 import { ActivePods } from './active-pods.ts';
 import { selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
-import { type KubeletConfig, kubeletTopic } from './config.ts';
+import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { DurableCheckpointFile } from './checkpoints/checkpoint-file.ts';
 import { DEVICE_CHECKPOINT } from './devices/checkpoint.ts';
@@ -32,6 +32,7 @@ import type { RegistrationConfig } from './devices/registration.ts';
 import { makeDra } from './dra.ts';
 import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
+import { CgroupReader } from './cgroups/reader.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
@@ -47,8 +48,10 @@ import { MirrorPods } from './mirror-pods.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
+import { linuxCgroups } from './node/linux-cgroups.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
+import { UsageRates } from './node/usage-rates.ts';
 import { ObjectTracker } from './objects.ts';
 import { NodeDevices } from './node-devices.ts';
 import {
@@ -214,6 +217,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     claims,
     tokens,
     events: recorder,
+    expansionCheckMs: config.expansionCheckMs ?? 30_000,
     onVolumesInUse: () => reporter?.nudge(),
   });
   const plugins = hostFiles
@@ -420,6 +424,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
   reporter = new NodeReporter({
     ...common,
+    clock: config.backgroundClock ?? clock,
     client,
     events: recorder,
     nodeName: config.nodeName,
@@ -439,9 +444,10 @@ export async function makeParts(base: Base): Promise<Parts> {
       )),
       volumesInUse: csi.volumes.inUse,
     }),
-    checkMs: config.nodeCheckMs ?? 10_000,
+    checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
+    heartbeatTickMs: config.heartbeatTickMs,
     keeper: config.heartbeatKeeper,
     topic: kubeletTopic(config.nodeName),
   });
@@ -593,7 +599,9 @@ function makeServer(parts: ServerParts): KubeletServer {
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
   // The machine of a simulated node is not the node: the usage of the node is that of its
   // containers.
+  const rates = new UsageRates();
   const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
+  const cgroups = hostFiles ? linuxCgroups() : undefined;
   const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
   const withStatus = (pod: Pod): Pod => {
     const status = statuses.get(podUid(pod));
@@ -607,7 +615,9 @@ function makeServer(parts: ServerParts): KubeletServer {
     gauges: makeGauges(config, desired, pleg),
     probeMetrics: () => probes.metrics.text(),
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
-    usage: () => readUsage({ runtime: base.runtime.runtime, node: nodeUsage, runtimeStatus }),
+    usage: () =>
+      readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
       memoryBytes: memoryCapacity,

@@ -14,4 +14,14 @@ export class KeyedMutex {
       if (this.#last.get(key) === mine) this.#last.delete(key);
     }
   }
+
+  /**
+   * Runs `work` while it has all the keys. Calls for the same keys in any order do not block each
+   * other for good: keys are taken in one order.
+   */
+  runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    return [...new Set(keys)]
+      .toSorted()
+      .reduceRight<() => Promise<T>>((inner, key) => () => this.run(key, inner), work)();
+  }
 }

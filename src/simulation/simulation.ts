@@ -83,6 +83,11 @@ export class Simulation implements FaultyComponents {
       throw new Error(`fault: node ${name} cannot be reached`);
   }
 
+  /** Spares a component that only goes on where it was. Returns a function that ends it. */
+  spare(component: string): () => void {
+    return this.interceptor.spare(component);
+  }
+
   /** Makes a component known by name. Returns a function that removes it again. */
   register(component: string, restart?: Restart): () => void {
     this.#components.set(component, restart);

@@ -197,6 +197,9 @@ export interface StorageBeats {
   observe(prefix: string): () => void;
 }
 
+/** Results of decoding, by the stored value. */
+export type DecodedValues = WeakMap<Uint8Array, WeakRef<object>>;
+
 export interface Storage {
   /**
    * Returns undefined if the key does not exist at that revision. Throws Expired, FutureRevision.
@@ -261,6 +264,11 @@ export interface Storage {
   readonly requestProgress?: () => void;
   /** Absent: every write is made by whatever wants it made. */
   readonly beats?: StorageBeats;
+  /**
+   * A memo for readers: what they have decoded from a value, as long as something else keeps the
+   * result. Stores that share values (forks) share it. Absent: each reader decodes for itself.
+   */
+  readonly decoded?: DecodedValues | undefined;
   /**
    * How many bytes the database has allocated. Rejects with StorageError. Absent: the engine keeps
    * nothing but memory.

@@ -79,24 +79,43 @@ export function ensureCommand(name: string, progress: (text: string) => void): s
 }
 
 /** Returns the version of etcd that etcd/go.mod requires. */
-export function etcdVersion(goMod = readFileSync(join(etcdModuleDir, 'go.mod'), 'utf8')): string {
-  const version = /^require go\.etcd\.io\/etcd\/server\/v3 (v\S+)$/m.exec(goMod)?.[1];
-  if (version === undefined)
-    throw new Error(`test/conformance/etcd/go.mod does not require ${ETCD_PACKAGE}`);
+export const etcdVersion = (goMod?: string): string =>
+  versionIn(etcdModuleDir, ETCD_PACKAGE, goMod);
+
+/** Returns the version of a package that the module in `dir` requires. */
+function versionIn(
+  dir: string,
+  packagePath: string,
+  goMod = readFileSync(join(dir, 'go.mod'), 'utf8'),
+): string {
+  const line = goMod.split('\n').find((text) => text.startsWith(`require ${packagePath} v`));
+  const version = line?.split(' ')[2];
+  if (version === undefined) throw new Error(`${dir}/go.mod does not require ${packagePath}`);
   return version;
 }
 
+/** Returns the path of etcd. It is built when it is used for the first time. */
+export const ensureEtcd = (progress: (text: string) => void): string =>
+  ensureOther('etcd', etcdModuleDir, ETCD_PACKAGE, progress);
+
 /**
- * Returns the path of etcd, which needs no library. It is built when it is used for the first time.
+ * Returns the path of a program that has a module of its own. It is built when it is used for the
+ * first time.
  */
-export function ensureEtcd(progress: (text: string) => void): string {
-  const path = join(cacheDir(requiredVersion()), `etcd-${etcdVersion()}`);
+export function ensureOther(
+  name: string,
+  moduleDir: string,
+  packagePath: string,
+  progress: (text: string) => void,
+): string {
+  const version = versionIn(moduleDir, packagePath);
+  const path = join(cacheDir(requiredVersion()), `${name}-${version}`);
   if (existsSync(path)) return path;
   requireGo();
   progress(`building ${path}, once`);
   mkdirSync(dirname(path), { recursive: true });
   const partial = `${path}.partial`;
-  goRun(['build', '-ldflags', '-s -w', '-o', partial, ETCD_PACKAGE], ETCD_PACKAGE, etcdModuleDir);
+  goRun(['build', '-ldflags', '-s -w', '-o', partial, packagePath], packagePath, moduleDir);
   renameSync(partial, path);
   return path;
 }

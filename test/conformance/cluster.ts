@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp } from './clean-up.ts';
-import { FIRST_ADDRESS, layCable, POD_CIDR, removeCable, startSecondNode } from './second-node.ts';
+import { layCable, removeCable } from './cable.ts';
+import { CABLE, FIRST_ADDRESS, POD_CIDR, startSecondNode } from './second-node.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -57,8 +58,8 @@ export async function startCluster({
     writeFileSync(logFile, '');
     if (!simulated) {
       // Another run may have a cable: only the run that laid it removes it.
-      layCable();
-      undo.push(removeCable);
+      layCable(CABLE);
+      undo.push(() => removeCable(CABLE));
     }
     const first = join(dir, 'cluster');
     undo.push(await startUp(first, upFlags(simulated), logFile));
@@ -120,8 +121,8 @@ async function startUp(
   return stop;
 }
 
-/** Deletes all namespaces, since a cluster that stops leaves its containers running. */
-function removeNamespaces(kubectl: string, kubeconfig: string): void {
+/** Deletes all namespaces of tests, since a cluster that stops leaves its containers running. */
+export function removeNamespaces(kubectl: string, kubeconfig: string): void {
   const on = [`--kubeconfig=${kubeconfig}`, '--request-timeout=10s'];
   const { stdout } = spawnSync(kubectl, [...on, 'get', 'namespaces', '-o', 'name'], {
     encoding: 'utf8',

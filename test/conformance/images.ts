@@ -154,6 +154,9 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     goBuild('k8s.io/kubernetes/test/images/agnhost', join(dir, 'agnhost'));
     symlinkSync('agnhost', join(dir, 'agnhost-2'));
     mkdirSync(join(dir, 'uploads'));
+    // The published image has busybox's shell, whose `[[` tests use.
+    mkdirSync(join(dir, 'usr/bin'), { recursive: true });
+    symlinkSync('busybox', join(dir, 'usr/bin/sh'));
     for (const file of ['localhost.crt', 'localhost.key'])
       copyFileSync(source(`agnhost/porter/${file}`), join(dir, file));
   },

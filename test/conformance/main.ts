@@ -7,7 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { UserError } from '#cluster/user-error.ts';
 import { builtBinaries, cacheDir, suiteTests, ensureBinaries, type Binaries } from './binaries.ts';
-import { startCluster } from './cluster.ts';
+import { type RunningCluster, startCluster } from './cluster.ts';
+import { recordSwaps, type SwapResult } from '../swap/record.ts';
+import { startSwapCluster } from '../swap/cluster.ts';
+import { ensureSwapPrograms } from '../swap/programs.ts';
+import { isTestOf, parseSwaps, type Swap, swapName, swaps } from '../swap/roles.ts';
 import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
 import { readNeeds, runsSimulated, testKey } from './needs.ts';
@@ -32,6 +36,8 @@ const usage = `usage: npm run conformance -- [flags]
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
   --kubeconfig FILE  run against that cluster instead of one of our own
+  --swap SWAPS       on a cluster of upstream's programs and one role of ours (ROLE=ours), or the other
+                     way round (ROLE=upstream), the tests of the role's SIG; several with commas; all
   --pull             let the published images be pulled, rather than make them here (needs a network)
   --output DIR       where logs and reports go (default .cache/conformance)
   --list             say which tests would run, and end
@@ -51,6 +57,7 @@ async function main(): Promise<void> {
       parallel: { type: 'string', default: '4' },
       kubeconfig: { type: 'string' },
       timeout: { type: 'string' },
+      swap: { type: 'string' },
       output: { type: 'string', default: join(root, '.cache', 'conformance') },
       pull: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
@@ -67,6 +74,11 @@ async function main(): Promise<void> {
   if (timeoutSeconds !== undefined && !(Number.isInteger(timeoutSeconds) && timeoutSeconds > 0)) {
     throw new UserError('--timeout: a whole number of seconds from 1 was expected');
   }
+  const swapped = flags.swap === undefined ? undefined : parseSwaps(flags.swap);
+  if (flags.swap !== undefined && swapped === undefined)
+    throw new UserError(`--swap takes all, or some of ${swaps.map(swapName).join(', ')}`);
+  if (swapped !== undefined && flags.kubeconfig !== undefined)
+    throw new UserError('--swap starts clusters of its own: leave out --kubeconfig');
   const selection = parseSelection(flags);
   if (flags['if-built'] && builtBinaries() === undefined) {
     return say(
@@ -85,56 +97,56 @@ async function main(): Promise<void> {
 
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  const simulated = chosen.filter((name) => runsSimulated(needs.get(testKey(name)) ?? 'N'));
-  const groups =
-    flags.kubeconfig === undefined
-      ? [
-          { tests: simulated, simulated: true },
-          { tests: chosen.filter((name) => !simulated.includes(name)), simulated: false },
-        ].filter(({ tests }) => tests.length > 0)
-      : [{ tests: chosen, simulated: false }];
-
+  const options = {
+    binaries,
+    parallel,
+    pull: flags.pull,
+    output: resolve(flags.output),
+    timeoutSeconds,
+    signal: stop.signal,
+  };
+  if (swapped !== undefined) return await runSwaps(swapped, chosen, options, flags.record);
+  const groups = groupsOf(chosen, needs, flags.kubeconfig, options);
   const results: TestResult[] = [];
   const suiteFailures: string[] = [];
   for (const group of groups) {
     if (stop.signal.aborted) break;
-    const report = await runGroup({
-      ...group,
-      binaries,
-      parallel,
-      kubeconfig: flags.kubeconfig,
-      pull: flags.pull,
-      output: resolve(flags.output),
-      timeoutSeconds,
-      signal: stop.signal,
-    });
+    const report = await runGroup(group, options);
     results.push(...report.results);
     suiteFailures.push(...report.suiteFailures);
   }
 
   const sorted = mergeResults([], results);
-  const lines = sorted.map((result) => `${formatResult(result)}\n`).join('');
+  report(sorted, chosen.length, suiteFailures, options.output);
+  if (flags.record) record(binaries, sorted);
+}
+
+/** Prints results and their counts, and keeps them in `output`. */
+function report(
+  results: readonly TestResult[],
+  chosen: number,
+  suiteFailures: readonly string[],
+  output: string,
+): void {
+  const lines = results.map((result) => `${formatResult(result)}\n`).join('');
   process.stdout.write(lines);
-  mkdirSync(flags.output, { recursive: true });
-  writeFileSync(join(flags.output, 'results.tsv'), lines);
+  mkdirSync(output, { recursive: true });
+  writeFileSync(join(output, 'results.tsv'), lines);
   for (const failure of suiteFailures) say(`outside of any test: ${failure}`);
   const count = (outcome: TestResult['outcome']): number =>
     results.filter((result) => result.outcome === outcome).length;
-  const notRun = chosen.length - results.length;
+  const notRun = chosen - results.length;
   process.stdout.write(
     `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} ` +
       `skipped${notRun > 0 ? `, ${notRun} not run` : ''}\n`,
   );
-  if (flags.record) record(binaries, sorted);
   if (count('failed') > 0 || notRun > 0 || suiteFailures.length > 0) process.exitCode = 1;
 }
 
-interface Group {
-  readonly tests: readonly string[];
-  readonly simulated: boolean;
+/** Settings that all groups of a run share. */
+interface Options {
   readonly binaries: Binaries;
   readonly parallel: number;
-  readonly kubeconfig: string | undefined;
   /** Whether the published images are pulled; otherwise they are made on this machine. */
   readonly pull: boolean;
   readonly output: string;
@@ -143,43 +155,122 @@ interface Group {
   readonly signal: AbortSignal;
 }
 
-async function runGroup(group: Group): ReturnType<typeof runSuite> {
-  const { tests, simulated, kubeconfig } = group;
-  const outputDir = join(group.output, simulated ? 'simulated' : 'containers');
+/** Tests that run on the same cluster. */
+interface Group {
+  readonly tests: readonly string[];
+  /** A name for the cluster, for people. */
+  readonly on: string;
+  /** The name of the group's folder of logs and reports. */
+  readonly folder: string;
+  /** Whether its containers are real ones of this machine, which need images. */
+  readonly needsImages: boolean;
+  /** @param outputDir an existing directory */
+  start(outputDir: string): Promise<RunningCluster>;
+}
+
+function groupsOf(
+  chosen: readonly string[],
+  needs: ReturnType<typeof readNeeds>,
+  kubeconfig: string | undefined,
+  { binaries }: Options,
+): readonly Group[] {
+  if (kubeconfig !== undefined) {
+    const running = { kubeconfig, containerdSockets: [], stop: async () => undefined };
+    return [
+      {
+        tests: chosen,
+        on: kubeconfig,
+        folder: 'containers',
+        needsImages: false,
+        start: async () => running,
+      },
+    ];
+  }
+  const simulated = chosen.filter((name) => runsSimulated(needs.get(testKey(name)) ?? 'N'));
+  const group = (tests: readonly string[], isSimulated: boolean): Group => ({
+    tests,
+    on: isSimulated ? 'simulated nodes' : 'containerd',
+    folder: isSimulated ? 'simulated' : 'containers',
+    needsImages: !isSimulated,
+    start: (outputDir) =>
+      startCluster({
+        simulated: isSimulated,
+        logFile: join(outputDir, 'cluster.log'),
+        kubectl: binaries.kubectl,
+      }),
+  });
+  return [
+    group(simulated, true),
+    group(
+      chosen.filter((name) => !simulated.includes(name)),
+      false,
+    ),
+  ].filter(({ tests }) => tests.length > 0);
+}
+
+async function runGroup(group: Group, options: Options): ReturnType<typeof runSuite> {
+  const { tests, on } = group;
+  const { binaries, parallel, timeoutSeconds, signal } = options;
+  const outputDir = join(options.output, group.folder);
   mkdirSync(outputDir, { recursive: true });
   const archives =
-    kubeconfig === undefined && !simulated && !group.pull
-      ? await ensureImages(cacheDir(group.binaries.version), say)
-      : [];
-  const cluster =
-    kubeconfig === undefined
-      ? await startCluster({
-          simulated,
-          logFile: join(outputDir, 'cluster.log'),
-          kubectl: group.binaries.kubectl,
-        })
-      : undefined;
+    group.needsImages && !options.pull ? await ensureImages(cacheDir(binaries.version), say) : [];
+  const cluster = await group.start(outputDir);
   try {
-    for (const socket of cluster?.containerdSockets ?? []) importImages(socket, archives);
-    say(
-      `${tests.length} tests on ` +
-        `${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ` +
-        `${group.parallel} at a time`,
-    );
+    for (const socket of cluster.containerdSockets) importImages(socket, archives);
+    say(`${tests.length} tests on ${on}, ${parallel} at a time`);
     let done = 0;
-    return await (group.timeoutSeconds === undefined ? runSuite : runEach)({
-      binaries: group.binaries,
-      kubeconfig: cluster?.kubeconfig ?? kubeconfig ?? '',
+    return await (timeoutSeconds === undefined ? runSuite : runEach)({
+      binaries,
+      kubeconfig: cluster.kubeconfig,
       tests,
-      parallel: Math.min(group.parallel, tests.length),
+      parallel: Math.min(parallel, tests.length),
       outputDir,
       onTest: (name, outcome) => say(`[${++done}/${tests.length}] ${outcome} ${name}`),
-      signal: group.signal,
-      ...(group.timeoutSeconds !== undefined && { timeoutSeconds: group.timeoutSeconds }),
+      signal,
+      ...(timeoutSeconds !== undefined && { timeoutSeconds }),
     });
   } finally {
-    await cluster?.stop();
+    await cluster.stop();
   }
+}
+
+/** Runs the tests of each swapped role's SIG, one cluster after the other. */
+async function runSwaps(
+  chosenSwaps: readonly Swap[],
+  chosen: readonly string[],
+  options: Options,
+  keep: boolean,
+): Promise<void> {
+  const programs = ensureSwapPrograms(say);
+  const results: SwapResult[] = [];
+  const suiteFailures: string[] = [];
+  let expected = 0;
+  for (const swap of chosenSwaps) {
+    const name = swapName(swap);
+    const tests = chosen.filter((test) => isTestOf(swap.role, test));
+    if (tests.length === 0 || options.signal.aborted) continue;
+    expected += tests.length;
+    const group: Group = {
+      tests,
+      on: name,
+      folder: join('swap', name),
+      needsImages: true,
+      start: (logDir) =>
+        startSwapCluster({ swap, programs, kubectl: options.binaries.kubectl, logDir }),
+    };
+    try {
+      const { results: some, suiteFailures: failures } = await runGroup(group, options);
+      results.push(...some.map((result) => ({ ...result, swap: name })));
+      suiteFailures.push(...failures.map((failure) => `${name}: ${failure}`));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      suiteFailures.push(`${name}: ${error.message}`);
+    }
+  }
+  const named = results.map((result) => ({ ...result, name: `${result.swap}: ${result.name}` }));
+  report(named, expected, suiteFailures, options.output);
+  if (keep) recordSwaps(join(root, 'docs'), results, options.binaries.version);
 }
 
 /** Writes results. Results of tests that did not run this time stay. */

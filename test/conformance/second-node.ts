@@ -3,13 +3,13 @@
 // of interfaces is the cable between the two machines; routes to each other's pods are the
 // product's.
 
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
+import { type Cable, onOtherMachine, run } from './cable.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
@@ -18,56 +18,15 @@ export const POD_CIDR = '10.250.0.0/16';
 export const FIRST_ADDRESS = '10.251.255.1';
 const SECOND_ADDRESS = '10.251.255.2';
 const NODE_NAME = 'second';
-const NAMESPACE = 'cox-conformance';
 /** Address of the Service `kube-dns` in the default range of services. */
 const CLUSTER_DNS = '10.96.0.10';
-const CABLE = 'coxconf0';
-
-/**
- * Packets of the second node to other addresses, such as a registry, get the machine's own source
- * address.
- */
-const MASQUERADED = ['POSTROUTING', '-s', SECOND_ADDRESS, '!', '-o', CABLE, '-j', 'MASQUERADE'];
-
-/**
- * Lays the cable. Call it before the cluster starts, as the API server listens on this end of the
- * cable. Throws a UserError if that fails.
- */
-export function layCable(): void {
-  for (const program of ['ip', 'iptables', 'nsenter']) {
-    if (findProgram(program) === undefined) {
-      throw new UserError(
-        `a second node on this machine needs ${program}: apt-get install iproute2 iptables util-linux`,
-      );
-    }
-  }
-  const { status, stdout } = spawnSync('ip', ['netns', 'pids', NAMESPACE], { encoding: 'utf8' });
-  if (status === 0 && stdout !== '') {
-    throw new UserError(
-      `another run has its second node in the network namespace ${NAMESPACE}; if it was ` +
-        `killed, end the processes ${stdout.trim().replaceAll('\n', ' ')}`,
-    );
-  }
-  removeCable();
-  run('ip', 'netns', 'add', NAMESPACE);
-  run('ip', 'link', 'add', CABLE, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', NAMESPACE);
-  run('ip', 'address', 'add', `${FIRST_ADDRESS}/30`, 'dev', CABLE);
-  run('ip', 'link', 'set', CABLE, 'up');
-  // The first machine is the router of the second, too.
-  run('sysctl', '-qw', 'net.ipv4.ip_forward=1');
-  iptables('-A', MASQUERADED);
-  inside('ip', 'link', 'set', 'lo', 'up');
-  inside('ip', 'address', 'add', `${SECOND_ADDRESS}/30`, 'dev', 'eth0');
-  inside('ip', 'link', 'set', 'eth0', 'up');
-  inside('ip', 'route', 'add', 'default', 'via', FIRST_ADDRESS);
-}
-
-/** Removes the cable, and what a killed run has left. Idempotent. */
-export function removeCable(): void {
-  quietly('iptables', '-w', '-t', 'nat', '-D', ...MASQUERADED);
-  quietly('ip', 'link', 'delete', CABLE);
-  quietly('ip', 'netns', 'delete', NAMESPACE);
-}
+/** The cable to the machine of the second node. The API server listens on this end of it. */
+export const CABLE: Cable = {
+  namespace: 'cox-conformance',
+  name: 'coxconf0',
+  firstAddress: FIRST_ADDRESS,
+  secondAddress: SECOND_ADDRESS,
+};
 
 export interface SecondNode {
   readonly containerdSocket: string;
@@ -163,14 +122,8 @@ async function startRole(
   flags: Readonly<Record<string, string>>,
 ): Promise<Role> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const child = spawn(
-    'nsenter',
-    [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, name, ...args],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    },
-  );
+  const [program, ...rest] = onOtherMachine(CABLE, [process.execPath, cox, name, ...args]);
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
@@ -208,20 +161,4 @@ async function ready(
       );
     void ended.then(() => reject(failure()));
   });
-}
-
-const iptables = (verb: string, rule: readonly string[]): void =>
-  run('iptables', '-w', '-t', 'nat', verb, ...rule);
-const inside = (...command: readonly string[]): void =>
-  run('ip', 'netns', 'exec', NAMESPACE, ...command);
-const quietly = (program: string, ...args: readonly string[]): void =>
-  void spawnSync(program, args);
-
-function run(program: string, ...args: readonly string[]): void {
-  const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
-  if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
-  if (status !== 0)
-    throw new UserError(
-      `${program} ${args.join(' ')} ended with ${status}: ${(stderr || stdout).trim()}`,
-    );
 }

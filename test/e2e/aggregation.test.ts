@@ -4,13 +4,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeServer } from '#apiserver/aggregator/testing/fake-server.ts';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { findProgram } from '#cluster/install.ts';
+import { freePort } from '#machinery/net/testing/free-ports.ts';
 import {
   ETCD_HINT,
   type EtcdProcess,
@@ -52,14 +52,6 @@ function buildSampleApiServer(): { readonly path: string; readonly missing: stri
   } catch (error) {
     return { path, missing: (error as Error).message };
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const GROUP = 'wardle.example.com';

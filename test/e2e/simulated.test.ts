@@ -86,6 +86,27 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
     expect(out).toBe('typed\n');
   });
 
+  test('kubectl top shows nodes and pods, with nothing to install', async () => {
+    await kubectl.run('run busy --image=nginx --annotations=simulation.coxswain.dev/cpu=250m');
+    await kubectl.run('wait --for=condition=Ready pod/busy --timeout=60s');
+    const pods = await kubectl.run('top pods --no-headers');
+    expect(pods).toMatch(/^busy +250m +8Mi/m);
+    expect(pods).toMatch(/^sh +1m +8Mi/m);
+    const nodes = await kubectl.run('top nodes --no-headers');
+    expect(nodes.trim().split('\n')).toHaveLength(3);
+    expect(nodes).toMatch(/^\S+ +27\dm +\d+% +\d+Mi +\d+%/m);
+    expect(await kubectl.run('get pods.metrics.k8s.io busy')).toMatch(
+      /^NAME +CPU +MEMORY +WINDOW\nbusy +250m +8Mi +1/,
+    );
+    expect(await kubectl.run('api-resources --api-group=metrics.k8s.io -o name')).toBe(
+      'nodes.metrics.k8s.io\npods.metrics.k8s.io\n',
+    );
+    const allowed = 'auth can-i list pods.metrics.k8s.io --as jane --as-group';
+    expect((await kubectl.try(`${allowed} readers`)).stdout).toBe('no\n');
+    await kubectl.run('create clusterrolebinding readers --clusterrole view --group readers');
+    expect(await kubectl.run(`${allowed} readers`)).toBe('yes\n');
+  });
+
   test('each node serves its own metrics through the API server', async () => {
     const names = (await kubectl.run('get nodes -o name')).trim().split('\n');
     expect(names).toHaveLength(3);

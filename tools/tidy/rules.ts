@@ -130,6 +130,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'client/credentials/',
     'client/kubeconfig.ts',
     'cluster/',
+    'csi-driver/',
     'dns/system/',
     'kubelet/checkpoints/',
     'kubelet/devices/',

@@ -1,11 +1,14 @@
 // Limits the number of concurrent requests, separately for reads and writes. More requests wait;
-// when too many wait, further ones are rejected with 429. This takes the place of priority and
-// fairness. Long-running requests and those of system:masters do not count.
+// when too many wait, further ones are rejected with 429. For servers without priority and fairness
+// (flow-control/). Long-running requests and those of system:masters do not count.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { Fifo } from '#machinery/collections/fifo.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
+
+export const DEFAULT_READS = 400;
+export const DEFAULT_WRITES = 200;
 
 export interface MaxInFlightConfig {
   /** The maximum number of concurrent reads. Default: 400. */
@@ -17,8 +20,8 @@ export interface MaxInFlightConfig {
 }
 
 export function maxInFlight(config: MaxInFlightConfig = {}): Filter {
-  const reads = new Gate(config.maxReads ?? 400, config.maxWaiting ?? 10_000);
-  const writes = new Gate(config.maxWrites ?? 200, config.maxWaiting ?? 10_000);
+  const reads = new Gate(config.maxReads ?? DEFAULT_READS, config.maxWaiting ?? 10_000);
+  const writes = new Gate(config.maxWrites ?? DEFAULT_WRITES, config.maxWaiting ?? 10_000);
   return (next) => (request) => {
     const { info, user } = request;
     if (isLongRunning(info) || user?.groups.includes('system:masters') === true)

@@ -82,6 +82,11 @@ function headersOf(request: ApiRequest | undefined, response: ApiResponse): Head
   const auditId = request?.auditId;
   // A proxied API server may have set its own.
   if (auditId !== undefined && headers['audit-id'] === undefined) headers['audit-id'] = auditId;
+  const flow = request?.flow;
+  if (flow !== undefined) {
+    headers['x-kubernetes-pf-flowschema-uid'] ??= flow.schemaUid;
+    headers['x-kubernetes-pf-prioritylevel-uid'] ??= flow.levelUid;
+  }
   if (request !== undefined && request.warnings.length > 0)
     headers['warning'] = sentWarnings(request.warnings).map(warningHeader);
   return headers;

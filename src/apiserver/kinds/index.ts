@@ -49,6 +49,8 @@ import { serviceAccountKind } from './core/service-account/index.ts';
 import { serviceKind } from './core/service/index.ts';
 import { endpointSliceKind } from './discovery/endpoint-slice.ts';
 import { flowControlKinds } from './flowcontrol/dangling.ts';
+import { nodeMetricsKind } from './metrics/node-metrics.ts';
+import { podMetricsKind } from './metrics/pod-metrics.ts';
 import { ingressClassKind } from './networking/ingress-class.ts';
 import { ingressKind } from './networking/ingress.ts';
 import { ipAddressKind } from './networking/ip-address.ts';
@@ -137,6 +139,8 @@ export const kinds: readonly KindDefinition<KindServices>[] = [
   resourceSliceKind,
   flowControlKinds,
   storageVersionMigrationKind,
+  nodeMetricsKind,
+  podMetricsKind,
   selfSubjectAccessReviewKind,
   selfSubjectRulesReviewKind,
   subjectAccessReviewKind,

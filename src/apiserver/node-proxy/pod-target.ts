@@ -56,13 +56,18 @@ export function nodeNameOf(pod: Immutable<Pod>): string {
 export async function nodeTargetOf(find: Find, name: string): Promise<NodeTarget> {
   const node = await find<Immutable<Node>>('', 'nodes', '', name);
   if (node === undefined) throw apierrors.notFound({ group: '', resource: 'nodes' }, name);
-  const addresses = node.status.addresses ?? [];
+  return targetOf(node);
+}
+
+/** Returns the connection target of a node. */
+export function targetOf({ metadata: { name }, status }: Immutable<Node>): NodeTarget {
+  const addresses = status.addresses ?? [];
   const preferred = ADDRESS_PREFERENCE.map(
     (type) => addresses.find((address) => address.type === type)?.address,
   );
   return {
     name,
     host: preferred.find((address) => address !== undefined) ?? '',
-    port: node.status.daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_KUBELET_PORT,
+    port: status.daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_KUBELET_PORT,
   };
 }

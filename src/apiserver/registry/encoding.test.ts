@@ -1,7 +1,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
-import type { KeyValue } from '#storage/interface.ts';
+import type { DecodedValues, KeyValue } from '#storage/interface.ts';
 import {
   FreshObject,
   ObjectFormat,
@@ -29,6 +29,25 @@ function stored(name: string, revision: number, more: object = {}): KeyValue {
     modRevision: revision,
   };
 }
+
+describe('decoded values', () => {
+  test('are those of another cache, as long as it keeps them', () => {
+    const decoded: DecodedValues = new WeakMap();
+    const first = new ObjectCache({ format, decoded });
+    const second = new ObjectCache({ format, decoded });
+    const kv = stored('a', 12);
+    const object = read(first, kv).object();
+    expect(read(second, kv).object()).toBe(object);
+  });
+
+  test('are not mistaken for those of another revision', () => {
+    const decoded: DecodedValues = new WeakMap();
+    const kv = stored('a', 12);
+    read(new ObjectCache({ format, decoded }), kv).object();
+    const later = read(new ObjectCache({ format, decoded }), { ...kv, modRevision: 13 }).object();
+    expect(later.metadata.resourceVersion).toBe('13');
+  });
+});
 
 describe('StoredObject', () => {
   const cache = new ObjectCache({ format });

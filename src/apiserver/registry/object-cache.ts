@@ -17,7 +17,7 @@ import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { nextTurn } from '#machinery/turn.ts';
-import type { KeyValue } from '#storage/interface.ts';
+import type { DecodedValues, KeyValue } from '#storage/interface.ts';
 import {
   ConvertedObject,
   type DecodedObject,
@@ -47,6 +47,8 @@ export interface ObjectCacheConfig {
   readonly limitBytes?: number;
   /** Freezes returned objects, so that modifying one throws. For tests. */
   readonly freeze?: boolean;
+  /** See Storage. Also has objects that this cache has evicted and something else keeps. */
+  readonly decoded?: DecodedValues | undefined;
 }
 
 /** Returns the object to serve; the same object if nothing changes. Must not modify the object. */
@@ -82,6 +84,7 @@ export class ObjectCache implements StateDecoder {
   readonly #maxLimitBytes: number;
   #limitBytes: number;
   readonly #freeze: boolean;
+  readonly #decoded: DecodedValues | undefined;
   /**
    * The newest decoded state by storage key. A state is moved from old to young when it is used.
    */
@@ -119,6 +122,7 @@ export class ObjectCache implements StateDecoder {
     this.#maxLimitBytes = config.limitBytes ?? 32 * 1024 * 1024;
     this.#limitBytes = Math.min(FIRST_LIMIT_BYTES, this.#maxLimitBytes);
     this.#freeze = config.freeze ?? false;
+    this.#decoded = config.decoded;
   }
 
   /** The current limit of stored bytes of cached objects. */
@@ -215,10 +219,11 @@ export class ObjectCache implements StateDecoder {
     const newest = this.#find(kv.key);
     const cached = stateOf(newest, kv);
     if (cached !== undefined) return cached;
-    const encodedFrom = this.#takeEncodedFrom(kv);
+    const encodedFrom = this.#takeEncodedFrom(kv) ?? this.#decodedElsewhere(kv);
     const object = this.#shared(
       encodedFrom ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision),
     );
+    this.#decoded?.set(kv.value, new WeakRef(object));
     // A reader of an old state must not evict the newest one.
     if (newest !== undefined && newest.revision > kv.modRevision) return { object };
     if (encodedFrom === undefined) this.#missed++;
@@ -325,6 +330,13 @@ export class ObjectCache implements StateDecoder {
     const entry = this.#keep(kv, object, previous);
     entry.converted = new ConvertedObject(kv, entry);
     return entry.converted;
+  }
+
+  /** Returns the object if a reader of the same value, perhaps in a fork, still has it. */
+  #decodedElsewhere({ value, modRevision }: KeyValue): KubeObject | undefined {
+    const object = this.#decoded?.get(value)?.deref() as KubeObject | undefined;
+    // A value does not contain its revision, which the object has.
+    return object?.metadata.resourceVersion === String(modRevision) ? object : undefined;
   }
 
   #shared(object: KubeObject): KubeObject {

@@ -162,6 +162,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       converter: config.converter,
       normalize: config.normalize,
       freeze: config.detectMutations,
+      decoded: config.storage.decoded,
     });
     this.#selectableFields = config.selectableFields ?? metadataFields;
     // Only the stored version registers metrics, so that objects are counted once.

@@ -348,13 +348,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
     'objects are collected by the controller manager in any case',
   ),
   ignored('enable-logs-handler', 'bool', 'false', 'there is no /logs'),
-  ignored(
-    'enable-priority-and-fairness',
-    'bool',
-    'true',
-    'requests are limited by --max-requests-inflight and --max-mutating-requests-inflight',
-    ['false'],
-  ),
+  implemented('enable-priority-and-fairness', 'bool', 'true'),
   implemented('encryption-provider-config', 'string', ''),
   ignored(
     'encryption-provider-config-automatic-reload',
@@ -565,23 +559,18 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
     '',
     'all metrics are served, with all labels',
   ),
-  ignored(
-    'shutdown-delay-duration',
-    'duration',
-    '0s',
-    'the server closes its port at once, and waits up to five seconds for requests',
-  ),
+  implemented('shutdown-delay-duration', 'duration', '0s'),
   ignored(
     'shutdown-send-retry-after',
     'bool',
     'false',
-    'the server closes its port at once, and waits up to five seconds for requests',
+    'the server closes its port after --shutdown-delay-duration, and waits up to five seconds for requests',
   ),
   ignored(
     'shutdown-watch-termination-grace-period',
     'duration',
     '0s',
-    'the server closes its port at once, and waits up to five seconds for requests',
+    'the server closes its port after --shutdown-delay-duration, and waits up to five seconds for requests',
   ),
   rejected('storage-backend', 'string', '', 'a store is chosen by --store', ['', 'etcd3']),
   ignored(

@@ -2,6 +2,7 @@
 // revision on.
 
 import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -23,8 +24,8 @@ export interface ReflectorStore<T> {
   put(object: T): void;
   /** Removes an object. `object`: its last state. */
   delete(object: T): void;
-  /** Replaces all objects by these. */
-  replace(objects: readonly T[], resourceVersion: string): void;
+  /** Replaces all objects by these. The next call comes when it is done. */
+  replace(objects: readonly T[], resourceVersion: string): Awaitable<void>;
 }
 
 export interface ReflectorConfig<T> {
@@ -131,7 +132,7 @@ export class Reflector<T extends KubeObject> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { list, resourceVersion } = await this.#listFrom(this.#listResourceVersion(), signal);
-    this.#config.store.replace(list, resourceVersion);
+    await this.#config.store.replace(list, resourceVersion);
     this.#resourceVersion = resourceVersion;
     this.#expired = false;
   }

@@ -4,6 +4,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchEvent } from '../transport.ts';
 import { SharedInformer, type EventHandler } from './shared-informer.ts';
@@ -177,6 +178,27 @@ describe('SharedInformer', () => {
       { kept: 'yes' },
     ]);
     stop.abort();
+    await running;
+  });
+
+  test('a long list is published in several turns, and then it has synced', async () => {
+    const { clock, stop, server, informer, received, tell } = setUp();
+    const items = Array.from({ length: 1000 }, (_, i) => thing(`t-${i}`, i + 1));
+    server.list = { metadata: { resourceVersion: '1000' }, items };
+    informer.addEventHandler(tell('1'));
+    const running = informer.run(stop.signal);
+    let turns = 0;
+    while (received.length < 1000) {
+      expect(informer.hasSynced()).toBe(false);
+      expect(received.length % 250).toBe(0);
+      await nextTurn();
+      turns++;
+    }
+    expect(turns).toBeGreaterThan(2);
+    await informer.waitForSync(stop.signal);
+    expect(received).toEqual(items.map(({ metadata }) => `1 add ${metadata.name} (initial)`));
+    stop.abort();
+    await clock.settle();
     await running;
   });
 

@@ -5,14 +5,16 @@
 // the other. When a handler is called for a change, the store has that change and none after it.
 // Calls are synchronous, so a handler must be quick: it adds a key to a queue and returns.
 //
-// Not guaranteed: that every intermediate state of an object is seen; that a deleted and recreated
-// object shows a deletion in between (compare UIDs); that objects have their managedFields (between
-// threads they do not). Objects are shared and must not be modified.
+// Not guaranteed: that the store has the whole list before `hasSynced`; that every intermediate
+// state of an object is seen; that a deleted and recreated object shows a deletion in between
+// (compare UIDs); that objects have their managedFields (between threads they do not). Objects are
+// shared and must not be modified.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
 import { abortable } from '../abort.ts';
 import { deepFreeze } from './freeze.ts';
@@ -59,6 +61,9 @@ export interface SharedInformerConfig<T extends KubeObject> {
   readonly transform?: (object: T) => T;
 }
 
+/** The number of objects of a list that handlers get in one turn of the event loop. */
+const PUBLISHED_PER_TURN = 250;
+
 export class SharedInformer<T extends KubeObject> {
   readonly #config: SharedInformerConfig<T>;
   readonly #store = new Store<T>();
@@ -66,6 +71,8 @@ export class SharedInformer<T extends KubeObject> {
   readonly #reflector: Reflector<T>;
   #synced = false;
   #running: Promise<void> | undefined;
+  /** The signal of the run. */
+  #signal: AbortSignal | undefined;
   readonly #whenSynced: Promise<void>;
   readonly #resolveSynced: () => void;
 
@@ -134,7 +141,10 @@ export class SharedInformer<T extends KubeObject> {
 
   /** Runs until the signal aborts. A further call returns the same run. */
   run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#reflector.run(signal);
+    if (this.#running === undefined) {
+      this.#signal = signal;
+      this.#running = this.#reflector.run(signal);
+    }
     return this.#running;
   }
 
@@ -167,13 +177,23 @@ export class SharedInformer<T extends KubeObject> {
       this.#call(() => handler.onDelete?.(final ?? previous, final === undefined));
   }
 
-  #replace(objects: readonly T[]): void {
+  /**
+   * A long list is published in several turns of the event loop, as the events would be that it
+   * stands for.
+   */
+  async #replace(objects: readonly T[]): Promise<void> {
     const initial = !this.#synced;
     const present = new Set<string>();
     for (const object of objects) present.add(objectKey(object));
     const gone = [...this.#store.keys()].filter((key) => !present.has(key));
     for (const key of gone) this.#delete(key, undefined);
-    for (const object of objects) this.#put(this.#prepare(object), initial);
+    for (const [index, object] of objects.entries()) {
+      if (index > 0 && index % PUBLISHED_PER_TURN === 0) {
+        await nextTurn();
+        if (this.#signal?.aborted === true) return;
+      }
+      this.#put(this.#prepare(object), initial);
+    }
     if (!initial) return;
     this.#synced = true;
     this.#resolveSynced();

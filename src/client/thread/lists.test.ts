@@ -50,6 +50,23 @@ describe('lists between threads', () => {
     },
   );
 
+  test('of stored objects are sent as their JSON, which is not decoded', async () => {
+    const json = (name: string): Buffer => Buffer.from(JSON.stringify(objectOf(name).object()));
+    const items = Array.from({ length: 300 }, (_, i) => ({
+      object: (): never => {
+        throw new Error('a stored object was decoded');
+      },
+      itemLength: () => json(`o-${i}`).length,
+      copyItem: (target: Buffer, offset: number) => offset + json(`o-${i}`).copy(target, offset),
+    }));
+    const client = connect(async () => ({
+      code: 200,
+      body: { kind: 'list', apiVersion: 'v1', listKind: 'ConfigMapList', metadata: {}, items },
+    }));
+    const list = await client.list();
+    expect(list.items.map(({ metadata }) => metadata.name)).toEqual(items.map((_, i) => `o-${i}`));
+  });
+
   test('that are long do not block other responses, and can be aborted', async () => {
     let encoded = 0;
     const items = Array.from({ length: 20_000 }, (_, i) => ({

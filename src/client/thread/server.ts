@@ -269,6 +269,11 @@ class IncomingRequest implements InProcessRequest {
   }
 }
 
+/** Returns the stored JSON if the object has it: it is neither decoded nor encoded for a thread. */
 function jsonOf(object: Encoded): Uint8Array {
-  return object.json?.() ?? Buffer.from(stringifyJson(object.object()));
+  if (object.itemLength === undefined || object.copyItem === undefined)
+    return Buffer.from(stringifyJson(object.object()));
+  const json = Buffer.allocUnsafe(object.itemLength(true));
+  object.copyItem(json, 0, true);
+  return json;
 }

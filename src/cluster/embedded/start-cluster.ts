@@ -50,6 +50,7 @@ import {
   notForkable,
   type Revive,
   WakingClock,
+  watchNodeChanges,
 } from './forks/index.ts';
 import type { Forking } from './forks/forking.ts';
 import { makeWebhooks } from './extensions/index.ts';
@@ -82,6 +83,11 @@ export interface StartClusterOptions {
    */
   readonly heartbeats?: 'lazy' | 'eager';
   /**
+   * 'lazy': a kubelet of a fork begins when something happens on its node; 'eager': all begin with
+   * the fork's first write. Clients see the same. Default: 'lazy'.
+   */
+  readonly forks?: 'lazy' | 'eager';
+  /**
    * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
    * otherwise random.
    */
@@ -109,7 +115,9 @@ export interface StartClusterOptions {
   readonly runtimeConfig?: RuntimeConfig;
   /**
    * The controllers to run: '*' all default ones, 'foo' this one, '-foo' not this one. Default:
-   * all.
+   * all. Without 'node-lifecycle-controller', nodes keep the taint
+   * node.kubernetes.io/not-ready, and only pods that tolerate it are scheduled. Without
+   * 'serviceaccount-controller', a pod is rejected until its ServiceAccount exists.
    */
   readonly controllers?: readonly string[];
   /**
@@ -255,6 +263,12 @@ function resume(
     resume: {
       beforeRequest: (method, path) => awakening.beforeRequest(method, path),
       stoppedNodes: state.stoppedNodes,
+      ...(options.forks !== 'eager' && {
+        sleepingNodes: {
+          names: state.quietNodes,
+          watch: (onChange, signal) => watchNodeChanges(setup.memory, onChange, signal),
+        },
+      }),
     },
   });
   joinSimulation(setup, cluster);
@@ -536,10 +550,16 @@ function embed(
       nodes: nodes.map((node) => node.freeze()),
       random: (random as SeededRandom).state(),
       stoppedNodes: new Set(stoppedNodes),
+      quietNodes: quietOf(nodes, cluster.quietNodes()),
       readOnlyAt: state?.readOnlyAt,
     }),
     awake: () => awakening?.all() ?? Promise.resolve(),
   };
+}
+
+/** Returns the nodes on which nothing happens by itself, neither in the kubelet nor in containers. */
+function quietOf(nodes: readonly LazyNode[], quiet: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set(nodes.flatMap((node) => (!node.isBusy && quiet.has(node.name) ? node.name : [])));
 }
 
 /** The seams of a cluster, which are no part of its public surface. */

@@ -81,12 +81,16 @@ export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, Inner
   readonly authorizationMode?: readonly string[];
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
+  /** Default: true. */
+  readonly enablePriorityAndFairness?: boolean;
   /** 0: no limit. Default: 400. */
   readonly maxRequestsInflight?: number;
   /** 0: no limit. Default: 200. */
   readonly maxMutatingRequestsInflight?: number;
   /** Milliseconds. Default: a minute. */
   readonly requestTimeout?: number;
+  /** In milliseconds. */
+  readonly shutdownDelayDuration?: number;
   /** Seconds that a watch lasts at least. Default: 1800. */
   readonly minRequestTimeout?: number;
   /** Milliseconds. Default: an hour. */
@@ -247,7 +251,9 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
         maxReads: limitOf(config.maxRequestsInflight),
         maxWrites: limitOf(config.maxMutatingRequestsInflight),
       },
+      priorityAndFairness: config.enablePriorityAndFairness,
       requestTimeoutMs: config.requestTimeout,
+      shutdownDelayMs: config.shutdownDelayDuration,
       minWatchTimeoutMs:
         config.minRequestTimeout === undefined ? undefined : config.minRequestTimeout * 1000,
       eventTtlMs: config.eventTtl,

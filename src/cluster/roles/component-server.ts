@@ -7,6 +7,7 @@ import type { SecureContextOptions } from 'node:tls';
 import {
   type HealthCheck,
   HealthEndpoint,
+  sliText,
   TEXT,
   type TextResponse,
 } from '#machinery/serving/health.ts';
@@ -163,7 +164,7 @@ async function respond(
   const zpage = { headers: { accept }, query, formatYaml: formatYamlLazily };
   switch (path) {
     case '/metrics/slis':
-      return { code: 200, contentType: PROMETHEUS_TEXT, text: slis.text() };
+      return { code: 200, contentType: PROMETHEUS_TEXT, text: await sliText(slis, health) };
     case '/statusz':
       return statusz(zpage, { component, version, clock, startedAt, paths: () => pathsOf(config) });
     case '/flagz':

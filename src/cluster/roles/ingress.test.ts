@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ingressClasses } from '#api/groups/networking/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
+import { freePort } from '#machinery/net/testing/free-ports.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { startCluster, type EmbeddedCluster } from '../index.ts';
 import { ingressPermissionsYaml, type IngressRoleConfig, startIngressRole } from './ingress.ts';
@@ -16,15 +17,6 @@ let dir: string;
 let config: IngressRoleConfig;
 const taken: Server = createServer();
 let takenPort: number;
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.listen({ host: '127.0.0.1', port: 0 }, () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'ingress-role-'));

@@ -1,6 +1,6 @@
-// Reads the metrics APIs: the usage of pods and other metrics. None of these APIs is part of the
-// API server: each is served by an adapter that the user installs, and a missing adapter is
-// reported as an error.
+// Reads the metrics APIs: the usage of pods, which the API server or metrics-server serves, and
+// other metrics, which an adapter serves that the user installs. A missing adapter is reported as
+// an error.
 
 import type { PodMetrics as ApiPodMetrics } from '#api/groups/metrics/v1beta1/index.ts';
 import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';

@@ -1,12 +1,14 @@
-// /metrics/cadvisor: cAdvisor's families that dashboards of pods use, with cAdvisor's names and
-// labels. The values come from the container runtime (CRI), so families that require reading
-// cgroups are missing.
+// /metrics/cadvisor: cAdvisor's families, with cAdvisor's names and labels. Common values come from
+// the container runtime (CRI), and so exist for simulated pods, too; others come from cgroups.
 
 import { sampleText, type Sample } from '#machinery/metrics/instruments.ts';
 import { amountOf } from '../pod/resources.ts';
 import type { NodeUsage } from '../node/node-usage.ts';
 import type { ContainerUsage, MemorySample, PodUsage, Usage } from '../node/usage.ts';
 import type { Container, Pod } from '../types.ts';
+import type { ContainerCgroup } from '../cgroups/reader.ts';
+import type { CgroupStats } from '../cgroups/types.ts';
+import { CGROUP_FAMILIES, DEVICE_FAMILIES } from './cadvisor-cgroups.ts';
 
 const LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'];
 /** The period of CPU quotas, in microseconds. */
@@ -18,6 +20,10 @@ export interface CadvisorInput {
   /** Undefined if it could not be read: the text then has only the metrics of the machine. */
   readonly usage: Usage | undefined;
   readonly pods: readonly Pod[];
+  /** By the ID of a container or sandbox. Default: none. */
+  readonly cgroups?: ReadonlyMap<string, ContainerCgroup>;
+  /** The names of block devices by 'MAJOR:MINOR'. */
+  readonly deviceNames?: ReadonlyMap<string, string>;
   readonly podUid: (pod: Pod) => string;
   readonly machine: {
     readonly cpuCores: number;
@@ -41,14 +47,16 @@ interface Group {
   readonly usage: Pick<ContainerUsage, 'cpu' | 'memory' | 'writableLayer' | 'startedAt' | 'swap'>;
   readonly processCount?: number;
   readonly spec: Container | undefined;
+  readonly cgroup?: CgroupStats;
 }
 
-export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorInput): string {
+export function cadvisorMetrics(input: CadvisorInput): string {
+  const { usage, pods, podUid, machine, now, cgroups = new Map(), deviceNames = new Map() } = input;
   const specs = new Map(pods.map((pod) => [podUid(pod), pod]));
   const { node, pods: podUsages = [] } = usage ?? {};
   const groups = [
     ...machineGroup(node),
-    ...podUsages.flatMap((pod) => groupsOf(pod, specs.get(pod.uid))),
+    ...podUsages.flatMap((pod) => groupsOf(pod, specs.get(pod.uid), cgroups)),
   ];
   const families: string[] = [];
   const family = (
@@ -150,6 +158,28 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
     (group) => group.usage.memory?.workingSetBytes,
     memoryTime,
   );
+  for (const { type, name, help, value } of CGROUP_FAMILIES)
+    perGroup(type, name, help, ({ cgroup }) => cgroup && value(cgroup));
+  for (const { name, help, value } of DEVICE_FAMILIES)
+    family(
+      'counter',
+      name,
+      help,
+      [...LABELS, 'device'],
+      groups.flatMap(({ labels, cgroup }) =>
+        (cgroup?.devices ?? []).map((device): Sample => {
+          const id = `${device.major}:${device.minor}`;
+          return [[...labels, deviceNames.get(id) ?? id], value(device)];
+        }),
+      ),
+    );
+  family(
+    'counter',
+    'container_blkio_device_usage_total',
+    'Bytes read from and written to block devices.',
+    [...LABELS, 'device', 'major', 'minor', 'operation'],
+    groups.flatMap(({ labels, cgroup }) => blkioSamples(labels, cgroup, deviceNames)),
+  );
   for (const [name, help, value] of NETWORK) {
     family(
       'counter',
@@ -159,7 +189,12 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
       podUsages.flatMap((pod) => networkSamples(pod, value)),
     );
   }
-  perGroup('gauge', 'container_processes', 'Processes.', ({ processCount }) => processCount);
+  perGroup(
+    'gauge',
+    'container_processes',
+    'Processes.',
+    ({ processCount, cgroup }) => processCount ?? cgroup?.processes,
+  );
   family(
     'gauge',
     'container_scrape_error',
@@ -270,8 +305,34 @@ function pageFaultSamples(
   );
 }
 
-function groupsOf(pod: PodUsage, spec: Pod | undefined): readonly Group[] {
-  const path = `/kubepods/pod${pod.uid}`;
+function blkioSamples(
+  labels: readonly string[],
+  cgroup: CgroupStats | undefined,
+  deviceNames: ReadonlyMap<string, string>,
+): readonly Sample[] {
+  return (cgroup?.devices ?? []).flatMap(({ major, minor, readBytes, writtenBytes }) => {
+    const device = deviceNames.get(`${major}:${minor}`) ?? '';
+    const sample = (operation: string, value: number): Sample => [
+      [...labels, device, String(major), String(minor), operation],
+      value,
+    ];
+    return [sample('Read', readBytes), sample('Write', writtenBytes)];
+  });
+}
+
+/** Returns the cgroup above that of a sandbox, if it is the pod's own. */
+function podPath({ uid, sandboxId }: PodUsage, cgroups: Cgroups): string {
+  const parent = cgroups.get(sandboxId)?.path.replace(/\/[^/]*$/, '') ?? '';
+  const name = parent.replace(/^.*\//, '');
+  return name.includes(uid) || name.includes(uid.replaceAll('-', '_'))
+    ? parent
+    : `/kubepods/pod${uid}`;
+}
+
+type Cgroups = ReadonlyMap<string, ContainerCgroup>;
+
+function groupsOf(pod: PodUsage, spec: Pod | undefined, cgroups: Cgroups): readonly Group[] {
+  const path = podPath(pod, cgroups);
   const specOf = (name: string): Container | undefined =>
     [
       ...(spec?.spec.containers ?? []),
@@ -288,7 +349,7 @@ function groupsOf(pod: PodUsage, spec: Pod | undefined): readonly Group[] {
     ...pod.containers.map((container): Group => ({
       labels: [
         container.name,
-        `${path}/${container.id}`,
+        cgroups.get(container.id)?.path ?? `${path}/${container.id}`,
         container.image,
         container.id,
         pod.namespace,
@@ -296,6 +357,7 @@ function groupsOf(pod: PodUsage, spec: Pod | undefined): readonly Group[] {
       ],
       usage: container,
       spec: specOf(container.name),
+      cgroup: cgroups.get(container.id)?.stats,
     })),
   ];
 }

@@ -2,6 +2,9 @@
 // the unchanged status, are due on a grid of the node's own. Its phase has a fraction of a
 // millisecond, so that on a virtual clock no heartbeat falls on another node's, or on an instant at
 // which something else happens: their order does not depend on whether they are computed later.
+//
+// Many kubelets in one process share instants instead (`tickMs`): what they send then goes to the
+// API server's thread as one message, and to the disk as one transaction.
 
 import type { Clock } from '#machinery/clock.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
@@ -36,19 +39,36 @@ const STATUS_LEAD_MS = 1 / 2048;
 export class HeartbeatGrid {
   readonly #periodMs: number;
   readonly #origin: number;
+  readonly #leadMs: number;
 
-  constructor(clock: Clock, periodMs: number, nodeName: string) {
+  /**
+   * `tickMs`: the heartbeats of all nodes are at multiples of it, spread over the period. Absent:
+   * no two nodes share an instant.
+   */
+  constructor(clock: Clock, periodMs: number, nodeName: string, tickMs?: number) {
     this.#periodMs = periodMs;
     // The grid is the same whenever it is made: it begins with the epoch, and depends on the name.
     const epoch = -((clock.now() - Math.floor(clock.monotonic())) % periodMs);
+    if (tickMs !== undefined) {
+      const ticks = Math.max(1, Math.floor(periodMs / tickMs));
+      this.#leadMs = 0;
+      this.#origin = epoch + (fnv32a(nodeName) % ticks) * tickMs;
+      return;
+    }
+    this.#leadMs = STATUS_LEAD_MS;
     const steps = Math.max(1, Math.floor(periodMs * 256));
     this.#origin = epoch + (2 * (fnv32a(nodeName) % steps) + 1) / 512;
   }
 
   /** Returns the first time after `now` at which a heartbeat of this kind is due. */
   after(now: number, kind: Heartbeat['kind']): number {
-    const origin = kind === 'lease' ? this.#origin : this.#origin - STATUS_LEAD_MS;
+    const origin = kind === 'lease' ? this.#origin : this.#origin - this.#leadMs;
     return origin + (Math.floor((now - origin) / this.#periodMs) + 1) * this.#periodMs;
+  }
+
+  /** Returns a time shortly before the first heartbeat after `now`, in which nothing can happen. */
+  before(now: number): number {
+    return Math.min(this.after(now, 'status'), this.after(now, 'lease')) - STATUS_LEAD_MS / 2;
   }
 
   /** Returns the first time at or after `at` at which a status may be reported. */

@@ -2,6 +2,7 @@
 
 import { readFile, statfs } from 'node:fs/promises';
 import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { arch, cpus, release, totalmem } from 'node:os';
 import type { ResourceList } from '../types.ts';
 
@@ -24,6 +25,8 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
   ia32: '386',
   ppc64: 'ppc64le',
 };
+
+const SHARED_FOR_MS = 1000;
 
 const KEYS: readonly (keyof MachineInfo)[] = [
   'machineID',
@@ -88,6 +91,23 @@ export function machineAddresses(): readonly string[] {
   const four = all.find((entry) => entry.family === 'IPv4');
   const six = all.find((entry) => entry.family === 'IPv6');
   return [four, six].filter((entry) => entry !== undefined).map((entry) => entry.address);
+}
+
+/**
+ * Returns a function that returns machineAddresses(), at most a second old: kubelets of many nodes
+ * in one process share it.
+ */
+export function sharedMachineAddresses(clock: Clock): () => readonly string[] {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let addresses: readonly string[] = [];
+  return () => {
+    const now = clock.monotonic();
+    if (now - readAt >= SHARED_FOR_MS) {
+      addresses = machineAddresses();
+      readAt = now;
+    }
+    return addresses;
+  };
 }
 
 async function readOr(fallback: string, ...paths: readonly string[]): Promise<string> {

@@ -14,6 +14,7 @@ export interface NodeSettings {
   readonly nodeName: string;
   readonly hostFiles?: boolean;
   readonly addresses?: readonly NodeAddress[];
+  readonly readAddresses?: () => readonly string[];
   readonly capacity?: ResourceList;
   readonly allocatable?: ResourceList;
   readonly maxPods?: number;
@@ -175,9 +176,13 @@ export class NodeFactsSource {
   }
 }
 
-function addressesOf({ addresses, nodeName }: NodeSettings): readonly NodeAddress[] {
+function addressesOf({
+  addresses,
+  nodeName,
+  readAddresses = machineAddresses,
+}: NodeSettings): readonly NodeAddress[] {
   if (addresses !== undefined) return addresses;
-  const internal = machineAddresses().map((address) => ({ type: 'InternalIP' as const, address }));
+  const internal = readAddresses().map((address) => ({ type: 'InternalIP' as const, address }));
   return [...internal, { type: 'Hostname' as const, address: nodeName }];
 }
 

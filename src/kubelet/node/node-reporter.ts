@@ -37,6 +37,8 @@ export interface NodeReporterConfig {
   /** The time after which an unchanged status is reported, in milliseconds. */
   readonly reportMs: number;
   readonly leaseDurationSeconds: number;
+  /** See HeartbeatGrid. */
+  readonly heartbeatTickMs?: number;
   /** Absent: the kubelet makes each heartbeat itself. */
   readonly keeper?: HeartbeatKeeper;
   /** Stirs (see `pause` of the clock) when something of the node may have changed. */
@@ -69,8 +71,8 @@ export class NodeReporter {
 
   constructor(config: NodeReporterConfig) {
     this.#config = config;
-    const { clock, checkMs, nodeName } = config;
-    this.#grid = new HeartbeatGrid(clock, checkMs, nodeName);
+    const { clock, checkMs, nodeName, heartbeatTickMs } = config;
+    this.#grid = new HeartbeatGrid(clock, checkMs, nodeName, heartbeatTickMs);
   }
 
   /**

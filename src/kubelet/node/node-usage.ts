@@ -10,6 +10,8 @@ export interface NodeUsage {
   readonly time: number;
   /** The CPU time since the node started. Never decreases while the kubelet runs. */
   readonly cpuNanoseconds: number;
+  /** The present rate, if the source knows it, in nanoseconds per second. */
+  readonly nanoCores?: number;
   readonly workingSetBytes: number;
   readonly usageBytes: number;
   readonly availableBytes?: number;
@@ -19,6 +21,11 @@ export interface NodeUsage {
 }
 
 export interface NodeUsageSource {
+  /**
+   * The rates of containers that the runtime reports are exact, as those of a simulation. Others
+   * span an unknown time, and are replaced. Default: false.
+   */
+  readonly hasExactRates?: boolean;
   /**
    * Reads the usage. `containers`: the current statistics of all containers of the node. Resolves
    * with undefined if the usage is not available.
@@ -88,6 +95,7 @@ const BASE_BYTES = 200 * 1024 * 1024;
 
 /** The usage of the containers, plus a constant share of the node itself. */
 export class SimulatedUsage implements NodeUsageSource {
+  readonly hasExactRates = true;
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #memoryCapacity: number;
@@ -106,11 +114,13 @@ export class SimulatedUsage implements NodeUsageSource {
   read(containers: readonly ContainerStats[]): Promise<NodeUsage> {
     const current = new Map<string, number>();
     let workingSetBytes = BASE_BYTES;
+    let nanoCores = BASE_CORES * 1e9;
     for (const { attributes, cpu, memory } of containers) {
       const id = attributes?.id ?? '';
       const used = cpu?.usageCoreNanoSeconds?.value ?? 0;
       current.set(id, used);
       this.#containersCpu += Math.max(0, used - (this.#last.get(id) ?? 0));
+      nanoCores += cpu?.usageNanoCores?.value ?? 0;
       workingSetBytes += memory?.workingSetBytes?.value ?? 0;
     }
     this.#last = current;
@@ -118,6 +128,7 @@ export class SimulatedUsage implements NodeUsageSource {
     return Promise.resolve({
       time: this.#clock.now(),
       cpuNanoseconds: Math.floor(own + this.#containersCpu),
+      nanoCores,
       workingSetBytes,
       usageBytes: workingSetBytes,
       availableBytes: Math.max(0, this.#memoryCapacity - workingSetBytes),

@@ -3,6 +3,7 @@
 
 import type { ContainerStats, PodSandboxStats, RuntimeService } from '#cri/index.ts';
 import type { NodeUsage, NodeUsageSource } from './node-usage.ts';
+import type { UsageRates } from './usage-rates.ts';
 import {
   CONTAINER_NAME_LABEL,
   POD_NAME_LABEL,
@@ -70,11 +71,14 @@ export interface Usage {
 export interface UsageConfig {
   readonly runtime: RuntimeService;
   readonly node: NodeUsageSource;
+  /** Absent: the rates of the runtime stay. */
+  readonly rates?: UsageRates;
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
 }
 
 /** Reads the usage of pods with a ready sandbox. Rejects with CriError. */
-export async function readUsage({ runtime, node, runtimeStatus }: UsageConfig): Promise<Usage> {
+export async function readUsage(config: UsageConfig): Promise<Usage> {
+  const { runtime, node, runtimeStatus } = config;
   const [sandboxes, containers] = await Promise.all([
     runtime.listPodSandboxStats(),
     runtime.listContainerStats(),
@@ -95,7 +99,34 @@ export async function readUsage({ runtime, node, runtimeStatus }: UsageConfig): 
     if (record !== undefined && !record.ready) continue;
     pods.push(podUsage(sandbox, byPod.get(uid) ?? [], record?.createdAt ?? 0, status));
   }
-  return { node: await node.read(containers), pods };
+  const usage = { node: await node.read(containers), pods };
+  return node.hasExactRates === true || config.rates === undefined
+    ? usage
+    : withRates(usage, config.rates);
+}
+
+/** Returns the same usage, with CPU rates since the last requests. */
+function withRates({ node, pods }: Usage, rates: UsageRates): Usage {
+  const rated = <T extends { readonly cpu?: CpuSample }>(id: string, usage: T): T => {
+    const { cpu } = usage;
+    if (cpu?.coreNanoseconds === undefined) return usage;
+    const { time, coreNanoseconds } = cpu;
+    const nanoCores = rates.rate(id, time, coreNanoseconds);
+    return {
+      ...usage,
+      cpu: { time, coreNanoseconds, ...(nanoCores !== undefined && { nanoCores }) },
+    };
+  };
+  const ofNode = node && rates.rate('', node.time, node.cpuNanoseconds);
+  const usage = {
+    node: node && { ...node, ...(ofNode !== undefined && { nanoCores: ofNode }) },
+    pods: pods.map((pod) => ({
+      ...rated(`pod ${pod.uid}`, pod),
+      containers: pod.containers.map((container) => rated(container.id, container)),
+    })),
+  };
+  rates.sweep();
+  return usage;
 }
 
 function podUsage(
@@ -109,7 +140,10 @@ function podUsage(
   const records = new Map(status?.containers.map((record) => [record.id, record]));
   const usages = containers
     .filter((stats) => stats.attributes?.labels[CONTAINER_NAME_LABEL] !== undefined)
-    .map((stats) => containerUsage(stats, records.get(stats.attributes?.id ?? '')));
+    .map((stats) => [stats, records.get(stats.attributes?.id ?? '')] as const)
+    // Containers that have ended use nothing.
+    .filter(([, record]) => record === undefined || record.state === 'running')
+    .map(([stats, record]) => containerUsage(stats, record));
   return {
     uid: labels[POD_UID_LABEL] ?? '',
     name: labels[POD_NAME_LABEL] ?? '',
@@ -189,6 +223,9 @@ function sumCpu(containers: readonly ContainerUsage[]): CpuSample | undefined {
   return {
     time: Math.max(...samples.map(({ time }) => time)),
     coreNanoseconds: samples.reduce((sum, { coreNanoseconds = 0 }) => sum + coreNanoseconds, 0),
+    ...(samples.every(({ nanoCores }) => nanoCores !== undefined) && {
+      nanoCores: samples.reduce((sum, { nanoCores = 0 }) => sum + nanoCores, 0),
+    }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ConnectionLimits } from '#machinery/serving/index.ts';
 import type { VersionInfo } from '#machinery/version-info.ts';
+import type { CgroupReader } from '../cgroups/reader.ts';
 import type { CadvisorInput } from '../metrics/cadvisor-metrics.ts';
 import type { KubeletGauges, KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { RuntimePodStatus } from '../pod/pod-status.ts';
@@ -31,6 +32,8 @@ export interface KubeletServerConfig {
   readonly runningPods: () => readonly RunningPod[];
   /** Reads the usage of the node and its pods. Rejects with CriError. */
   readonly usage: () => Promise<Usage>;
+  /** Reads the cgroups of containers. Absent: the containers of the node have none. */
+  readonly cgroups?: CgroupReader;
   readonly machine: () => CadvisorInput['machine'];
   readonly metrics: KubeletMetrics;
   readonly gauges: KubeletGauges;

@@ -18,6 +18,7 @@ import { componentMetricsText, withStability } from '#machinery/metrics/componen
 import {
   type HealthCheck,
   HealthEndpoint,
+  sliText,
   logCheck,
   pingCheck,
   type TextResponse,
@@ -359,20 +360,32 @@ export class Routes {
       case 'resource':
         return withStability(resourceMetrics(await this.#usage()));
       case 'cadvisor':
-        return cadvisorMetrics({
-          usage: await this.#usage(),
-          pods: this.#config.pods(),
-          podUid,
-          machine: this.#config.machine(),
-          now: this.#config.clock.now(),
-        });
+        return this.#cadvisor();
       case 'probes':
         return withStability(this.#config.probeMetrics());
       case 'slis':
-        return this.#slis.text();
+        return sliText(this.#slis, [this.#health]);
       default:
         throw new HttpError(404, '404 page not found');
     }
+  }
+
+  async #cadvisor(): Promise<string> {
+    const { cgroups: reader, pods, machine, clock } = this.#config;
+    const usage = await this.#usage();
+    const ids = (usage?.pods ?? []).flatMap(({ sandboxId, containers }) => [
+      sandboxId,
+      ...containers.map(({ id }) => id),
+    ]);
+    const cgroups = await reader?.read(ids);
+    return cadvisorMetrics({
+      usage,
+      pods: pods(),
+      ...(cgroups !== undefined && { cgroups, deviceNames: reader?.deviceNames() }),
+      podUid,
+      machine: machine(),
+      now: clock.now(),
+    });
   }
 
   /**

@@ -218,6 +218,23 @@ describe('in-process', () => {
     expect(Buffer.concat(output).toString()).toBe('hi\n');
   });
 
+  test('a command may be long', async () => {
+    const stdout = new PassThrough();
+    const output: Buffer[] = [];
+    stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    const text = 'a'.repeat(100_000);
+    const outcome = await execOverWebSocket(
+      {
+        url: `http://kubelet/exec/default/talker/main?command=echo&command=${text}&output=1`,
+        connection: connectionOf(API_SERVER),
+        clock: systemClock,
+      },
+      { stdout },
+    );
+    expect(outcome).toEqual({ exitCode: 0 });
+    expect(Buffer.concat(output).toString()).toBe(`${text}\n`);
+  });
+
   test('an exec into a stopped container is rejected', async () => {
     const url = 'http://kubelet/exec/default/talker/nope?command=sh&output=1';
     const outcome = execOverWebSocket(

@@ -32,6 +32,12 @@ const API_SERVER_USERS: readonly string[] = [
 const MASTERS = 'system:masters';
 const AUTHENTICATED = 'system:authenticated';
 
+/**
+ * The bytes of a request's line and headers, as Go's servers allow: the query has the whole command
+ * of an exec.
+ */
+const MAX_HEADER_BYTES = 1024 * 1024;
+
 /** A request that is not served, and the response in its place. */
 interface Refusal {
   readonly code: 401 | 403 | 500;
@@ -56,7 +62,7 @@ export class KubeletServer {
     this.#routes = new Routes(config, () => this.port);
     const { clock, logger, connectionLimits: limits } = config;
     this.#table = new ConnectionTable({ clock, logger, limits });
-    this.#http = createHttpServer();
+    this.#http = createHttpServer({ maxHeaderSize: MAX_HEADER_BYTES });
     reportRequests(this.#http);
     this.#http.on('request', (request, response) => this.#onRequest(request, response));
     this.#http.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head));

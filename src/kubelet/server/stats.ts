@@ -22,7 +22,11 @@ export function statsSummary(
       nodeName,
       startTime: formatTime(startedAt),
       ...(node !== undefined && {
-        cpu: cpuFields({ time: node.time, coreNanoseconds: node.cpuNanoseconds }),
+        cpu: cpuFields({
+          time: node.time,
+          coreNanoseconds: node.cpuNanoseconds,
+          ...(node.nanoCores !== undefined && { nanoCores: node.nanoCores }),
+        }),
         memory: memoryFields(node),
         swap: swapFields({ time: node.time, ...node.swap }),
       }),

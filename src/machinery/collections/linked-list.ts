@@ -23,6 +23,12 @@ export class LinkedList<L extends Link> {
     return this.#size;
   }
 
+  /** The link that was appended first; undefined if the list is empty. */
+  get first(): L | undefined {
+    const { next } = this.#end;
+    return next === this.#end ? undefined : (next as L);
+  }
+
   /** Appends a link, which must not be in a list. */
   add(link: L): void {
     if (link.next !== undefined) throw new Error('linked list: the link is already in a list');

@@ -28,12 +28,13 @@ export class Histogram {
     this.#counts = new Float64Array(bounds.length + 1);
   }
 
-  observe(value: number): void {
+  /** Records a value. `times`: how often. Default: once. */
+  observe(value: number, times = 1): void {
     const bounds = this.#bounds;
     let bucket = 0;
     while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
-    this.#counts[bucket] = this.#counts[bucket]! + 1;
-    this.#sum += value;
+    this.#counts[bucket] = this.#counts[bucket]! + times;
+    this.#sum += value * times;
   }
 
   get count(): number {

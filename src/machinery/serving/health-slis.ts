@@ -19,6 +19,11 @@ export class HealthSlis {
     this.#totals.with(name, passed ? 'success' : 'error', type).value++;
   }
 
+  /** True until a result is recorded. */
+  get isEmpty(): boolean {
+    return this.#results.size === 0;
+  }
+
   /**
    * Returns the metrics in Prometheus' text form. Checks that were never requested have no samples.
    */

@@ -100,6 +100,20 @@ export class HealthEndpoint {
   }
 }
 
+/**
+ * Returns the results of the checks of some endpoints for /metrics/slis. Upstream's components run
+ * where something always probes them. Here the checks are performed now if no client has requested
+ * them yet.
+ */
+export async function sliText(
+  slis: HealthSlis,
+  endpoints: readonly HealthEndpoint[],
+): Promise<string> {
+  if (slis.isEmpty)
+    for (const endpoint of endpoints) await endpoint.respond(endpoint.path, new URLSearchParams());
+  return slis.text();
+}
+
 async function problemOf(check: HealthCheck): Promise<string | undefined> {
   try {
     await check.check();

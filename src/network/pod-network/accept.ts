@@ -14,6 +14,7 @@ import {
   parseCidr,
   parseIp,
 } from '#machinery/net/ip.ts';
+import type { Steps } from '#machinery/turn.ts';
 import type { Machine, NodeRecord } from './model.ts';
 
 /** A node with its accepted claims. */
@@ -78,46 +79,60 @@ interface Claim {
 
 /**
  * Checks the claims of all nodes. Of two conflicting claims, this machine's own wins, then the
- * older node's.
+ * older node's. Yields between its steps if there are many nodes.
  */
-export function acceptNodes(nodes: Iterable<NodeRecord>, rules: AcceptRules): Accepted {
+export function* acceptNodes(nodes: Iterable<NodeRecord>, rules: AcceptRules): Steps<Accepted> {
   const problems: string[] = [];
-  const ordered = [...nodes].sort(
-    (a, b) => rank(a, rules.self) - rank(b, rules.self) || byAge(a, b),
-  );
+  const ordered = inOrder(nodes, rules.self);
+  const isLong = ordered.length > LONG;
+  if (isLong) yield;
   const own = new Set(rules.machine.links.flatMap(({ addresses }) => addresses.map(formatIp)));
   const addressesOf = addressBook(ordered, own, rules.self, problems);
   const hosts = [...addressesOf.values()].flat();
   const { links, foreignRoutes } = rules.machine;
+  if (isLong) yield;
   const addresses = sortedAddresses([
     ...hosts,
     ...links.flatMap((link) => link.addresses),
     ...foreignRoutes.flatMap(({ gateway }) => gateway ?? []),
   ]);
+  if (isLong) yield;
   const claims: Claim[] = [];
   const ownRanges: IpRange[] = [];
+  const judging = { ...rules, addresses, ownRanges };
   for (const node of ordered) {
     const { ranges: claimed, problems: unreadable } = parsed(node);
     problems.push(...unreadable);
     for (const range of claimed) {
       const isOwn = node.name === rules.self;
-      const problem = problemOf(range, isOwn, { ...rules, addresses, ownRanges });
+      const problem = problemOf(range, isOwn, judging);
       if (isOwn && problem === undefined) ownRanges.push(range);
       if (problem === undefined) claims.push({ node: node.name, range });
       else problems.push(`node ${node.name}: range of pods ${range.text} is left out: ${problem}`);
     }
   }
+  if (isLong) yield;
   const ranges = withoutConflicts(claims, problems);
   const peers = ordered.map(({ name }) => ({
     name,
-    ranges: ranges.get(name) ?? [],
-    addresses: addressesOf.get(name) ?? [],
+    ranges: ranges.get(name) ?? NONE,
+    addresses: addressesOf.get(name) ?? NONE,
   }));
-  const self = peers.find(({ name }) => name === rules.self);
+  if (isLong) yield;
+  const self = peers[0]?.name === rules.self ? peers[0] : undefined;
   return { self, peers: peers.filter((peer) => peer !== self && peer.ranges.length > 0), problems };
 }
 
-const rank = ({ name }: NodeRecord, self: string): number => (name === self ? 0 : 1);
+const NONE: readonly never[] = [];
+/** Above this number of nodes, the decision is made in several turns of the event loop. */
+export const LONG = 1000;
+
+/** Returns the nodes in the order in which their claims count: this one first, then by age. */
+function inOrder(nodes: Iterable<NodeRecord>, self: string): readonly NodeRecord[] {
+  const others = [...nodes].sort(byAge);
+  const own = others.findIndex(({ name }) => name === self);
+  return own <= 0 ? others : [others[own]!, ...others.slice(0, own), ...others.slice(own + 1)];
+}
 
 function byAge(a: NodeRecord, b: NodeRecord): number {
   if (a.created !== b.created) return a.created < b.created ? -1 : 1;

@@ -11,7 +11,8 @@ import {
   isHostOf,
   parseCidr,
 } from '#machinery/net/ip.ts';
-import { acceptNodes, type AcceptedRange, type Peer } from './accept.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
+import { acceptNodes, type AcceptedRange, LONG, type Peer } from './accept.ts';
 import { BATCH_ARGUMENT } from './difference.ts';
 import {
   EMPTY_STATE,
@@ -54,20 +55,33 @@ export function decide(
   machine: Pick<Machine, 'links' | 'foreignRoutes'>,
   settings: PodNetworkSettings,
 ): Decision {
+  return runSteps(decideInSteps(self, nodes, machine, settings));
+}
+
+/** Decides the same in steps, if there are many nodes. The nodes are read in the first step. */
+export function* decideInSteps(
+  self: string,
+  nodes: Iterable<NodeRecord>,
+  machine: Pick<Machine, 'links' | 'foreignRoutes'>,
+  settings: PodNetworkSettings,
+): Steps<Decision> {
   const rules = {
     self,
     clusterCidrs: settings.clusterCidrs.flatMap((cidr) => parseCidr(cidr) ?? []),
     serviceCidrs: settings.serviceCidrs.flatMap((cidr) => parseCidr(cidr) ?? []),
     machine,
   };
-  const accepted = acceptNodes(nodes, rules);
+  const accepted = yield* acceptNodes(nodes, rules);
   const { peers } = accepted;
   const problems = [...accepted.problems];
   const own = accepted.self;
   const podCidrs = (own?.ranges ?? []).map(({ text }) => text);
   const local = localAddress(own, machine.links);
   const plan = new Plan(machine, settings, own, local);
-  for (const peer of peers) problems.push(...plan.add(peer));
+  for (const [index, peer] of peers.entries()) {
+    problems.push(...plan.add(peer));
+    if (index % LONG === LONG - 1) yield;
+  }
   return {
     podCidrs,
     state: podCidrs.length === 0 ? EMPTY_STATE : plan.state(),
@@ -121,6 +135,9 @@ class Plan {
   readonly #settings: PodNetworkSettings;
   readonly #own: Peer | undefined;
   readonly #local: Local | undefined;
+  readonly #families: ReadonlySet<IpFamily>;
+  /** The links to other machines. */
+  readonly #outerLinks: readonly Link[];
   readonly #routes = new Map<string, Route>();
   readonly #forwarding = new Map<string, string>();
   readonly #neighbours = new Map<string, string>();
@@ -138,13 +155,18 @@ class Plan {
     this.#settings = settings;
     this.#own = own;
     this.#local = local;
+    this.#families = new Set(own?.ranges.map(({ family }) => family));
+    const { bridge, vxlan } = settings.names;
+    this.#outerLinks = machine.links.filter(
+      ({ name, isLoopback }) =>
+        name !== bridge && name !== vxlan && !isLoopback && BATCH_ARGUMENT.test(name),
+    );
   }
 
   /** Adds a node. Returns its problems. */
   add(peer: Peer): readonly string[] {
-    const families = new Set(this.#own?.ranges.map(({ family }) => family));
     return peer.ranges
-      .filter(({ family }) => families.has(family))
+      .filter(({ family }) => this.#families.has(family))
       .flatMap((range) => this.#addRange(peer, range) ?? []);
   }
 
@@ -205,7 +227,7 @@ class Plan {
     for (const address of peer.addresses) {
       if (address.family !== family) continue;
       let [best, prefix]: [Link | undefined, number] = [undefined, -1];
-      for (const link of this.#outerLinks()) {
+      for (const link of this.#outerLinks) {
         if (!link.isEthernet) continue;
         for (const { range } of link.addresses) {
           if (range.prefix > prefix && isOnLink(range, address))
@@ -227,14 +249,6 @@ class Plan {
         [name, prefix, metric] = [route.link, route.range.prefix, route.metric];
     }
     return this.#machine.links.find((link) => link.name === name);
-  }
-
-  #outerLinks(): readonly Link[] {
-    const { bridge, vxlan } = this.#settings.names;
-    return this.#machine.links.filter(
-      ({ name, isLoopback }) =>
-        name !== bridge && name !== vxlan && !isLoopback && BATCH_ARGUMENT.test(name),
-    );
   }
 
   #vxlan(): VxlanDevice | undefined {

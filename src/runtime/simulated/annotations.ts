@@ -6,8 +6,9 @@
 import { CriError } from '#cri/index.ts';
 import type { ImageSimulation } from '../named-images.ts';
 import { missingImageError } from './missing-images.ts';
-import { parseDuration } from '#machinery/text/duration.ts';
-import { parseQuantity } from '#machinery/text/quantity.ts';
+import { DurationError, parseDuration } from '#machinery/text/duration.ts';
+import { tryParseQuantity } from '#machinery/text/quantity.ts';
+import { constantUsage, type UsageSchedule, type UsageStep } from './usage-schedule.ts';
 
 export const annotationPrefix = 'simulation.coxswain.dev/';
 
@@ -30,14 +31,16 @@ export interface ContainerSimulation {
   /** `exec-exit-code`: the exit code of every command that is run in the container. */
   readonly execExitCode: number | undefined;
   /** `cpu`: the number of CPUs that the running container uses. */
-  readonly cpuCores: number;
+  readonly cpu: UsageSchedule;
   /** `memory`: the number of bytes that the running container uses. */
-  readonly memoryBytes: number;
+  readonly memory: UsageSchedule;
 }
 
 /** The usage of a waiting process. Not 0, because metrics-server treats 0 as not measured. */
 const DEFAULT_CPU_CORES = 0.001;
 const DEFAULT_MEMORY_BYTES = 8 * 1024 * 1024;
+/** The most values of one annotation. */
+const MAX_STEPS = 100;
 
 class Reader {
   readonly #annotations: Annotations;
@@ -58,30 +61,36 @@ class Reader {
   duration(name: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    try {
-      const ms = parseDuration(text);
-      if (ms >= 0) return ms;
-    } catch {
-      // The value is invalid: the error is thrown below.
-    }
+    const ms = durationOf(text);
+    if (ms !== undefined) return ms;
     throw new CriError(
       'InvalidArgument',
       `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a duration`,
     );
   }
 
-  quantity(name: string): number | undefined {
+  /** Reads 'QUANTITY', or 'QUANTITY,DURATION=QUANTITY,…' with durations since the start. */
+  usage(name: string): UsageSchedule | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    try {
-      const value = parseQuantity(text).milliValue() / 1000;
-      if (value >= 0 && Number.isSafeInteger(Math.ceil(value))) return value;
-    } catch {
-      // The value is invalid: the error is thrown below.
+    const [first = '', ...others] = text.split(',').map((part) => part.trim());
+    const steps = others.map((part): UsageStep | undefined => {
+      const [time = '', quantity = ''] = part.split('=', 2);
+      const fromMs = durationOf(time);
+      const value = quantityOf(quantity);
+      return fromMs === undefined || value === undefined ? undefined : { fromMs, value };
+    });
+    const value = quantityOf(first);
+    if (value !== undefined && steps.length < MAX_STEPS) {
+      const schedule: [UsageStep, ...UsageStep[]] = [{ fromMs: 0, value }];
+      for (const step of steps)
+        if (step !== undefined && step.fromMs > schedule.at(-1)!.fromMs) schedule.push(step);
+      if (schedule.length === steps.length + 1) return schedule;
     }
     throw new CriError(
       'InvalidArgument',
-      `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a quantity`,
+      `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a quantity, ` +
+        'or one with others from later times on, as in "100m,5m=2"',
     );
   }
 
@@ -94,6 +103,25 @@ class Reader {
       `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not an exit code`,
     );
   }
+}
+
+/** Returns a duration in ms; undefined if the text is none. */
+function durationOf(text: string): number | undefined {
+  try {
+    const ms = parseDuration(text);
+    return ms >= 0 ? ms : undefined;
+  } catch (error) {
+    if (error instanceof DurationError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns a quantity that is not negative; undefined if the text is none. */
+function quantityOf(text: string): number | undefined {
+  const quantity = tryParseQuantity(text);
+  if (quantity === undefined) return undefined;
+  const value = quantity.milliValue() / 1000;
+  return value >= 0 && Number.isSafeInteger(Math.ceil(value)) ? value : undefined;
 }
 
 /**
@@ -113,8 +141,8 @@ export function containerSimulation(
     exitCode: read.exitCode('exit-code'),
     stopDurationMs: read.duration('stop-duration') ?? stopDurationMs,
     execExitCode: read.exitCode('exec-exit-code'),
-    cpuCores: read.quantity('cpu') ?? DEFAULT_CPU_CORES,
-    memoryBytes: Math.floor(read.quantity('memory') ?? DEFAULT_MEMORY_BYTES),
+    cpu: read.usage('cpu') ?? constantUsage(DEFAULT_CPU_CORES),
+    memory: read.usage('memory') ?? constantUsage(DEFAULT_MEMORY_BYTES),
   };
 }
 

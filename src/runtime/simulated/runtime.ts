@@ -34,6 +34,7 @@ import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { NamedImages } from '../named-images.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
+import { usageAt, type UsageSchedule, usageUntil } from './usage-schedule.ts';
 import { type ContainerState, SimulatedContainer } from './container.ts';
 import { entryPoint } from './entry-points.ts';
 import { execProgram } from './exec.ts';
@@ -491,15 +492,16 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#journal?.removed(containerId);
   }
 
-  #stats({ record, running, simulation }: SimulatedContainer): ContainerStats {
+  #stats(container: SimulatedContainer): ContainerStats {
+    const { record, running, simulation } = container;
     const timestamp = this.#pods.now();
-    const memory = { value: running ? simulation.memoryBytes : 0 };
+    const memory = { value: running ? this.#memoryOf(container) : 0 };
     return complete('ContainerStats', {
       attributes: attributesOf(record),
       cpu: {
         timestamp,
-        usageCoreNanoSeconds: { value: this.#cpuTime(record, simulation.cpuCores) },
-        usageNanoCores: { value: running ? Math.round(simulation.cpuCores * 1e9) : 0 },
+        usageCoreNanoSeconds: { value: this.#cpuTime(record, simulation.cpu) },
+        usageNanoCores: { value: running ? this.#nanoCoresOf(container) : 0 },
       },
       memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
       writableLayer: {
@@ -515,9 +517,18 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
    * Returns the CPU time since the container's start, in nanoseconds; a start alone takes a
    * microsecond.
    */
-  #cpuTime({ startedAt, finishedAt }: ContainerRecord, cores: number): number {
+  #cpuTime({ startedAt, finishedAt }: ContainerRecord, cpu: UsageSchedule): number {
     if (startedAt === 0) return 0;
-    return Math.floor(((finishedAt || this.#pods.now()) - startedAt) * cores) + 1000;
+    const ageMs = ((finishedAt || this.#pods.now()) - startedAt) / 1e6;
+    return Math.floor(usageUntil(cpu, ageMs) * 1e6) + 1000;
+  }
+
+  #nanoCoresOf({ record: { startedAt }, simulation }: SimulatedContainer): number {
+    return Math.round(usageAt(simulation.cpu, (this.#pods.now() - startedAt) / 1e6) * 1e9);
+  }
+
+  #memoryOf({ record: { startedAt }, simulation }: SimulatedContainer): number {
+    return Math.floor(usageAt(simulation.memory, (this.#pods.now() - startedAt) / 1e6));
   }
 
   #sandboxStats({ record, containers }: Sandbox<SimulatedContainer>): PodSandboxStats {
@@ -526,16 +537,16 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     const sum = (value: (container: SimulatedContainer) => number): { value: number } => ({
       value: running.reduce((total, container) => total + value(container), 0),
     });
-    const memory = sum(({ simulation }) => simulation.memoryBytes);
+    const memory = sum((container) => this.#memoryOf(container));
     return complete('PodSandboxStats', {
       attributes: attributesOf(record),
       linux: {
         cpu: {
           timestamp,
           usageCoreNanoSeconds: sum((container) =>
-            this.#cpuTime(container.record, container.simulation.cpuCores),
+            this.#cpuTime(container.record, container.simulation.cpu),
           ),
-          usageNanoCores: sum(({ simulation }) => Math.round(simulation.cpuCores * 1e9)),
+          usageNanoCores: sum((container) => this.#nanoCoresOf(container)),
         },
         memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
         process: { timestamp, processCount: { value: running.length } },

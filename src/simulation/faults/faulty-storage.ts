@@ -2,6 +2,7 @@
 // the inner store's.
 
 import type {
+  DecodedValues,
   GetOptions,
   IndexDefinition,
   KeyValue,
@@ -38,10 +39,12 @@ export class FaultyStorage implements Storage {
   readonly requestProgress?: () => void;
   readonly sizeBytes?: () => Promise<number>;
   readonly beats?: StorageBeats;
+  readonly decoded?: DecodedValues;
 
   constructor(storage: Storage) {
     this.#storage = storage;
-    const { now, requestProgress, sizeBytes, beats } = storage;
+    const { now, requestProgress, sizeBytes, beats, decoded } = storage;
+    if (decoded !== undefined) this.decoded = decoded;
     if (beats !== undefined) this.beats = beats;
     if (now !== undefined) this.now = now;
     if (requestProgress !== undefined) this.requestProgress = () => requestProgress.call(storage);

@@ -35,6 +35,8 @@ export class FaultInterceptor implements WatchFaults {
   readonly #eventRules = new Set<FaultRule>();
   /** Components that do not reach the server, each as often as it was severed. */
   readonly #severed = new Map<string, number>();
+  /** Components that are spared. */
+  readonly #spared = new Set<string>();
   readonly #watches = new Set<FaultyWatch>();
 
   /** The stage of the chain. */
@@ -83,6 +85,22 @@ export class FaultInterceptor implements WatchFaults {
     };
   }
 
+  /**
+   * Spares the requests of a component until the returned function is called. Then it is cut off if
+   * it is severed.
+   */
+  spare(component: string): () => void {
+    this.#spared.add(component);
+    return () => {
+      this.#spared.delete(component);
+      if (!this.isSevered(component)) return;
+      this.cut(
+        (call) => call.component === component,
+        () => ({ kind: 'error', error: unreachable() }),
+      );
+    };
+  }
+
   isSevered(component: string): boolean {
     for (const severed of this.#severed.keys()) if (isComponent(component, severed)) return true;
     return false;
@@ -116,6 +134,7 @@ export class FaultInterceptor implements WatchFaults {
     next: () => Promise<ApiResponse>,
     request: ApiRequest,
   ): Promise<ApiResponse> {
+    if (this.#spared.has(call.component)) return next();
     this.#throwIfSevered(call);
     let handle = next;
     for (const rule of [...this.#requestRules].reverse()) {

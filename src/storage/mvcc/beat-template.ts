@@ -11,8 +11,12 @@ export interface WrittenValue {
   readonly at: number;
 }
 
-/** Returns the value that is written at a time, in milliseconds since the epoch. */
-export type BeatTemplate = (at: number) => Uint8Array;
+export interface BeatTemplate {
+  /** The number of bytes of each value. */
+  readonly size: number;
+  /** Returns the value that is written at a time, in milliseconds since the epoch. */
+  at(time: number): Uint8Array;
+}
 
 /** Returns undefined if the second value is not the first with other times. */
 export function beatTemplate(first: WrittenValue, second: WrittenValue): BeatTemplate | undefined {
@@ -23,7 +27,7 @@ export function beatTemplate(first: WrittenValue, second: WrittenValue): BeatTem
   const after = Buffer.from(value);
   const micro = placesOf(formatMicroTime, before, after, first.at, second.at);
   const seconds = placesOf(formatTime, before, after, first.at, second.at);
-  const render: BeatTemplate = (at) => {
+  const render = (at: number): Uint8Array => {
     const next = Buffer.from(value);
     const text = formatTime(at);
     for (const place of seconds) next.write(text, place, 'latin1');
@@ -34,7 +38,7 @@ export function beatTemplate(first: WrittenValue, second: WrittenValue): BeatTem
     return next;
   };
   // Rendered for the time of the first value, all that is not a time must be as it was.
-  return before.equals(render(first.at)) ? render : undefined;
+  return before.equals(render(first.at)) ? { size: value.length, at: render } : undefined;
 }
 
 /** Returns where both values have the time at which they were written. */

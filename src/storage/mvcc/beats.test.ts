@@ -5,7 +5,7 @@ import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
-import type { Storage, StorageEvent } from '../interface.ts';
+import type { KeyValue, Storage, StorageEvent } from '../interface.ts';
 import { createMemoryStorage } from '../memory/index.ts';
 import { beatTemplate } from './beat-template.ts';
 
@@ -63,6 +63,14 @@ function makeSide(lazy: boolean): Side {
   return { clock, storage };
 }
 
+/** Returns a state with its value, which may be made only now. */
+const plain = ({ key, value, createRevision, modRevision }: KeyValue): KeyValue => ({
+  key,
+  value,
+  createRevision,
+  modRevision,
+});
+
 async function contentOf({ storage }: Side): Promise<unknown> {
   const now = await storage.list('/');
   const past: unknown[] = [];
@@ -71,6 +79,7 @@ async function contentOf({ storage }: Side): Promise<unknown> {
     past.push(
       await storage
         .list('/beats/', { revision })
+        .then(({ items, ...page }) => ({ ...page, items: items.map(plain) }))
         .catch((error: { reason?: string }) => error.reason),
     );
   }
@@ -78,14 +87,22 @@ async function contentOf({ storage }: Side): Promise<unknown> {
   const events: StorageEvent[] = [];
   try {
     for await (const event of stream) {
-      events.push(event);
+      events.push(
+        event.type === 'put'
+          ? {
+              ...event,
+              kv: plain(event.kv),
+              ...(event.previous !== undefined && { previous: plain(event.previous) }),
+            }
+          : event,
+      );
       if (event.revision === now.revision) break;
     }
   } catch (error) {
     events.push((error as { reason: never }).reason);
   }
   stream.stop();
-  return { now, past, events };
+  return { now: { ...now, items: now.items.map(plain) }, past, events };
 }
 
 describe('beats', () => {
@@ -131,7 +148,7 @@ describe('beatTemplate', () => {
 
   test('renders the value of another time', () => {
     const render = beatTemplate(at(1_767_225_600_000), at(1_767_225_610_250));
-    expect(render?.(1_767_229_999_001)).toEqual(valueAt('k', 1_767_229_999_001));
+    expect(render?.at(1_767_229_999_001)).toEqual(valueAt('k', 1_767_229_999_001));
   });
 
   test('is not made if something else than times changes', () => {

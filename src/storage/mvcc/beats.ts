@@ -10,6 +10,7 @@
 import { ANYTHING, type Background, type Clock, stir } from '#machinery/clock.ts';
 import type { Beat, KeyValue, Revision, StorageBeats } from '../interface.ts';
 import { beatTemplate, type BeatTemplate } from './beat-template.ts';
+import { DeferredKeyValue } from './deferred-value.ts';
 import type { HistoryKeeper } from './history-keeper.ts';
 import type { ChangeEvent, MvccStore } from './store.ts';
 
@@ -139,7 +140,13 @@ export class Beats implements StorageBeats, Background {
     const { key, createRevision } = store.get(source.key) as KeyValue;
     const modRevision = store.revision + 1;
     const wallClock = this.#wallClock(at);
-    store.apply(key, { key, value: source.render(wallClock), createRevision, modRevision });
+    const { render } = source;
+    store.apply(
+      key,
+      new DeferredKeyValue({ key, createRevision, modRevision }, render.size, () =>
+        render.at(wallClock),
+      ),
+    );
     onRevision(modRevision, wallClock);
   }
 
@@ -155,7 +162,7 @@ export class Beats implements StorageBeats, Background {
         let modRevision = start + 1;
         for (const other of skipped) modRevision += beatsBefore(at, other.nextDue, other.periodMs);
         const { createRevision } = store.get(key) as KeyValue;
-        return { key, value: render(this.#wallClock(at)), createRevision, modRevision };
+        return { key, value: render.at(this.#wallClock(at)), createRevision, modRevision };
       })
       .sort((a, b) => a.modRevision - b.modRevision);
     let count = 0;

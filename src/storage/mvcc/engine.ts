@@ -15,6 +15,7 @@ import { TransientMap } from '#machinery/collections/transient-map.ts';
 import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
 import {
+  type DecodedValues,
   type GetOptions,
   type IndexDefinition,
   type IndexListOptions,
@@ -88,6 +89,7 @@ export interface EngineState {
   readonly expirations: SharedExpirations;
   readonly samples: readonly RevisionSample[];
   readonly times: RevisionTimes;
+  readonly decoded: DecodedValues;
 }
 
 /** A pending write, and the callers that wait for it. */
@@ -112,6 +114,8 @@ const DEFAULT_WATCH_BUFFER_EVENTS = 10_000;
 export class MvccEngine implements Storage {
   readonly now: StorageNow;
   readonly beats: Beats | undefined;
+  /** Present only in an engine without a log. */
+  readonly decoded: DecodedValues | undefined;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #store: MvccStore;
@@ -187,6 +191,7 @@ export class MvccEngine implements Storage {
       failed: (writes, error) => this.#failed(writes, error),
     });
     this.beats = this.#log === undefined ? this.#makeBeats() : undefined;
+    this.decoded = this.#log === undefined ? (config.state?.decoded ?? new WeakMap()) : undefined;
     for (const expiration of config.expirations ?? []) this.#expiry.set(expiration);
     this.#expiry.start();
     this.#history.written();
@@ -410,6 +415,7 @@ export class MvccEngine implements Storage {
       expirations: this.#expiry.share(),
       samples: this.#history.samples(),
       times: this.#times.fork(),
+      decoded: this.decoded as DecodedValues,
     };
   }
 

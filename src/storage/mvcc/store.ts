@@ -14,6 +14,7 @@ import {
   type StorageEvent,
 } from '../interface.ts';
 import { CountedTree } from './counted-tree.ts';
+import { sizeOf } from './deferred-value.ts';
 import { Directories } from './directories.ts';
 import { KeyIndex, type KeyQuery } from './key-index.ts';
 import { endOfPrefix, lessFor, successor } from './key-order.ts';
@@ -25,10 +26,13 @@ export type ChangeEvent = Exclude<StorageEvent, { readonly type: 'progress' }>;
 interface Tombstone {
   /** The revision of the deletion. */
   readonly modRevision: Revision;
-  readonly value: undefined;
 }
 
 type Version = KeyValue | Tombstone;
+
+function isTombstone(version: Version): version is Tombstone {
+  return !('key' in version);
+}
 
 /**
  * A key and its versions. It is in the tree as long as the key exists, or existed at a readable
@@ -72,7 +76,7 @@ class Entry {
       else high = middle;
     }
     const version = past[low - 1];
-    return version?.value === undefined ? undefined : version;
+    return version === undefined || isTombstone(version) ? undefined : version;
   }
 
   push(version: Version): void {
@@ -144,7 +148,7 @@ export class MvccStore {
     if (type === 'delete') entry.past = withoutLast(entry.past);
     if (previous !== undefined) {
       entry.past = withoutLast(entry.past);
-      this.#historyBytes -= previous.value.length;
+      this.#historyBytes -= sizeOf(previous);
     }
     const change = type === 'delete' ? 1 : previous === undefined ? -1 : 0;
     entry.latest = previous;
@@ -295,7 +299,7 @@ export class MvccStore {
       if (entry === undefined || previous === undefined)
         throw new Error(`mvcc: revision ${revision} deletes ${key}, which does not exist`);
       entry.push(previous);
-      entry.push({ modRevision: revision, value: undefined });
+      entry.push({ modRevision: revision });
       entry.latest = undefined;
       this.#tree.recount(key, -1);
       event = { type: 'delete', revision, key, previous };
@@ -320,7 +324,7 @@ export class MvccStore {
     for (const index of this.#indexes) index.apply(key, kv, revision);
     this.#revision = revision;
     this.#log.push(event);
-    if (previous !== undefined) this.#historyBytes += previous.value.length;
+    if (previous !== undefined) this.#historyBytes += sizeOf(previous);
     return event;
   }
 
@@ -394,7 +398,7 @@ export class MvccStore {
       if (event.previous === undefined) continue;
       dropped.push(event.previous.modRevision);
       if (event.type === 'delete') dropped.push(event.revision);
-      this.#historyBytes -= event.previous.value.length;
+      this.#historyBytes -= sizeOf(event.previous);
       this.#trim(keyOf(event), revision);
     }
     this.#log.dropFirst(count);
@@ -408,7 +412,8 @@ export class MvccStore {
     let drop = Math.max(0, this.#log.length - maxRevisions);
     let bytes = this.#historyBytes;
     for (let i = 0; i < this.#log.length && (i < drop || bytes > maxBytes); i++) {
-      bytes -= this.#log.at(i)?.previous?.value.length ?? 0;
+      const previous = this.#log.at(i)?.previous;
+      if (previous !== undefined) bytes -= sizeOf(previous);
       drop = Math.max(drop, i + 1);
     }
     return this.#compacted + drop;
@@ -428,7 +433,7 @@ export class MvccStore {
       drop++;
     // A tombstone is not needed after everything before it is forgotten.
     const first = past[drop];
-    if (first !== undefined && first.value === undefined && first.modRevision <= revision) drop++;
+    if (first !== undefined && isTombstone(first) && first.modRevision <= revision) drop++;
     if (drop === 0) return;
     const own = this.#owned(entry);
     own.past = drop === past.length ? undefined : past.slice(drop);

@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { freePort } from '#machinery/net/testing/free-ports.ts';
 import {
   coxUp,
   eventually,
@@ -15,7 +16,7 @@ import {
   type RunningCluster,
   temporaryDir,
 } from '../harness.ts';
-import { freePort, listening, type RunningProgram, startProgram } from './processes.ts';
+import { listening, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
 const missing = missingKubectl ?? missingOperators(['certmanager', 'cert-manager-chart', 'helm']);

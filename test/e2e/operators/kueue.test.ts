@@ -6,6 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePorts } from '#machinery/net/testing/free-ports.ts';
 import {
   coxUp,
   eventually,
@@ -16,7 +17,7 @@ import {
   type RunningCluster,
   temporaryDir,
 } from '../harness.ts';
-import { freePort, type RunningProgram, startProgram } from './processes.ts';
+import { type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
 /** Endpoints of services may not have loopback addresses. */
@@ -117,7 +118,7 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     mkdirSync(certificates);
     const flags = ['-n', NAMESPACE, '--create-namespace', '--set', 'controllerManager.replicas=0'];
     await helm('install', 'kueue', operatorPath('kueue-chart'), ...flags);
-    const [webhooks, visibility, health] = [await freePort(), await freePort(), await freePort()];
+    const [webhooks, visibility, health] = (await freePorts(3)) as [number, number, number];
     for (const name of ['kueue-webhook-service', 'kueue-visibility-server']) {
       await kubectl.run(
         `patch service ${name} -n ${NAMESPACE} --type=merge -p '{"spec":{"selector":null}}'`,

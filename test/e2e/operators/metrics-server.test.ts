@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '#machinery/net/testing/free-ports.ts';
 import {
   coxUp,
   eventually,
@@ -14,7 +15,7 @@ import {
   type RunningCluster,
   temporaryDir,
 } from '../harness.ts';
-import { freePort, listening, type RunningProgram, startProgram } from './processes.ts';
+import { listening, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
 /** Endpoints of services may not have loopback addresses. */

@@ -1,7 +1,7 @@
 // Runs programs beside a cluster until the test ends.
 
 import { spawn } from 'node:child_process';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { eventually } from '../harness.ts';
 
 export interface RunningProgram {
@@ -40,20 +40,6 @@ export function startProgram(
       await ended;
     },
   };
-}
-
-/** Returns an unused TCP port of the loopback address. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
 }
 
 /**

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
+import { freePort } from '#machinery/net/testing/free-ports.ts';
 import {
   coxUp,
   eventually,
@@ -15,7 +16,7 @@ import {
   type RunningCluster,
   temporaryDir,
 } from '../harness.ts';
-import { freePort, listening, type RunningProgram, startProgram } from './processes.ts';
+import { listening, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
 const missing = missingKubectl ?? missingOperators(['webapp']);

@@ -3,6 +3,9 @@
 // APIServices of definitions are created and deleted with their kinds. A user takes one over by
 // removing its label.
 //
+// The group of metrics has none, so that installing metrics-server creates it, and deleting it
+// brings back the metrics of this server.
+//
 //                          | not wanted       | wanted at start | wanted always
 //   does not exist         | –                | create once     | create
 //   without the label      | –                | –               | –
@@ -14,6 +17,7 @@ import {
   type APIService as ServedAPIService,
   apiServices as apiServiceType,
 } from '#api/groups/apiregistration/v1/index.ts';
+import { nodeMetrics } from '#api/groups/metrics/v1beta1/index.ts';
 import type { Client, ResourceClient } from '#client/client.ts';
 import {
   RateLimitingQueue,
@@ -128,7 +132,7 @@ export class LocalApiServices {
 
   #desired(name: string): Desired | undefined {
     const { group, version } = groupVersionOf(name);
-    if (group === apiServiceType.group) return undefined;
+    if (group === apiServiceType.group || group === nodeMetrics.group) return undefined;
     const index = this.#config.catalog.snapshot().group(group)?.version(version);
     if (index === undefined || index.served === 0) return undefined;
     const priority = localPriority(group, version);

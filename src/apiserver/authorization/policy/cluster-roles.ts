@@ -34,6 +34,15 @@ const STORAGE = 'storage.k8s.io';
 const REVIEW_TOKENS = can('create', 'authentication.k8s.io', 'tokenreviews');
 const REVIEW_ACCESS = can('create', 'authorization.k8s.io', 'subjectaccessreviews');
 
+/** Lets users who may view a namespace see the usage of its pods. */
+export const METRICS_ROLES: readonly NewClusterRole[] = [
+  clusterRole(
+    'system:coxswain:aggregated-metrics-reader',
+    [can(READ, 'metrics.k8s.io', 'nodes pods')],
+    aggregateTo('view'),
+  ),
+];
+
 const EDIT = [
   // Resources that give access to other resources are not in read-only roles.
   can(READ, '', 'pods/attach pods/proxy pods/exec pods/portforward secrets services/proxy'),

@@ -17,7 +17,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 import { uncovered } from '../rbac/rules.ts';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from './cluster-roles.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, METRICS_ROLES } from './cluster-roles.ts';
 import { controllerPolicy } from './controller-roles.ts';
 import { NAMESPACE_ROLE_BINDINGS, NAMESPACE_ROLES } from './namespace-roles.ts';
 import { AUTO_UPDATE_ANNOTATION } from './words.ts';
@@ -70,7 +70,11 @@ export async function keepBootstrapPolicy(
   await Promise.all([
     keep(
       access<KeptRole>(client.resource(clusterRoles)),
-      [...CLUSTER_ROLES, ...ofControllers.roles],
+      [
+        ...CLUSTER_ROLES,
+        ...(serves('metrics.k8s.io') ? METRICS_ROLES : []),
+        ...ofControllers.roles,
+      ],
       repairRole,
     ),
     keep(

@@ -7,8 +7,9 @@ import { configMaps, events, nodes, pods, type Node } from '#api/groups/core/v1/
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { deepFreeze } from '#machinery/deep.ts';
+import { recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { startCluster, type ForkableCluster } from '../start-cluster.ts';
+import { startCluster, type ForkableCluster, type StartClusterOptions } from '../start-cluster.ts';
 import type { Checkpoint } from './forking.ts';
 
 const live: { stop(): Promise<void> }[] = [];
@@ -16,7 +17,9 @@ afterEach(async () => {
   for (const cluster of live.splice(0)) await cluster.stop();
 });
 
-async function start(options: { readonly nodes?: number; readonly seed?: string } = {}) {
+async function start(
+  options: Pick<StartClusterOptions, 'nodes' | 'seed' | 'forks' | 'logger'> = {},
+): Promise<ForkableCluster> {
   const cluster = await startCluster({ ...options, clock: 'virtual' });
   live.push(cluster);
   return cluster;
@@ -263,6 +266,23 @@ describe('forks share nothing that changes', () => {
     expect(await contentOf(fork)).toEqual(await contentOf(forkAlone));
   }, 120_000);
 
+  test('clients do not see whether kubelets begin with the fork or when they are needed', async () => {
+    const contents: unknown[] = [];
+    for (const forks of ['lazy', 'eager'] as const) {
+      const cluster = await start({ nodes: 4, seed: 'same', forks });
+      await act(cluster, new SeededRandom('begin'), 12);
+      const fork = await copy(cluster);
+      await act(fork, new SeededRandom('fork'), 25);
+      const second = await copy(fork);
+      await act(second, new SeededRandom('second'), 10);
+      contents.push(await contentOf(fork), await contentOf(second));
+      // Heartbeats.
+      await second.clock.advance('7m');
+      contents.push(await contentOf(second, [...EVERYTHING, leases]));
+    }
+    expect(contents.slice(3)).toEqual(contents.slice(0, 3));
+  }, 120_000);
+
   test('objects that were read from one side are the same after changes of the other', async () => {
     const cluster = await start();
     await cluster.apply(web(3));
@@ -275,6 +295,30 @@ describe('forks share nothing that changes', () => {
     await act(fork, new SeededRandom('a'), 10);
     await act(cluster, new SeededRandom('b'), 10);
     expect(JSON.stringify(objects)).toBe(before);
+  });
+});
+
+describe('a kubelet of a fork that has nothing to do', () => {
+  test('begins when something happens on its node', async () => {
+    const logger = recordingLogger();
+    const cluster = await start({ nodes: 3, logger });
+    await cluster.clock.advance('1m');
+    const fork = await copy(cluster);
+    const starts = (): number =>
+      logger.records.filter(({ message }) => message === 'kubelet started').length;
+    const before = starts();
+    await fork.apply(configMap('a', '1'));
+    await fork.clock.settle();
+    expect(starts()).toBe(before);
+    // A fault of the network does not keep it from beginning, only from reporting.
+    const cut = fork.faults.partition('kubelet/node-3');
+    await fork.clock.advance('80s');
+    expect(await readyNodes(fork)).toEqual(['node-1', 'node-2']);
+    cut.end();
+    await fork.apply({ ...pod('p'), spec: { ...pod('p').spec, nodeName: 'node-2' } });
+    await fork.waitFor(pods, 'p', 'Ready');
+    expect(await fork.logs('p')).toBe('');
+    expect(starts()).toBe(before + 3);
   });
 });
 

@@ -2,6 +2,8 @@
 
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { CountingClock } from '#machinery/counting-clock.ts';
 import type { NodeState } from '#runtime/simulated/node-state.ts';
 import {
   createSimulatedRuntime,
@@ -18,20 +20,22 @@ export class LazyNode implements ClusterNode {
   readonly capacity: ResourceList;
   readonly runtime: Runtime;
   readonly #config: SimulatedRuntimeConfig;
+  readonly #clock: CountingClock;
   /** The state to begin with, until the runtime is made. */
   #state: NodeState | undefined;
   #made: SimulatedNodeRuntime | undefined;
 
   constructor(
     node: Required<Pick<ClusterNode, 'name' | 'podCidrs' | 'addresses' | 'capacity'>>,
-    config: SimulatedRuntimeConfig,
+    config: SimulatedRuntimeConfig & { readonly clock: Clock },
     state: NodeState | undefined,
   ) {
     this.name = node.name;
     this.podCidrs = node.podCidrs;
     this.addresses = node.addresses;
     this.capacity = node.capacity;
-    this.#config = config;
+    this.#clock = new CountingClock(config.clock);
+    this.#config = { ...config, clock: this.#clock };
     this.#state = state;
     const services = (): Runtime => this.#make();
     this.runtime = {
@@ -44,6 +48,11 @@ export class LazyNode implements ClusterNode {
       },
       close: () => this.#made?.close() ?? Promise.resolve(),
     };
+  }
+
+  /** Reports whether containers change as time goes by. */
+  get isBusy(): boolean {
+    return this.#clock.pending > 0;
   }
 
   freeze(): NodeState {

@@ -24,6 +24,8 @@ export interface ClusterState {
   readonly localAuthorizer: LocalAuthorizer;
   /** Nodes whose kubelets are stopped. */
   readonly stoppedNodes: ReadonlySet<string>;
+  /** Nodes whose kubelets do nothing but report themselves until their pods change. */
+  readonly quietNodes: ReadonlySet<string>;
   /** Set for a past revision, which can only be read. */
   readonly readOnlyAt?: number;
 }

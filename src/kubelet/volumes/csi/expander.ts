@@ -8,7 +8,7 @@ import { isRpcError } from '#machinery/grpc/rpc-error.ts';
 import { isFinalError } from '#csi/final-error.ts';
 import type { Logger } from '#machinery/log.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
-import type { Pod } from '../../types.ts';
+import { podUid, type Pod } from '../../types.ts';
 import type { ClaimSource, PersistentVolume, PersistentVolumeClaim } from '../claims.ts';
 import type { CsiHost, CsiVolume, MountedVolume } from './host.ts';
 import { secretValues, volumeCapability } from './request.ts';
@@ -44,11 +44,20 @@ const RESIZE_CONDITIONS: ReadonlySet<string> = new Set([
 
 export class CsiExpander {
   readonly #config: ExpanderConfig;
-  /** Claims (by UID) whose driver cannot expand volumes in use. */
+  /**
+   * Pods with claims (by UIDs) whose volumes the driver cannot expand while they are in use: only a
+   * later pod is tried again.
+   */
   readonly #notInUse = new Set<string>();
 
   constructor(config: ExpanderConfig) {
     this.#config = config;
+  }
+
+  /** Forgets all pods but these. */
+  retain(uids: ReadonlySet<string>): void {
+    for (const key of this.#notInUse)
+      if (!uids.has(key.slice(0, key.indexOf(' ')))) this.#notInUse.delete(key);
   }
 
   /** Expands the volume if its claim waits for that. Rejects if the driver fails. */
@@ -60,7 +69,8 @@ export class CsiExpander {
     if (claimRef?.name === undefined) return;
     let claim = await claims.claim(claimRef.namespace ?? '', claimRef.name);
     const plan = planExpansion(persistent, claim);
-    if (plan === undefined || this.#notInUse.has(claim.metadata.uid)) return;
+    const key = `${podUid(pod)} ${claim.metadata.uid}`;
+    if (plan === undefined || this.#notInUse.has(key)) return;
     const named = `for volume "${volume.name}"`;
     if (volume.readOnly) {
       const message = `MountVolume.NodeExpandVolume failed ${named} requested read-only file system`;
@@ -86,7 +96,7 @@ export class CsiExpander {
       });
     } catch (error) {
       if (isRpcError(error, 'FAILED_PRECONDITION')) {
-        this.#notInUse.add(claim.metadata.uid);
+        this.#notInUse.add(key);
         this.#config.logger.error('MountVolume.NodeExpandVolume failed', {
           volume: volume.name,
           err: error,
@@ -140,7 +150,7 @@ interface ExpansionPlan {
 }
 
 /** Returns the expansion that the claim waits for on the node, if any. */
-export function planExpansion(
+function planExpansion(
   { spec }: PersistentVolume,
   { status }: PersistentVolumeClaim,
 ): ExpansionPlan | undefined {

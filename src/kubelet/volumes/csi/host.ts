@@ -1,4 +1,4 @@
-// What the CSI plugin needs of the kubelet, and the volumes that it is asked for.
+// The parts of the kubelet that its CSI needs, and the volumes that pods ask for.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { CSIDriver, VolumeAttachment } from '#api/groups/storage/v1/index.ts';

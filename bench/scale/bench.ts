@@ -1,0 +1,227 @@
+// Measures each cost of a cluster at several sizes, to show which of them grow with the size. The
+// built program runs as a user starts it, with simulated nodes and the embedded store. Costs are
+// processor time of its process, which a loaded machine hardly changes; times are printed beside.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '#machinery/clock.ts';
+import { BuiltCluster } from '../built-cluster.ts';
+import { connectTo } from '../connect.ts';
+import { Http1Connection } from '../load/http1-connection.ts';
+import { residentMB, threadsMs } from '../process-usage.ts';
+import { heading, note } from '../report.ts';
+import { type CostName, type Costs, type Result, type Size, tableOf } from './costs.ts';
+import { HEAP_FLAGS, heapsOf, type Heaps, totalMB } from './heap.ts';
+import * as load from './load.ts';
+
+export interface ScaleOptions {
+  readonly sizes: readonly Size[];
+  readonly nodeFlags: readonly string[];
+  /** Replace the table in docs/scale.md. */
+  readonly write: boolean;
+}
+
+const DOCUMENT = fileURLToPath(new URL('../../docs/scale.md', import.meta.url));
+/** Twice the interval in which each node renews its lease. */
+const REST_MS = 20_000;
+const SETTLE_MS = 5000;
+const SETTLE_ROUNDS = 12;
+/** A cluster is at rest when it uses at least this part of the processor time of the round before. */
+const SETTLED = 0.85;
+const GETS = 3000;
+const RENEWALS = 3000;
+const CHANGES = 500;
+const PAGES = 30;
+
+export async function scale({ sizes, nodeFlags, write }: ScaleOptions): Promise<void> {
+  const results: Result[] = [];
+  for (const size of sizes) {
+    heading(`scale: ${size.nodes} simulated nodes, ${size.pods} pods, embedded store`);
+    results.push({ size, costs: await measure(size, nodeFlags) });
+  }
+  heading('costs in processor time, as functions of the size');
+  const table = tableOf(results);
+  console.log(table);
+  if (write) writeTable(table);
+}
+
+/** Returns the sizes for lists such as '100,500' nodes and '2000,10000' pods. Throws RangeError. */
+export function parseSizes(nodes: string, pods: string): readonly Size[] {
+  const numbers = (text: string): number[] => text.split(',').map(Number);
+  const [nodeCounts, podCounts] = [numbers(nodes), numbers(pods)];
+  if (nodeCounts.length !== podCounts.length)
+    throw new RangeError('--nodes and --pods must have the same number of sizes');
+  return nodeCounts.map((each, i) => {
+    const podCount = podCounts[i] as number;
+    if (!Number.isInteger(each) || each < 2)
+      throw new RangeError(`--nodes: at least 2 nodes, not '${nodes}'`);
+    if (!Number.isInteger(podCount) || podCount < load.REPLICAS)
+      throw new RangeError(`--pods: at least ${load.REPLICAS} pods, not '${pods}'`);
+    return { nodes: each, pods: podCount };
+  });
+}
+
+function writeTable(table: string): void {
+  const [begin, end] = ['<!-- table: begin -->', '<!-- table: end -->'];
+  const text = readFileSync(DOCUMENT, 'utf8');
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`${DOCUMENT} has no place for the table`);
+  writeFileSync(DOCUMENT, `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`);
+}
+
+async function measure(size: Size, nodeFlags: readonly string[]): Promise<Costs> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-scale-'));
+  try {
+    const running = await measureRunning(size, dataDir, nodeFlags);
+    return { ...running, ...(await measureRestart(size, dataDir, nodeFlags)) };
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+type RestartCost = Extract<CostName, 'restart' | 'restartPerPod'>;
+
+async function measureRunning(
+  size: Size,
+  dataDir: string,
+  nodeFlags: readonly string[],
+): Promise<Omit<Costs, RestartCost>> {
+  const cluster = await start(size, dataDir, nodeFlags);
+  const { pid, target } = cluster;
+  const { client, close } = connectTo(target);
+  const connections: Http1Connection[] = [];
+  try {
+    await load.untilNodesReady(client, size.nodes);
+    const startPerNode = threadsMs(pid) / size.nodes;
+    await settle(pid);
+    const empty = await heapsOf(pid);
+
+    const count = Math.ceil(size.pods / load.REPLICAS);
+    const all = count * load.REPLICAS;
+    const creation = await usage(pid, 0, () => load.createDeployments(client, count));
+    note(
+      `${all} pods available after ${(creation.wallMs / 1000).toFixed(1)} s, ` +
+        `${((1000 * all) / creation.wallMs).toFixed(0)} pods/s`,
+    );
+    await settle(pid);
+    const full = await heapsOf(pid);
+    const rest = await usage(pid, 0, () => systemClock.sleep(REST_MS));
+    const restRate = rest.cpuMs / rest.wallMs;
+    const resident = residentMB(pid);
+    note(`heaps: ${describe(full)}; ${describe(empty)} before there were pods`);
+
+    const per = async (times: number, action: () => Promise<unknown>): Promise<number> =>
+      (await usage(pid, restRate, action)).cpuMs / times;
+    const get = await per(GETS, () => load.getOne(client, GETS));
+    const renewal = await per(RENEWALS, () => load.renewLeases(client, RENEWALS));
+    const change = await per(CHANGES, () => load.changeOne(client, CHANGES));
+    const page = await per(PAGES, () => load.listPage(client, PAGES));
+    const storm = await usage(pid, restRate, () =>
+      load.listStorm(async () => {
+        const connection = await Http1Connection.open(target);
+        connections.push(connection);
+        const { status } = await connection.request('GET', '/api/v1/pods', undefined);
+        if (status !== 200) throw new Error(`a list was answered with ${status}`);
+      }),
+    );
+    note(`ten lists of all pods at once: ${(storm.wallMs / 1000).toFixed(2)} s`);
+    const lists = connections.length;
+    const rolled = Math.max(1, Math.round(count / 10));
+    const rollout = await usage(pid, restRate, () => load.rollOut(client, rolled, count));
+    const failed = Math.max(1, Math.round(size.nodes / 50));
+    let moved = 0;
+    const failure = await usage(pid, restRate, async () => {
+      moved = await load.failNodes(client, failed, count);
+    });
+    note(`${failed} failed nodes with ${moved} pods: ${(failure.wallMs / 1000).toFixed(1)} s`);
+    return {
+      startPerNode,
+      rest: restRate * 1000,
+      restPerNode: (restRate * 1000) / size.nodes,
+      createPerPod: creation.cpuMs / all,
+      get,
+      renewal,
+      change,
+      page,
+      listPerThousand: (storm.cpuMs / lists / all) * 1000,
+      rolloutPerPod: rollout.cpuMs / (rolled * load.REPLICAS),
+      failurePerPod: failure.cpuMs / Math.max(1, moved),
+      heapPerNode: (totalMB(empty) * 1000) / size.nodes,
+      heapServerPerPod: (1000 * (serverMB(full) - serverMB(empty))) / all,
+      heapComponentsPerPod: (1000 * (componentsMB(full) - componentsMB(empty))) / all,
+      residentMB: resident,
+    };
+  } finally {
+    for (const connection of connections) connection.close();
+    close();
+    await cluster.stop();
+  }
+}
+
+async function measureRestart(
+  size: Size,
+  dataDir: string,
+  nodeFlags: readonly string[],
+): Promise<Pick<Costs, RestartCost>> {
+  const cluster = await start(size, dataDir, nodeFlags);
+  const { client, close } = connectTo(cluster.target);
+  try {
+    const count = Math.ceil(size.pods / load.REPLICAS);
+    const restart = threadsMs(cluster.pid);
+    await load.untilNodesReady(client, size.nodes);
+    await load.untilAvailable(client, count);
+    note(`restarted: ready after ${(cluster.readyMs / 1000).toFixed(1)} s`);
+    return { restart, restartPerPod: threadsMs(cluster.pid) / (count * load.REPLICAS) };
+  } finally {
+    close();
+    await cluster.stop();
+  }
+}
+
+function start(size: Size, dataDir: string, nodeFlags: readonly string[]): Promise<BuiltCluster> {
+  return BuiltCluster.start({
+    flags: ['--runtime', 'simulated', '--nodes', String(size.nodes)],
+    dataDir,
+    nodeFlags: [...HEAP_FLAGS, ...nodeFlags],
+  });
+}
+
+/** Waits until the work of earlier phases has ended: until the process uses less no more. */
+async function settle(pid: number): Promise<void> {
+  let before = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < SETTLE_ROUNDS; i++) {
+    const { cpuMs } = await usage(pid, 0, () => systemClock.sleep(SETTLE_MS));
+    if (cpuMs >= before * SETTLED) return;
+    before = cpuMs;
+  }
+}
+
+/**
+ * Returns the processor time of the process during an action, without what it uses at rest
+ * meanwhile (`restRate`: ms per ms).
+ */
+async function usage(
+  pid: number,
+  restRate: number,
+  action: () => Promise<unknown>,
+): Promise<{ readonly cpuMs: number; readonly wallMs: number }> {
+  const [cpu, began] = [threadsMs(pid), systemClock.monotonic()];
+  await action();
+  const wallMs = systemClock.monotonic() - began;
+  return { cpuMs: Math.max(0, threadsMs(pid) - cpu - restRate * wallMs), wallMs };
+}
+
+function serverMB({ main }: Heaps): number {
+  return main.heapMB + main.externalMB;
+}
+
+function componentsMB(heaps: Heaps): number {
+  return totalMB(heaps) - serverMB(heaps);
+}
+
+function describe(heaps: Heaps): string {
+  const all = [heaps.main, ...heaps.threads];
+  return all.map((each) => `${each.heapMB.toFixed(0)}+${each.externalMB.toFixed(0)}`).join(', ');
+}

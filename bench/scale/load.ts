@@ -1,0 +1,175 @@
+// The load of the scale benchmark: what is done to a cluster, through its API alone.
+
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { nodes as nodeType, pods } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { pauseDeployment } from '../workloads.ts';
+
+/** Pods of each Deployment. */
+export const REPLICAS = 20;
+const NAMESPACE = 'default';
+const LEASE_NAMESPACE = 'kube-node-lease';
+const WRITERS = 16;
+const READERS = 8;
+const LISTERS = 10;
+const PAGE = 500;
+const POLL_MS = 500;
+const TIMEOUT_MS = 1_800_000;
+const FAILURE = { key: 'bench.example.com/failed', effect: 'NoExecute' } as const;
+
+const nameOf = (index: number): string => `scale-${index}`;
+
+/** Calls `action` for each index below `count`, `atOnce` calls at a time. */
+async function forEachIndex(
+  count: number,
+  atOnce: number,
+  action: (index: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await action(next++);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
+/** Waits until all nodes are Ready and none has a taint of its lifecycle. */
+export async function untilNodesReady(client: Client, count: number): Promise<void> {
+  await until(`${count} nodes are Ready`, async () => {
+    const { items } = await client.resource(nodeType).list();
+    return (
+      items.length === count &&
+      items.every(
+        ({ spec, status }) =>
+          status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') &&
+          (spec.taints ?? []).every(({ key }) => !key.startsWith('node.kubernetes.io/')),
+      )
+    );
+  });
+}
+
+/** Creates the Deployments and waits until all their pods are available. */
+export async function createDeployments(client: Client, count: number): Promise<void> {
+  const resource = client.resource(deployments).namespace(NAMESPACE);
+  await forEachIndex(count, WRITERS, (i) => resource.create(pauseDeployment(nameOf(i), REPLICAS)));
+  await untilAvailable(client, count);
+}
+
+/** Gives the first `count` Deployments another template, and waits until they are rolled out. */
+export async function rollOut(client: Client, count: number, all: number): Promise<void> {
+  const resource = client.resource(deployments).namespace(NAMESPACE);
+  const annotations = { revision: String(systemClock.now()) };
+  const patch = { spec: { template: { metadata: { annotations } } } };
+  await forEachIndex(count, WRITERS, (i) =>
+    resource.patch(nameOf(i), 'application/merge-patch+json', patch),
+  );
+  await untilAvailable(client, all);
+}
+
+/**
+ * Evicts everything from nodes, as the loss of a node does, and waits until the pods run elsewhere.
+ * Returns the number of pods that had to move.
+ */
+export async function failNodes(client: Client, count: number, all: number): Promise<number> {
+  const resource = client.resource(nodeType);
+  const failed = (await resource.list({ limit: count })).items.map(({ metadata }) => metadata.name);
+  const podsOf = async (node: string): Promise<number> =>
+    (await client.resource(pods).list({ fieldSelector: `spec.nodeName=${node}` })).items.length;
+  const moved = (await Promise.all(failed.map(podsOf))).reduce((sum, each) => sum + each, 0);
+  await Promise.all(failed.map((node) => setTaints(client, node, [FAILURE])));
+  await until('the pods of failed nodes are gone', async () => {
+    for (const node of failed) if ((await podsOf(node)) > 0) return false;
+    return true;
+  });
+  await untilAvailable(client, all);
+  await Promise.all(failed.map((node) => setTaints(client, node, [])));
+  return moved;
+}
+
+async function setTaints(
+  client: Client,
+  node: string,
+  taints: readonly (typeof FAILURE)[],
+): Promise<void> {
+  await client
+    .resource(nodeType)
+    .patch(node, 'application/merge-patch+json', { spec: { taints: taints } });
+}
+
+/** Gets one pod again and again. */
+export async function getOne(client: Client, times: number): Promise<void> {
+  const resource = client.resource(pods).namespace(NAMESPACE);
+  const name = await somePod(client);
+  await forEachIndex(times, READERS, () => resource.get(name));
+}
+
+/** Changes one pod again and again. Each change is an event for every component that watches. */
+export async function changeOne(client: Client, times: number): Promise<void> {
+  const resource = client.resource(pods).namespace(NAMESPACE);
+  const name = await somePod(client);
+  await forEachIndex(times, 1, (i) =>
+    resource.patch(name, 'application/merge-patch+json', {
+      metadata: { annotations: { change: String(i) } },
+    }),
+  );
+}
+
+/** Renews leases of nodes, in turn, over connections, as kubelets on other machines do. */
+export async function renewLeases(client: Client, times: number): Promise<void> {
+  const resource = client.resource(leases).namespace(LEASE_NAMESPACE);
+  const { items } = await resource.list({ limit: PAGE });
+  await forEachIndex(times, READERS, async (i) => {
+    const lease = items[i % items.length];
+    if (lease?.spec === undefined) throw new Error('there is no lease to renew');
+    const renewTime = new Date(systemClock.now()).toISOString().replace('Z', '000Z');
+    await resource.patch(lease.metadata.name, 'application/merge-patch+json', {
+      spec: { renewTime },
+    });
+  });
+}
+
+/** Lists the first page of the pods. */
+export async function listPage(client: Client, times: number): Promise<void> {
+  await forEachIndex(times, 1, () => client.resource(pods).list({ limit: PAGE }));
+}
+
+/** Lists all pods, by ten clients at once. The lists are not decoded here. */
+export async function listStorm(listAll: () => Promise<void>): Promise<number> {
+  await forEachIndex(LISTERS, LISTERS, listAll);
+  return LISTERS;
+}
+
+/** Waits until every Deployment has all its pods, of the newest template, available. */
+export async function untilAvailable(client: Client, count: number): Promise<void> {
+  const resource = client.resource(deployments).namespace(NAMESPACE);
+  await until(`${count} Deployments are available`, async () => {
+    const { items } = await resource.list({ resourceVersion: '0' });
+    return (
+      items.length === count &&
+      items.every(
+        ({ metadata, status }) =>
+          status.observedGeneration === metadata.generation &&
+          status.updatedReplicas === REPLICAS &&
+          status.replicas === REPLICAS &&
+          status.availableReplicas === REPLICAS,
+      )
+    );
+  });
+}
+
+async function somePod(client: Client): Promise<string> {
+  const { items } = await client.resource(pods).namespace(NAMESPACE).list({ limit: 1 });
+  const name = items[0]?.metadata.name;
+  if (name === undefined) throw new Error('there is no pod');
+  return name;
+}
+
+async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadline = systemClock.monotonic() + TIMEOUT_MS;
+  while (!(await condition())) {
+    if (systemClock.monotonic() > deadline)
+      throw new Error(`not reached in ${TIMEOUT_MS / 60_000} minutes: ${what}`);
+    await systemClock.sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,36 @@
+// The state of a key whose value is made when it is first read. Most of the writes that are made up
+// for in one go (see beats.ts) are compacted again without being read.
+
+import type { KeyValue, Revision } from '../interface.ts';
+
+export class DeferredKeyValue implements KeyValue {
+  readonly key: string;
+  readonly createRevision: Revision;
+  readonly modRevision: Revision;
+  /** The number of bytes of the value. */
+  readonly size: number;
+  #make: (() => Uint8Array) | undefined;
+  #value: Uint8Array | undefined;
+
+  /** `make` must return `size` bytes, the same whenever it is called. */
+  constructor(kv: Omit<KeyValue, 'value'>, size: number, make: () => Uint8Array) {
+    this.key = kv.key;
+    this.createRevision = kv.createRevision;
+    this.modRevision = kv.modRevision;
+    this.size = size;
+    this.#make = make;
+  }
+
+  get value(): Uint8Array {
+    if (this.#make !== undefined) {
+      this.#value = this.#make();
+      this.#make = undefined;
+    }
+    return this.#value as Uint8Array;
+  }
+}
+
+/** Returns the number of bytes of the value, without making it. */
+export function sizeOf(kv: KeyValue): number {
+  return kv instanceof DeferredKeyValue ? kv.size : kv.value.length;
+}

@@ -1,0 +1,238 @@
+// A cluster of six processes, each by our program or by upstream's, on a machine of its own: a
+// network namespace, so that rules of service proxies and well-known ports are its own.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { UserError } from '#cluster/user-error.ts';
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
+import { type Cable, layCable, onOtherMachine, removeCable, run } from '../conformance/cable.ts';
+import { cleanUp } from '../conformance/clean-up.ts';
+import { type RunningCluster, removeNamespaces } from '../conformance/cluster.ts';
+import {
+  API_PORT,
+  commandOf,
+  configurations,
+  dnsService,
+  kubeletAccess,
+  NODE_POD_CIDR,
+  POD_CIDR,
+  SERVICE_CIDR,
+  type World,
+} from './commands.ts';
+import type { SwapPrograms } from './programs.ts';
+import { makerOf, type Role, roles, type Swap } from './roles.ts';
+
+const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
+const tsx = fileURLToPath(new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url));
+const containerdProcess = fileURLToPath(new URL('containerd-process.ts', import.meta.url));
+
+const CABLE: Cable = {
+  namespace: 'cox-swap',
+  name: 'coxswap0',
+  firstAddress: '10.251.254.1',
+  secondAddress: '10.251.254.2',
+};
+const ADDRESS = CABLE.secondAddress;
+const NODE = 'swap';
+const READY_TIMEOUT_MS = 180_000;
+const POLL_MS = 500;
+/** Identities beside the node's, by the names that `cox certs kubeconfig` takes. */
+const IDENTITIES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'dns'] as const;
+
+export interface SwapClusterConfig {
+  readonly swap: Swap;
+  readonly programs: SwapPrograms;
+  readonly kubectl: string;
+  /** The directory of one log for each process. */
+  readonly logDir: string;
+}
+
+/**
+ * Resolves when the node is ready. Rejects with a UserError, which has the end of the log, if a
+ * process ends or the time is up.
+ */
+export async function startSwapCluster(config: SwapClusterConfig): Promise<RunningCluster> {
+  const { swap, programs, kubectl, logDir } = config;
+  mkdirSync(logDir, { recursive: true });
+  const dir = mkdtempSync(join(tmpdir(), 'cox-swap-'));
+  const processes = new Processes(logDir);
+  // Steps that undo the start; the last one runs first.
+  const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    layCable(CABLE);
+    undo.push(() => removeCable(CABLE));
+    // The suite, on this machine, reaches pods and services as programs of the node do.
+    for (const range of [POD_CIDR, SERVICE_CIDR]) {
+      run('ip', 'route', 'replace', range, 'via', ADDRESS);
+      undo.push(() => void spawnSync('ip', ['route', 'delete', range]));
+    }
+    undo.push(() => processes.stop());
+    const containerd = await processes.startUntilReady('containerd', [
+      process.execPath,
+      '--import',
+      tsx,
+      containerdProcess,
+      join(dir, 'containerd'),
+      NODE_POD_CIDR,
+    ]);
+    const world = makeWorld(dir, containerd, programs);
+    processes.start('etcd', [
+      programs.etcd,
+      `--data-dir=${join(dir, 'etcd')}`,
+      '--unsafe-no-fsync',
+    ]);
+    const kubeconfig = join(dir, 'admin.conf');
+    const admin = adminOf(kubectl, kubeconfig, processes);
+    const start = (role: Role): void =>
+      processes.start(role, commandOf(role, makerOf(swap, role), world));
+    start('apiserver');
+    await admin.until('the API server is ready', ['get', '--raw', '/readyz']);
+    admin.apply(run(process.execPath, cox, 'dns', '--print-permissions'));
+    admin.apply(kubeletAccess);
+    for (const role of roles) if (role !== 'apiserver') start(role);
+    undo.push(() => removeNamespaces(kubectl, kubeconfig));
+    if (makerOf(swap, 'dns') === 'upstream') admin.apply(dnsService(world));
+    await admin.until('the node is there', ['get', 'node', NODE]);
+    await admin.until('the node is ready', [
+      'wait',
+      'node',
+      NODE,
+      '--for=condition=Ready',
+      '--timeout=5s',
+    ]);
+    return { kubeconfig, containerdSockets: [containerd.replace('unix://', '')], stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Makes certificates, identities and settings. */
+function makeWorld(dir: string, runtimeEndpoint: string, programs: SwapPrograms): World {
+  const pki = join(dir, 'pki');
+  const server = `https://${ADDRESS}:${API_PORT}`;
+  const certs = (...args: readonly string[]): void =>
+    void run(process.execPath, cox, 'certs', ...args, '--cert-dir', pki);
+  certs('init', '--hosts', ADDRESS);
+  certs('node', NODE, '--hosts', ADDRESS);
+  const kubeconfig = (identity: string, ...more: readonly string[]): void =>
+    certs('kubeconfig', identity, ...more, '--server', server, '-o', join(dir, `${identity}.conf`));
+  for (const identity of IDENTITIES) kubeconfig(identity);
+  kubeconfig('kubelet', '--node', NODE);
+  const world: World = {
+    pki,
+    dir,
+    etcdUrl: 'http://127.0.0.1:2379',
+    address: ADDRESS,
+    node: NODE,
+    runtimeEndpoint,
+    programs: programs.upstream,
+  };
+  for (const [name, text] of Object.entries(configurations(world)))
+    writeFileSync(join(dir, name), text, { mode: 0o600 });
+  return world;
+}
+
+interface Admin {
+  /** Applies a manifest. Throws a UserError if that fails. */
+  apply(manifest: string): void;
+  /** Repeats a command of kubectl until it succeeds. */
+  until(what: string, args: readonly string[]): Promise<void>;
+}
+
+function adminOf(kubectl: string, kubeconfig: string, processes: Processes): Admin {
+  const flags = [`--kubeconfig=${kubeconfig}`, '--request-timeout=10s'];
+  return {
+    apply(manifest) {
+      const { status, stderr } = spawnSync(kubectl, [...flags, 'apply', '-f', '-'], {
+        input: manifest,
+        encoding: 'utf8',
+      });
+      if (status !== 0) throw new UserError(`kubectl could not apply a manifest: ${stderr}`);
+    },
+    async until(what, args) {
+      let last = '';
+      const succeeds = (): boolean => {
+        processes.check();
+        const { status, stderr } = spawnSync(kubectl, [...flags, ...args], { encoding: 'utf8' });
+        last = stderr;
+        return status === 0;
+      };
+      const period = { clock: systemClock, intervalMs: POLL_MS, timeoutMs: READY_TIMEOUT_MS };
+      try {
+        await wait.pollImmediately(period, succeeds);
+      } catch (error) {
+        if (!(error instanceof wait.WaitTimeoutError)) throw error;
+        throw new UserError(`timed out: ${what}; ${last.trim()}`, { cause: error });
+      }
+    },
+  };
+}
+
+/** Processes on the machine, each with a log. They are stopped in the reverse order. */
+class Processes {
+  readonly #logDir: string;
+  readonly #children = new Map<string, ChildProcess>();
+
+  constructor(logDir: string) {
+    this.#logDir = logDir;
+  }
+
+  start(name: string, command: readonly string[]): void {
+    const log = openSync(this.#logOf(name), 'w');
+    const [program, ...args] = onOtherMachine(CABLE, command);
+    this.#children.set(name, spawn(program, args, { stdio: ['ignore', log, log], detached: true }));
+    closeSync(log);
+  }
+
+  /** Resolves to what follows `ready: ` in the program's output. */
+  async startUntilReady(name: string, command: readonly string[]): Promise<string> {
+    const log = openSync(this.#logOf(name), 'w');
+    const [program, ...args] = onOtherMachine(CABLE, command);
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', log], detached: true });
+    closeSync(log);
+    this.#children.set(name, child);
+    return await new Promise<string>((resolve, reject) => {
+      createInterface({ input: child.stdout as Readable }).on('line', (line) => {
+        if (line.startsWith('ready: ')) resolve(line.slice('ready: '.length));
+      });
+      child.once('error', reject);
+      child.once('exit', () => reject(new UserError(this.#failure(name))));
+    });
+  }
+
+  /** Throws a UserError with the end of its log if a process has ended. */
+  check(): void {
+    for (const [name, { exitCode, signalCode }] of this.#children) {
+      if (exitCode !== null || signalCode !== null) throw new UserError(this.#failure(name));
+    }
+  }
+
+  async stop(): Promise<void> {
+    const children = [...this.#children.values()].reverse();
+    this.#children.clear();
+    for (const child of children) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+      child.kill('SIGTERM');
+      await ended;
+    }
+  }
+
+  #failure(name: string): string {
+    return `${name} ended:\n${readFileSync(this.#logOf(name), 'utf8').slice(-3000)}`;
+  }
+
+  #logOf(name: string): string {
+    return join(this.#logDir, `${name}.log`);
+  }
+}

@@ -1,0 +1,32 @@
+// Upstream's programs, built once from their published Go modules.
+
+import { fileURLToPath } from 'node:url';
+import { ensureCommand, ensureEtcd, ensureOther } from '../conformance/binaries.ts';
+import type { Role } from './roles.ts';
+
+const COREDNS_MODULE = fileURLToPath(new URL('coredns', import.meta.url));
+const COREDNS_PACKAGE = 'github.com/coredns/coredns';
+
+export interface SwapPrograms {
+  readonly etcd: string;
+  readonly upstream: Readonly<Record<Role, string>>;
+}
+
+/**
+ * Builds the missing programs, which takes some minutes each. Throws a UserError if Go is missing
+ * or a build fails.
+ */
+export function ensureSwapPrograms(progress: (text: string) => void): SwapPrograms {
+  const command = (name: string): string => ensureCommand(name, progress);
+  return {
+    etcd: ensureEtcd(progress),
+    upstream: {
+      apiserver: command('kube-apiserver'),
+      'controller-manager': command('kube-controller-manager'),
+      scheduler: command('kube-scheduler'),
+      kubelet: command('kubelet'),
+      proxy: command('kube-proxy'),
+      dns: ensureOther('coredns', COREDNS_MODULE, COREDNS_PACKAGE, progress),
+    },
+  };
+}

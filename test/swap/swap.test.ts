@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { commandOf, configurations, type World } from './commands.ts';
+import { mergeSwapResults, parseSwapResults, swapsPage } from './record.ts';
+import { isTestOf, makerOf, parseSwaps, roles, swapName, swaps } from './roles.ts';
+
+const world: World = {
+  pki: '/pki',
+  dir: '/dir',
+  etcdUrl: 'http://127.0.0.1:2379',
+  address: '10.0.0.2',
+  node: 'worker',
+  runtimeEndpoint: 'unix:///run/containerd.sock',
+  programs: {
+    apiserver: '/bin/kube-apiserver',
+    'controller-manager': '/bin/kube-controller-manager',
+    scheduler: '/bin/kube-scheduler',
+    kubelet: '/bin/kubelet',
+    proxy: '/bin/kube-proxy',
+    dns: '/bin/coredns',
+  },
+};
+
+test('there are twelve swaps: one role of ours among the others, and the other way round', () => {
+  expect(new Set(swaps.map(swapName)).size).toBe(12);
+  for (const swap of swaps) {
+    const ours = roles.filter((role) => makerOf(swap, role) === 'ours');
+    expect(ours).toHaveLength(swap.maker === 'ours' ? 1 : 5);
+    expect(ours.includes(swap.role)).toBe(swap.maker === 'ours');
+  }
+});
+
+test('swaps are chosen by name', () => {
+  expect(parseSwaps('all')).toBe(swaps);
+  expect(parseSwaps('kubelet=ours,dns=upstream')).toEqual([
+    { role: 'kubelet', maker: 'ours' },
+    { role: 'dns', maker: 'upstream' },
+  ]);
+  expect(parseSwaps('kubelet')).toBeUndefined();
+  expect(parseSwaps('')).toBeUndefined();
+});
+
+test('a command line is our program with the role, or upstream’s', () => {
+  expect(commandOf('scheduler', 'upstream', world)).toEqual([
+    '/bin/kube-scheduler',
+    '--kubeconfig=/dir/scheduler.conf',
+  ]);
+  const [program, cox, role, ...flags] = commandOf('kubelet', 'ours', world);
+  expect([program, role]).toEqual([process.execPath, 'kubelet']);
+  expect(cox).toMatch(/bin\/cox\.js$/);
+  expect(flags).toContain('--container-runtime-endpoint=unix:///run/containerd.sock');
+});
+
+test('settings that upstream’s programs read from files are written', () => {
+  expect(Object.keys(configurations(world))).toEqual(['kubelet.yaml', 'Corefile']);
+  expect(configurations(world)['kubelet.yaml']).toContain('/pki/kubelet-worker.key');
+});
+
+test('each test of the SIGs belongs to one role', () => {
+  const names = ['[sig-auth] a', '[sig-apps] a', '[sig-node] a', '[sig-network] DNS should a'];
+  expect(names.map((name) => roles.filter((role) => isTestOf(role, name)))).toEqual([
+    ['apiserver'],
+    ['controller-manager'],
+    ['kubelet'],
+    ['dns'],
+  ]);
+});
+
+test('later results replace earlier ones of the same swap', () => {
+  const text = 'dns=ours\tfailed\t1.0\t[sig-network] DNS a\tno answer\n';
+  const passed = 'dns=ours\tpassed\t2.0\t[sig-network] DNS a\n';
+  const other = 'dns=upstream\tpassed\t2.0\t[sig-network] DNS a\n';
+  const merged = mergeSwapResults(
+    parseSwapResults(`# comment\n${text}${other}`),
+    parseSwapResults(passed),
+  );
+  expect(merged.map(({ swap, outcome }) => [swap, outcome])).toEqual([
+    ['dns=ours', 'passed'],
+    ['dns=upstream', 'passed'],
+  ]);
+  const page = swapsPage(parseSwapResults(text), 'v1.36.3');
+  expect(page).toContain('| dns | 0 passed, 1 failed, 0 skipped | not run |');
+  expect(page).toContain(String.raw`| dns=ours | \[sig-network\] DNS a | no answer |`);
+});
