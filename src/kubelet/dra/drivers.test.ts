@@ -157,9 +157,14 @@ describe('registered drivers', () => {
   test('at the start all slices are deleted, with retries', async () => {
     failures = 3;
     const started = drivers.start();
-    await clock.advance('1m');
-    await started;
+    // A driver is registered afterwards: it may publish slices then.
+    const registered = drivers.register(plugin('/a'));
+    await clock.advance('10ms');
+    expect(made.size).toBe(0);
+    await clock.advance('20s');
+    await Promise.all([started, registered]);
     expect(wipes).toEqual([undefined]);
+    expect(made.size).toBe(1);
   });
 
   test('health is reported until the stream ends', async () => {

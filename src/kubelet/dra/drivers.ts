@@ -46,6 +46,8 @@ export class DraDrivers implements PluginHandler {
   /** By driver, the latest plugin last. */
   readonly #drivers = new Map<string, Registered[]>();
   readonly #wipes = new Map<string, Timer>();
+  /** Resolves when the slices of the last run are deleted. */
+  #started: Promise<void> = Promise.resolve();
 
   constructor(config: DriversConfig) {
     this.#config = config;
@@ -54,8 +56,11 @@ export class DraDrivers implements PluginHandler {
   }
 
   /** Deletes the slices of drivers that are not registered yet. Resolves when it is done. */
-  async start(): Promise<void> {
-    await this.#wipe(undefined, this.#config.signal);
+  start(): Promise<void> {
+    const wiped = this.#wipe(undefined, this.#config.signal);
+    // Errors are those of the caller.
+    this.#started = wiped.catch(() => undefined);
+    return wiped;
   }
 
   /** Returns the driver's latest plugin, preferably a connected one. Throws if there is none. */
@@ -73,6 +78,8 @@ export class DraDrivers implements PluginHandler {
   async register(plugin: Plugin): Promise<void> {
     const { name, endpoint } = plugin;
     const service = chooseService(plugin);
+    // Otherwise slices that the driver publishes when it is registered could be deleted.
+    await this.#started;
     const plugins = this.#drivers.get(name) ?? [];
     if (plugins.some((other) => other.endpoint === endpoint))
       throw new Error(`endpoint ${endpoint} already registered for DRA driver plugin ${name}`);
@@ -86,7 +93,6 @@ export class DraDrivers implements PluginHandler {
     void this.#followConnection(name, registered);
     void this.#followHealth(name, registered);
     this.#updateWipe(name);
-    return Promise.resolve();
   }
 
   async deregister({ name, endpoint }: Plugin): Promise<void> {
