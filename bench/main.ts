@@ -34,8 +34,8 @@ const program = new Command('npm run bench --')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
-  .option('--nodes <number>', 'simulated nodes (restart: 1000; scale: 50,200)')
-  .option('--pods <number>', 'pods (restart: 20000; scale: 500,2000)')
+  .option('--nodes <number>', 'simulated nodes (restart, console: 1000; scale: 50,200)')
+  .option('--pods <number>', 'pods (restart, console: 20000; scale: 500,2000)')
   .option('--write', 'replace the table in docs/scale.md (scale)', false)
   .option(
     '--data-dir <dir>',
@@ -64,8 +64,8 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
-  nodes: ['restart', 'scale'],
-  pods: ['restart', 'scale'],
+  nodes: ['restart', 'scale', 'console'],
+  pods: ['restart', 'scale', 'console'],
   write: ['scale'],
   dataDir: ['restart'],
   nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions', 'scale'],
@@ -164,6 +164,13 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async watch() {
     const { watch } = await import('./watch/bench.ts');
     await watch();
+  },
+  async console() {
+    const { consolePage } = await import('./console/bench.ts');
+    await consolePage({
+      nodes: Number(options.nodes ?? 1000),
+      pods: Number(options.pods ?? 20_000),
+    });
   },
   async 'at-rest'() {
     const { atRest } = await import('./at-rest/bench.ts');

@@ -79,9 +79,14 @@ function newest(path) {
 /** Returns the time of the last change to the sources of the build. */
 const sourcesChanged = () =>
   Math.max(
-    ...['src', 'package-lock.json', 'tools/build.js', 'tools/program', 'bin'].map((path) =>
-      newest(inRoot(path)),
-    ),
+    ...[
+      'src',
+      'package-lock.json',
+      'tools/build.js',
+      'tools/console.js',
+      'tools/program',
+      'bin',
+    ].map((path) => newest(inRoot(path))),
   );
 
 function ensureBuilt() {
@@ -104,6 +109,11 @@ function build(buildArgs) {
 function staticChecks() {
   for (const { name, program, programArgs } of [
     { name: 'types', program: 'tsc', programArgs: ['--noEmit', '-p', 'tsconfig.json'] },
+    {
+      name: 'types of the console',
+      program: 'tsc',
+      programArgs: ['--noEmit', '-p', 'src/console/ui/tsconfig.json'],
+    },
     {
       name: 'lint',
       program: 'oxlint',

@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { buildConsole } from './console.js';
 import { emitDeclarations } from './declarations.js';
 import { packageExports } from './package-exports.js';
 
@@ -203,6 +204,7 @@ const [program, ...others] = await Promise.all([
   ...buildSeldom(),
   buildEntries(),
   buildApi(),
+  buildConsole(join(out, 'console')),
 ]);
 writeLicences([program, ...others.map(({ metafile }) => metafile)]);
 await writeEntries();

@@ -41,6 +41,8 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'runtime/process/runtime.ts': 'on(error) of the connection of a port-forward',
   'runtime/process/supervisor.ts': 'a pipe to a child process, with on(error)',
   'scheduler/extenders/post.ts': 'on(error) of the request, and its timeout',
+  'storage/etcd/unary-channel.ts':
+    'on(error) of the session and of each stream; timers for the dial, each call and pings',
   'storage/embedded/snapshot-socket.ts': 'a Unix socket to the same program',
 };
 

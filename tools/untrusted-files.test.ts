@@ -22,10 +22,14 @@ const IMPORT = /import (?:type )?\{([^}]*)\} from 'node:fs(?:\/promises)?';/g;
 /** Files that open a file by themselves, each with the reason why that is safe. */
 const ALLOWED: Readonly<Record<string, string>> = {
   'kubelet/checkpoints/checkpoint-file.ts': 'makes a new file only (wx), and opens its directory',
+  'kubelet/node/linux-cgroups.ts': 'reads /proc and /sys/fs/cgroup',
+  'kubelet/node/linux-system.ts': 'reads /proc',
   'kubelet/node/machine.ts': 'reads /proc and the machine’s own files',
+  'kubelet/node/node-details.ts': 'reads /proc',
   'kubelet/node/node-usage.ts': 'reads /proc',
   'kubelet/volumes/atomic-writer.ts':
     'makes new files only (wx), in a directory that it has just made',
+  'kubelet/volumes/csi/volume-data.ts': 'makes a new file only (wx)',
   'kubelet/volumes/host-path.ts': 'creates with O_NONBLOCK, bounded',
   'kubelet/volumes/mounter.ts': 'reads /proc',
   'kubelet/volumes/mounts.ts': 'makes new files only (wx)',

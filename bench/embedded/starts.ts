@@ -3,9 +3,7 @@
 
 import { startCluster } from '#cluster/index.ts';
 import { systemClock } from '#machinery/clock.ts';
-import { heading, note, show } from '../report.ts';
-import { ensurePrograms } from '../versus/programs.ts';
-import { upstreamSide } from '../versus/upstream.ts';
+import { heading, show } from '../report.ts';
 import { liveMB } from './heap.ts';
 
 /** Compiled code and caches of the process grow for so many starts. */
@@ -13,10 +11,10 @@ const WARM_UP = 50;
 
 export async function starts({
   clusters,
-  upstream,
+  upstreamStartMs,
 }: {
   readonly clusters: number;
-  readonly upstream: boolean;
+  readonly upstreamStartMs: number | undefined;
 }): Promise<void> {
   heading(`embedded: ${clusters} starts of startCluster({ nodes: 1, clock: 'virtual' })`);
   const started: number[] = [];
@@ -32,12 +30,13 @@ export async function starts({
     stopped.push(systemClock.monotonic() - ready);
   }
   const grown = (await liveMB()) - before;
-  const other = upstream ? await upstreamStart() : undefined;
   show({
     what: 'start',
     unit: 'ms',
     values: started.slice(WARM_UP),
-    ...(other !== undefined && { comparedWith: { name: 'upstream', value: other } }),
+    ...(upstreamStartMs !== undefined && {
+      comparedWith: { name: 'upstream', value: upstreamStartMs },
+    }),
   });
   show({ what: 'stop', unit: 'ms', values: stopped.slice(WARM_UP) });
   show({
@@ -46,11 +45,4 @@ export async function starts({
     values: [Math.max(0, grown)],
     goal: { atMost: 1 },
   });
-}
-
-/** Returns the milliseconds until etcd, kube-apiserver, kube-controller-manager and kube-scheduler are ready. */
-async function upstreamStart(): Promise<number> {
-  const side = await upstreamSide(ensurePrograms(note)).start();
-  await side.stop();
-  return side.readyMs;
 }

@@ -8,14 +8,14 @@ export type Growth =
   /** A cost of the whole cluster: in proportion to its size. */
   | 'linear';
 
-export const COSTS = {
+const COSTS = {
   startPerNode: ['start, per node', 'ms', 'constant'],
   restPerNode: ['at rest, per node and second', 'ms', 'constant'],
   rest: ['at rest, all', 'ms/s', 'linear'],
   createPerPod: ['Deployment to available, per pod', 'ms', 'constant'],
   get: ['get of one pod', 'ms', 'constant'],
   renewal: ['renewal of a lease, by HTTPS', 'ms', 'constant'],
-  change: ['change of one pod, with its events', 'ms', 'constant'],
+  change: ['change of a pod, with its events', 'ms', 'constant'],
   page: ['list of one page of 500 pods', 'ms', 'constant'],
   listPerThousand: ['list of all pods, per 1,000', 'ms', 'constant'],
   rolloutPerPod: ['rolling update, per pod', 'ms', 'constant'],

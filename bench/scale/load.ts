@@ -34,18 +34,17 @@ async function forEachIndex(
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-/** Waits until all nodes are Ready and none has a taint of its lifecycle. */
+/** Waits until so many nodes are Ready, without a taint of their lifecycle. */
 export async function untilNodesReady(client: Client, count: number): Promise<void> {
   await until(`${count} nodes are Ready`, async () => {
     const { items } = await client.resource(nodeType).list();
-    return (
-      items.length === count &&
-      items.every(
-        ({ spec, status }) =>
-          status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') &&
-          (spec.taints ?? []).every(({ key }) => !key.startsWith('node.kubernetes.io/')),
-      )
+    const ready = items.filter(
+      ({ spec, status }) =>
+        status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') &&
+        (spec.taints ?? []).every(({ key }) => !key.startsWith('node.kubernetes.io/')),
     );
+    // The name of the first node is that of the machine, which may have changed since.
+    return ready.length >= count;
   });
 }
 
@@ -104,15 +103,17 @@ export async function getOne(client: Client, times: number): Promise<void> {
   await forEachIndex(times, READERS, () => resource.get(name));
 }
 
-/** Changes one pod again and again. Each change is an event for every component that watches. */
-export async function changeOne(client: Client, times: number): Promise<void> {
+/** Changes pods in turn. Each change is an event for every component that watches. */
+export async function changePods(client: Client, times: number): Promise<void> {
   const resource = client.resource(pods).namespace(NAMESPACE);
-  const name = await somePod(client);
-  await forEachIndex(times, 1, (i) =>
-    resource.patch(name, 'application/merge-patch+json', {
+  const { items } = await resource.list({ limit: PAGE });
+  await forEachIndex(times, READERS, async (i) => {
+    const name = items[i % items.length]?.metadata.name;
+    if (name === undefined) throw new Error('there is no pod to change');
+    await resource.patch(name, 'application/merge-patch+json', {
       metadata: { annotations: { change: String(i) } },
-    }),
-  );
+    });
+  });
 }
 
 /** Renews leases of nodes, in turn, over connections, as kubelets on other machines do. */
@@ -135,9 +136,8 @@ export async function listPage(client: Client, times: number): Promise<void> {
 }
 
 /** Lists all pods, by ten clients at once. The lists are not decoded here. */
-export async function listStorm(listAll: () => Promise<void>): Promise<number> {
+export async function listStorm(listAll: () => Promise<void>): Promise<void> {
   await forEachIndex(LISTERS, LISTERS, listAll);
-  return LISTERS;
 }
 
 /** Waits until every Deployment has all its pods, of the newest template, available. */

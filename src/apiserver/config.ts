@@ -17,6 +17,7 @@ import type { AuthorizationMode } from './authorization/modes.ts';
 import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { ComponentHealth } from './kinds/core/component-status.ts';
+import type { MountFactory } from './mount.ts';
 import type { NodeConnector } from './node-connector.ts';
 import type { Filter, Handler, UserInfo } from './request.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
@@ -124,6 +125,8 @@ export interface ApiServerConfig {
   readonly latestHeartbeats?: boolean;
   /** Wraps the whole handler chain, to observe or hold requests. Default: no wrapper. */
   readonly wrapHandler?: (handler: Handler) => Handler;
+  /** Parts of the port that other modules serve. Default: none. */
+  readonly mounts?: readonly MountFactory[];
   /** Whether anonymous requests are allowed. Default: only for health and version. */
   readonly anonymous?: AnonymousRequests;
   /** How long events are kept, in ms. Default: an hour. */

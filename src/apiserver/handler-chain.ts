@@ -25,6 +25,8 @@ export interface HandlerChainConfig {
   readonly authorizer: Authorizer;
   /** Limits the requests in flight: priority and fairness, or one limit for all. */
   readonly limits: Filter;
+  /** Stages of parts that other modules serve, before authentication. */
+  readonly mounts?: readonly Filter[];
 }
 
 /**
@@ -39,6 +41,7 @@ export function buildHandlerChain(config: HandlerChainConfig, registry: Handler)
   handler = impersonation(config.authorizer)(handler);
   handler = audit(handler);
   handler = authentication(config.authenticators, config.anonymous)(handler);
+  for (const mount of config.mounts ?? []) handler = mount(handler);
   handler = config.deadlines.filter(handler);
   // The deadline filter needs the request info: the path shows whether a request is long-running,
   // and so has no deadline.

@@ -62,8 +62,8 @@ const NO_INFO: RequestInfo = {
 export class RequestState extends Link implements ApiRequest {
   readonly method: string;
   readonly path: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly rawHeaders: readonly string[] | undefined;
+  headers: Readonly<Record<string, string | undefined>>;
+  rawHeaders: readonly string[] | undefined;
   readonly body: RequestBody;
   readonly remoteAddress: string;
   readonly warnings: string[];
@@ -78,6 +78,7 @@ export class RequestState extends Link implements ApiRequest {
   responseSizes?: Histogram;
   startedMs = 0;
   isOpen = false;
+  keepsConnection = false;
   #query: string | URLSearchParams;
   readonly #auditIds: AuditIds | undefined;
   #auditId: string | undefined;
@@ -134,4 +135,28 @@ export class RequestState extends Link implements ApiRequest {
     this.#abortReason ??= reason;
     this.#controller?.abort(reason);
   }
+
+  dropCookie(name: string): void {
+    const { cookie } = this.headers;
+    if (cookie === undefined) return;
+    const rest = withoutCookie(cookie, name);
+    this.headers = { ...this.headers, cookie: rest === '' ? undefined : rest };
+    const raw: string[] = [];
+    const sent = this.rawHeaders ?? [];
+    for (let at = 0; at + 1 < sent.length; at += 2) {
+      const isCookie = sent[at]!.toLowerCase() === 'cookie';
+      const value = isCookie ? withoutCookie(sent[at + 1]!, name) : sent[at + 1]!;
+      if (!isCookie || value !== '') raw.push(sent[at]!, value);
+    }
+    if (this.rawHeaders !== undefined) this.rawHeaders = raw;
+  }
+}
+
+/** Returns a Cookie header without the cookies of a name. */
+function withoutCookie(header: string, name: string): string {
+  return header
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '' && pair.split('=', 1)[0]?.trim() !== name)
+    .join('; ');
 }

@@ -155,8 +155,18 @@ export interface ApiRequest {
    * it records its end.
    */
   isOpen?: boolean;
+  /**
+   * The connection stays open although no user was authenticated: the response costs little, such as
+   * that of a static file, and a browser loads several of them at once.
+   */
+  keepsConnection?: boolean;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;
+  /**
+   * Removes a cookie from the headers, so that it is not passed on to other servers. Other cookies
+   * stay.
+   */
+  dropCookie(name: string): void;
 }
 
 /** The subject of a certificate that is valid now and signed by an authority of the server. */

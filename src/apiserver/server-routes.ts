@@ -43,6 +43,8 @@ export interface ServerRoutesConfig extends Pick<
   readonly externalAddress: () => string;
   readonly aggregator: Aggregator;
   readonly flowControlMetrics: FlowControlMetrics | undefined;
+  /** Routes of parts that other modules serve. */
+  readonly mounted: readonly NonResourceRoute[];
 }
 
 export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
@@ -81,6 +83,7 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
   ];
   const build = versionInfo(version);
   return [
+    ...config.mounted,
     ...ofHealth,
     slisRoute(slis, endpoints),
     ...ofIssuer,

@@ -35,6 +35,7 @@ import { Router } from './endpoints/router.ts';
 import { CustomResourceInstaller } from './extensions/installer.ts';
 import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { DefinitionFollower } from './extensions/definitions.ts';
+import { userOfCredentials } from './filters/authentication.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { DEFAULT_READS, DEFAULT_WRITES, maxInFlight } from './filters/max-in-flight.ts';
 import { FlowControl, flowControlFilter } from './flow-control/index.ts';
@@ -209,6 +210,15 @@ export class ApiServer {
       requestHeader: config.requestHeader,
       clientCa: config.tls?.clientCa,
     });
+    const mounts = (config.mounts ?? []).map((mount) =>
+      mount({
+        authenticate: (credentials) =>
+          userOfCredentials(credentials, authentication.authenticators),
+        clientOf: (user, userAgent) =>
+          createClient(createInProcessTransport({ handler: this.inProcess(user), userAgent })),
+        signal: this.#background.signal,
+      }),
+    );
     const routes = createRoutes({
       ...config,
       catalog,
@@ -220,6 +230,7 @@ export class ApiServer {
       externalAddress: () => this.#externalAddress(),
       aggregator: this.#aggregator,
       flowControlMetrics: this.#flowControl?.metrics,
+      mounted: mounts.flatMap(({ routes: mounted }) => mounted),
     });
     const services = {
       scheme,
@@ -244,6 +255,7 @@ export class ApiServer {
           this.#flowControl === undefined
             ? maxInFlight(config.maxInFlight)
             : flowControlFilter(this.#flowControl),
+        mounts: mounts.map(({ filter }) => filter),
       },
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );

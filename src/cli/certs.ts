@@ -8,24 +8,35 @@ import {
   roleKubeconfig,
 } from '#cluster/certificates.ts';
 import { UserError } from '#cluster/user-error.ts';
+import { type OutputFlags, writeJson } from './inspect/output.ts';
 import { shortest } from './terminal.ts';
 
-export async function init(options: {
-  readonly certDir: string;
-  readonly hosts: readonly string[];
-  readonly serviceClusterIpRange: string;
-}): Promise<void> {
-  const files = await initCertificates(options);
-  process.stdout.write(`in ${shortest(options.certDir)}: ${files.join(' ')}\n`);
+export async function init(
+  options: OutputFlags & {
+    readonly certDir: string;
+    readonly hosts: readonly string[];
+    readonly serviceClusterIpRange: string;
+  },
+): Promise<void> {
+  writeFiles(await initCertificates(options), options);
+}
+
+/** Prints the names of the files that were made, or that were there. */
+function writeFiles(
+  files: readonly string[],
+  { certDir, output }: OutputFlags & { readonly certDir: string },
+): void {
+  if (output === 'json') writeJson({ directory: certDir, files });
+  else process.stdout.write(`in ${shortest(certDir)}: ${files.join(' ')}\n`);
 }
 
 export async function kubeconfig(
   role: string,
-  options: {
+  options: OutputFlags & {
     readonly certDir: string;
     readonly server: string;
     readonly node?: string;
-    readonly output?: string;
+    readonly file?: string;
   },
 ): Promise<void> {
   const known = KUBECONFIG_ROLES.find((each): each is KubeconfigRole => each === role);
@@ -34,15 +45,15 @@ export async function kubeconfig(
       `there is no role ${JSON.stringify(role)}: it is one of ${KUBECONFIG_ROLES.join(', ')}`,
     );
   const path =
-    options.output ?? `${options.node === undefined ? known : `${known}-${options.node}`}.conf`;
+    options.file ?? `${options.node === undefined ? known : `${known}-${options.node}`}.conf`;
   await roleKubeconfig({ ...options, role: known, path });
-  process.stdout.write(`${path}\n`);
+  if (options.output === 'json') writeJson({ file: path });
+  else process.stdout.write(`${path}\n`);
 }
 
 export async function node(
   name: string,
-  options: { readonly certDir: string; readonly hosts: readonly string[] },
+  options: OutputFlags & { readonly certDir: string; readonly hosts: readonly string[] },
 ): Promise<void> {
-  const files = await nodeCertificate({ ...options, node: name });
-  process.stdout.write(`in ${shortest(options.certDir)}: ${files.join(' ')}\n`);
+  writeFiles(await nodeCertificate({ ...options, node: name }), options);
 }

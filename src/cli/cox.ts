@@ -6,7 +6,7 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
 import { COXSWAIN_VERSION, KUBERNETES_VERSION } from '#cluster/version.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
-import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
+import { address, addresses, consoleOption, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
 import { addInspectCommands } from './inspect/commands.ts';
 import { outputOption, writeJson } from './inspect/output.ts';
@@ -114,6 +114,7 @@ export function createProgram(build?: Build): Command {
     )
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
     .option('--bind <address>', 'address that the API server listens on', address, '127.0.0.1')
+    .addOption(consoleOption())
     .option('--kubeconfig <path>', 'where to write the kubeconfig (default: DATA-DIR/kubeconfig)')
     .option(
       '--merge-kubeconfig',

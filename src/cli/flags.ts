@@ -1,7 +1,7 @@
 // Values of flags that more than one command takes.
 
 import { isIP } from 'node:net';
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 
 export const port = (text: string): number => {
@@ -27,6 +27,13 @@ export const yesOrNo = (text: string): boolean => {
   if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('true or false.');
   return text === 'true';
 };
+
+/** `--console`: of commands that run an API server. */
+export const consoleOption = (): Option =>
+  new Option('--console [bool]', 'serve the web console at /console/ of the port')
+    .argParser(yesOrNo)
+    .preset('true')
+    .default(true);
 
 export const POOL_HELP =
   'addresses for services of type LoadBalancer: 10.0.0.240-10.0.0.250,fd00::/120 (default: those of nodes)';

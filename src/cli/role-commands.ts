@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KUBERNETES_VERSION } from '#cluster/version.ts';
 import {
   addresses,
+  consoleOption,
   count,
   duration,
   integer,
@@ -19,6 +20,8 @@ import {
   wholeNumber,
   yesOrNo,
 } from './flags.ts';
+import { withNodeResourceFlags } from './node-resource-flags.ts';
+import { outputOption } from './inspect/output.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
@@ -132,6 +135,7 @@ function addApiServer(program: Command): void {
       .option('--etcd-prefix <prefix>', 'beginning of all keys in etcd (default: /registry)')
       .option('--bind-address <address>', 'address to listen on', ipAddress, '0.0.0.0')
       .option('--secure-port <port>', 'port to listen on; 0 picks a free one', port, 6443)
+      .addOption(consoleOption())
       .option(
         '--advertise-address <address>',
         "address by which pods and nodes reach the server (default: the bind address, or the machine's)",
@@ -516,7 +520,7 @@ Examples:
 }
 
 function addKubelet(program: Command): void {
-  withCommonFlags(
+  const command = withNodeResourceFlags(
     program
       .command('kubelet')
       .description('run this machine as a node of a cluster')
@@ -525,6 +529,10 @@ function addKubelet(program: Command): void {
         'identity of the node (system:node:NAME), and address of the API server',
       )
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
+      .option(
+        '--config-dir <dir>',
+        'files *.conf of the same kind, which replace fields of --config in the order of their names',
+      )
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
       .option('--root-dir <dir>', 'volumes and pod data (default: DATA-DIR/kubelet)')
@@ -630,7 +638,8 @@ Examples:
   $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
   $ cox kubelet --print-permissions | kubectl apply -f -`,
       ),
-  ).action(async (options) => (await import('./roles.ts')).kubelet(options));
+  );
+  withCommonFlags(command).action(async (options) => (await import('./roles.ts')).kubelet(options));
 }
 
 function addRuntime(program: Command): void {
@@ -809,7 +818,7 @@ function addCerts(program: Command): void {
       `
 Examples:
   $ cox certs init --cert-dir pki --hosts api.example.org,10.0.0.5
-  $ cox certs kubeconfig scheduler --cert-dir pki --server https://api.example.org:6443 -o scheduler.conf
+  $ cox certs kubeconfig scheduler --cert-dir pki --server https://api.example.org:6443 -f scheduler.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 10.0.0.7`,
     );
   certs
@@ -820,6 +829,7 @@ Examples:
     .option('--cert-dir <dir>', 'directory of the files', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers are reached', list, [])
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services', '10.96.0.0/16')
+    .addOption(outputOption())
     .action(async (options) => (await import('./certs.ts')).init(options));
   certs
     .command('kubeconfig')
@@ -832,7 +842,8 @@ Examples:
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')
-    .option('-o, --output <file>', 'the file to write (default: ROLE.conf)')
+    .option('-f, --file <file>', 'the file to write (default: ROLE.conf)')
+    .addOption(outputOption())
     .action(async (role, options) => (await import('./certs.ts')).kubeconfig(role, options));
   certs
     .command('node')
@@ -840,5 +851,6 @@ Examples:
     .argument('<name>', 'name of the node')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers reach it', list, [])
+    .addOption(outputOption())
     .action(async (name, options) => (await import('./certs.ts')).node(name, options));
 }

@@ -27,7 +27,7 @@ import {
 } from '#cluster/roles/kubelet.ts';
 import {
   type KubeletConfiguration,
-  readKubeletConfiguration,
+  readKubeletConfigurations,
 } from '#cluster/roles/kubelet-configuration.ts';
 import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/proxy.ts';
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
@@ -135,6 +135,7 @@ export async function kubelet(
     Omit<Given<KubeletRoleConfig>, 'progress' | 'signal' | 'kubeconfig'> & {
       readonly kubeconfig?: string;
       readonly config?: string;
+      readonly configDir?: string;
       readonly printPermissions?: boolean;
     },
 ): Promise<void> {
@@ -147,10 +148,10 @@ export async function kubelet(
     throw new UserError(
       '--kubeconfig is needed: identity of the node, and address of the API server',
     );
-  const { options: inFile, warnings }: KubeletConfiguration =
-    options.config === undefined
-      ? { options: {}, warnings: [] }
-      : readKubeletConfiguration(options.config);
+  const { options: inFile, warnings }: KubeletConfiguration = readKubeletConfigurations(
+    options.config,
+    options.configDir,
+  );
   for (const warning of warnings) process.stderr.write(`cox: warning: ${warning}\n`);
   const { featureGates = {}, ...others } = inFile;
   const gates = [

@@ -23,11 +23,13 @@ import {
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
 import { typed } from './own-command.ts';
+import { keepLogSmall } from './rotate-log.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
 export interface UpOptions {
   readonly dataDir: string;
   readonly securePort: number;
+  readonly console: boolean;
   readonly bind: string;
   readonly kubeconfig?: string;
   readonly mergeKubeconfig?: boolean;
@@ -84,6 +86,9 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   const logging = { format: options.logFormat, level, dated };
   const logger = createLogger({ ...logging, destination: process.stderr });
 
+  const rotation = dated
+    ? keepLogSmall({ file: dataDirLayout(options.dataDir).logFile, clock: systemClock, logger })
+    : undefined;
   const stop = stopSignal();
   const faults = new UncaughtErrors({
     clock: systemClock,
@@ -121,6 +126,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       ingress: ingressRequest(options),
       csiDriver: options.csiDriver,
       rootDir: options.rootDir,
+      console: options.console,
       schedulerConfig:
         options.schedulerConfig === undefined
           ? undefined
@@ -152,6 +158,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
     if (!options.quiet) process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
   } finally {
     await cluster.stop();
+    rotation?.cancel();
   }
   keepCompiledOnce(build, logger);
   // Handles of libraries that keep a process alive must not keep this one: everything that matters has been closed.

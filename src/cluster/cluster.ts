@@ -20,11 +20,13 @@ import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
+import type { Decision } from '#scheduler/decisions.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
+import { type ConsoleSettings, mountsOf, permitConsole } from './console.ts';
 import { bounded } from './component-health.ts';
 import {
   componentOf,
@@ -126,6 +128,8 @@ export interface ClusterConfig {
    * Default: 60,000.
    */
   readonly readyTimeoutMs?: number;
+  /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
+  readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
   readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
   /** Called with what start() is doing. */
@@ -295,6 +299,7 @@ export class Cluster {
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
       ...config.inProcess,
+      ...(tls !== undefined && mountsOf({ ...config, decisions: () => this.#decisions() })),
       storage,
       clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
       intercept: simulation?.intercept,
@@ -420,6 +425,7 @@ export class Cluster {
     }
     await this.#server.start();
     await this.#permitPodNetwork();
+    if (this.#tls !== undefined) await permitConsole(this.#config, this.client);
   }
 
   /**
@@ -530,6 +536,12 @@ export class Cluster {
         await bounded(clock, 'the thread', async () => void (await thread.components.metrics()));
     };
     return { 'controller-manager': check, scheduler: check };
+  }
+
+  /** Returns the last decisions of the scheduler, latest first. */
+  async #decisions(): Promise<readonly Decision[]> {
+    const all = await Promise.all(this.#running.map(async (components) => components.decisions()));
+    return all.flat().sort((a, b) => b.timeMs - a.timeMs);
   }
 
   /** Renews the API server's certificates, until the cluster stops. */

@@ -34,6 +34,7 @@ import {
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Simulation } from '#simulation/index.ts';
+import { type Decision, DecisionLog } from '#scheduler/decisions.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
@@ -149,6 +150,8 @@ export interface RunningComponents {
   readonly failed: Promise<Error>;
   /** Returns the metrics of the controllers and the scheduler in Prometheus' format. */
   metrics(): string | Promise<string>;
+  /** Returns the last decisions of the scheduler, latest first. */
+  decisions(): readonly Decision[] | Promise<readonly Decision[]>;
   /** A connection to the node's kubelet; undefined if it does not run here. */
   connect(node: string): Duplex | undefined;
   /** The kubelets serve with another certificate. */
@@ -188,6 +191,7 @@ export class Components implements RunningComponents {
   readonly #clocks = new Map<string, CountingClock>();
   readonly #sleeping: SleepingNodes | undefined;
   readonly #schedulerMetrics: SchedulerMetrics;
+  readonly #decisions: DecisionLog;
   readonly #controllerMetrics: ControllerManagerMetrics;
   readonly #proxyMetrics: ProxyMetrics;
   #stopping: Promise<void> | undefined;
@@ -213,6 +217,7 @@ export class Components implements RunningComponents {
         onError: (error) => this.#fail(error),
       });
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
+    this.#decisions = new DecisionLog(clock);
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
     this.#proxyMetrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
   }
@@ -368,6 +373,7 @@ export class Components implements RunningComponents {
         configuration: control.schedulerConfiguration,
         plugins: control.schedulerPlugins,
         metrics: this.#schedulerMetrics,
+        decisions: this.#decisions,
       });
     // Checks the configuration now, so that errors are reported at once and not when the scheduler
     // becomes the leader.
@@ -409,6 +415,10 @@ export class Components implements RunningComponents {
       ? this.#proxyMetrics.text()
       : '';
     return this.#schedulerMetrics.text() + this.#controllerMetrics.text() + proxies;
+  }
+
+  decisions(): readonly Decision[] {
+    return this.#decisions.read();
   }
 
   setKubeletCertificate(pair: KeyPair): void {

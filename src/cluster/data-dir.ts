@@ -228,7 +228,7 @@ const TAG =
 /** Names at the top of a data directory, with those of earlier stores and of unfinished writes. */
 const OWN_ENTRY = new RegExp(
   String.raw`^(store(\.(restored|before-restore-\d+)(\.restoring)?)?|pki|kubeconfig|kubelet|` +
-    String.raw`containerd|runtime|logs|simulated|cox\.(log|tag|pid)|cox\.pid\.(stale\.)?\d+)(\.tmp)?$`,
+    String.raw`containerd|runtime|logs|simulated|csi|cox\.(log|tag|pid)|cox\.pid\.(stale\.)?\d+)(\.tmp)?$`,
 );
 
 /** Reports whether a cluster makes entries of this name at the top of its data directory. */

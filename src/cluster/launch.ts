@@ -103,6 +103,8 @@ export interface LaunchConfig {
   readonly ingress?: IngressRequest;
   /** Whether the reference CSI driver runs for the node of this machine. Default: no. */
   readonly csiDriver?: boolean;
+  /** Whether the web console is served. Default: false. */
+  readonly console?: boolean;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -267,6 +269,7 @@ async function start(
     progress: ({ step, done, total = 0 }) =>
       progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
+    ...(config.console === true && { console: { clock, random } }),
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
     ...(ingress !== undefined && { ingress }),

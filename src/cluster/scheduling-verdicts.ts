@@ -16,17 +16,23 @@ import { UserError } from './user-error.ts';
 /** Reading a cluster takes longer only if something may not be read: then nothing comes. */
 const TIMEOUT_MS = 20_000;
 
+/** The KubeSchedulerConfiguration of the cluster, if it has one of its own. */
+export interface SchedulerSettings {
+  readonly configFile?: string;
+  /** As its YAML reads. */
+  readonly configuration?: unknown;
+}
+
 /**
- * Returns the verdicts by UID. One that cannot be had says why. `configFile`: the KubeSchedulerConfiguration of the
- * cluster, if it has one of its own. Throws UserError for a configuration that is wrong.
+ * Returns the verdicts by UID. One that cannot be had says why. Throws UserError for a configuration that is wrong.
  */
 export async function schedulingVerdicts(
   client: Client,
   pods: readonly Immutable<Pod>[],
-  configFile?: string,
+  { configFile, ...settings }: SchedulerSettings = {},
 ): Promise<ReadonlyMap<string, SchedulingVerdict>> {
   if (pods.length === 0) return new Map();
-  const configuration = configFile === undefined ? undefined : readConfig(configFile);
+  const configuration = configFile === undefined ? settings.configuration : readConfig(configFile);
   const late = new AbortController();
   const timer = systemClock.setTimer(TIMEOUT_MS, () =>
     late.abort(new Error(`the cluster was not read within ${TIMEOUT_MS / 1000} s`)),

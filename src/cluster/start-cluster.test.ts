@@ -79,12 +79,15 @@ describe('a cluster on the real clock', () => {
   });
 
   test('is ready without controllers', async () => {
-    const bare = await startVirtual({ controllers: [] });
-    // Nothing removes the taint of a new node, and nothing waits for that.
-    expect(bare.clock.now() - Date.UTC(2026, 0, 1)).toBeLessThan(2000);
-    const [node] = await bare.list(nodes);
-    expect(node?.spec.taints?.map(({ key }) => key)).toEqual(['node.kubernetes.io/not-ready']);
-    expect(node?.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
+    for (const controlPlanes of [1, 2]) {
+      const bare = await startVirtual({ controllers: [], controlPlanes });
+      // Nothing removes the taint of a new node, and nothing waits for that.
+      expect(bare.clock.now() - Date.UTC(2026, 0, 1)).toBeLessThan(2000);
+      const [node] = await bare.list(nodes);
+      expect(node?.spec.taints?.map(({ key }) => key)).toEqual(['node.kubernetes.io/not-ready']);
+      expect(node?.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
+      await bare.clock.advance('1m');
+    }
   });
 
   test('tells of its parts at one place, and runs the controllers that are chosen', async () => {

@@ -76,6 +76,12 @@ export class ControllerManager {
       return controller === undefined ? [] : [{ name, controller }];
     });
     informers.start(stop);
+    // Even without controllers it runs, and leads, until it is stopped.
+    if (controllers.length === 0)
+      await new Promise<void>((resolve) => {
+        if (stop.aborted) resolve();
+        else stop.addEventListener('abort', () => resolve(), { once: true });
+      });
     const results = await Promise.allSettled(
       controllers.map(async ({ name, controller }) => {
         metrics?.started(name);

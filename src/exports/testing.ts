@@ -18,6 +18,12 @@ export type {
   ScenarioInvariant,
   SimulationScenario,
 } from '#cluster/simulate/index.ts';
+export { SeedError, underFaults } from '#cluster/simulate/under-faults.ts';
+export type {
+  UnderFaultsContext,
+  UnderFaultsOptions,
+  UnderFaultsTest,
+} from '#cluster/simulate/under-faults.ts';
 export { ExplorationError } from '#simulation/explore/index.ts';
 export type {
   Disturbance,

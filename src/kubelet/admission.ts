@@ -5,6 +5,8 @@ import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { type Amounts, amounts, podRequests } from './pod/resources.ts';
 import { isSidecar } from './pod/restart-policy.ts';
+import { tolerates } from './tolerations.ts';
+import type { Shortage } from './preemption.ts';
 import type { Node, Pod, ResourceList } from './types.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
@@ -30,13 +32,25 @@ export interface Rejection {
 
 /** Returns the rejection; undefined if the pod may run. */
 export function admitPod(input: AdmissionInput): Rejection | undefined {
-  return (
-    checkOS(input.pod) ??
-    checkResources(input) ??
-    checkNode(input) ??
-    checkPorts(input) ??
-    checkTaints(input)
-  );
+  return checkOS(input.pod) ?? checkResources(input)[0]?.rejection ?? checkOthers(input);
+}
+
+/**
+ * Returns the decision about a critical pod. Missing resources are not a reason to reject it: other
+ * pods end for it.
+ */
+export function admitCriticalPod(input: AdmissionInput): {
+  readonly rejection: Rejection | undefined;
+  readonly shortage: Shortage;
+} {
+  return {
+    rejection: checkOS(input.pod) ?? checkOthers(input),
+    shortage: new Map(checkResources(input).map(({ resource, missing }) => [resource, missing])),
+  };
+}
+
+function checkOthers(input: AdmissionInput): Rejection | undefined {
+  return checkNode(input) ?? checkPorts(input) ?? checkTaints(input);
 }
 
 function checkOS(pod: Pod): Rejection | undefined {
@@ -48,12 +62,19 @@ function checkOS(pod: Pod): Rejection | undefined {
   };
 }
 
+/** A resource of which the pod requests more than there is. */
+interface Lack {
+  readonly resource: string;
+  readonly missing: number;
+  readonly rejection: Rejection;
+}
+
 function checkResources({
   pod,
   active,
   activeAtMost,
   allocatable,
-}: AdmissionInput): Rejection | undefined {
+}: AdmissionInput): readonly Lack[] {
   const capacity = amounts(allocatable);
   const lacking = (
     reason: string,
@@ -61,19 +82,24 @@ function checkResources({
     requested: number,
     used: number,
     total: number,
-  ): Rejection => ({
-    reason,
-    message:
-      `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, ` +
-      `capacity: ${total}`,
+  ): Lack => ({
+    resource,
+    missing: requested - (total - used),
+    rejection: {
+      reason,
+      message:
+        `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, ` +
+        `capacity: ${total}`,
+    },
   });
+  const lacks: Lack[] = [];
   const pods = capacity.get('pods') ?? 0;
   if (activeAtMost.pods + 1 > pods) {
     const count = active().length;
-    if (count + 1 > pods) return lacking('OutOfpods', 'pods', 1, count, pods);
+    if (count + 1 > pods) lacks.push(lacking('OutOfpods', 'pods', 1, count, pods));
   }
   const wanted = podRequests(pod);
-  if (fits(wanted, activeAtMost.requested, capacity)) return undefined;
+  if (fits(wanted, activeAtMost.requested, capacity)) return lacks;
   const used = new Map<string, number>();
   for (const other of active())
     for (const [resource, amount] of podRequests(other))
@@ -85,9 +111,9 @@ function checkResources({
     const total = capacity.get(resource) ?? 0;
     const taken = used.get(resource) ?? 0;
     if (amount > 0 && amount > total - taken)
-      return lacking(`OutOf${resource}`, resource, amount, taken, total);
+      lacks.push(lacking(`OutOf${resource}`, resource, amount, taken, total));
   }
-  return undefined;
+  return lacks;
 }
 
 function fits(wanted: Amounts, used: Amounts, capacity: Amounts): boolean {
@@ -218,11 +244,4 @@ function checkTaints({ pod, node }: AdmissionInput): Rejection | undefined {
   return untolerated.length === 0
     ? undefined
     : { reason: 'TaintToleration', message: 'Predicate TaintToleration failed' };
-}
-
-function tolerates(toleration: Immutable<v1.Toleration>, taint: Immutable<v1.Taint>): boolean {
-  if (toleration.effect !== undefined && toleration.effect !== taint.effect) return false;
-  if (toleration.key !== undefined && toleration.key !== taint.key) return false;
-  if (toleration.operator === 'Exists') return true;
-  return toleration.key !== undefined && (toleration.value ?? '') === (taint.value ?? '');
 }

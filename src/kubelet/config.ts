@@ -1,5 +1,9 @@
 // The configuration of a kubelet.
 
+import type { CgroupSystem } from './cgroups/cgroup-system.ts';
+import type { EvictionSettings } from './eviction/settings.ts';
+import type { NodeSystem } from './node/system.ts';
+import type { ImageGcPolicy } from './images/image-records.ts';
 import type { HeartbeatKeeper } from './node/heartbeats.ts';
 import type { Client } from '#client/client.ts';
 import type { Runtime } from '#cri/index.ts';
@@ -74,6 +78,30 @@ export interface KubeletConfig {
   readonly readAddresses?: () => readonly string[];
   /** Default: this machine's CPUs, memory and disk. */
   readonly capacity?: ResourceList;
+  /** Resources that pods do not get: for the kubelet, and for the rest of the system. */
+  readonly kubeReserved?: ResourceList;
+  readonly systemReserved?: ResourceList;
+  /** When pods are evicted. Default: upstream's. */
+  readonly eviction?: Partial<EvictionSettings>;
+  /** When images are removed. Default: upstream's. */
+  readonly imageGc?: Partial<ImageGcPolicy>;
+  /**
+   * The cgroup, '/' or '/NAME', below which pods get cgroups of their own: kubepods with the node's
+   * limits, a class of service, the pod. The runtime must use the cgroupfs driver. Default: none,
+   * and the runtime chooses.
+   */
+  readonly cgroupRoot?: string;
+  /** Implements cgroups. Default: those of this machine. */
+  readonly cgroupSystem?: CgroupSystem;
+  /** The maximum number of processes of a pod; needs `cgroupRoot`. Default: no limit. */
+  readonly podPidsLimit?: number;
+  /** Kernel parameters, or prefixes with '*', that pods may set beside the safe ones. */
+  readonly allowedUnsafeSysctls?: readonly string[];
+  /**
+   * Observes the node's resources. Default: this machine, if containers are real; otherwise no pod
+   * is evicted.
+   */
+  readonly nodeSystem?: NodeSystem;
   /** The resources for pods. Default: the capacity, less 100 MiB of memory. */
   readonly allocatable?: ResourceList;
   /** The maximum number of pods, unless `capacity` has one. Default: 110. */

@@ -3,7 +3,10 @@
 // values.
 
 import { formatDuration } from '#machinery/text/duration.ts';
+import { newQuantity } from '#machinery/text/quantity.ts';
 import type { KubeletConfig } from './config.ts';
+import { DEFAULT_EVICTION, type EvictionSettings } from './eviction/settings.ts';
+import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
 import { DEFAULT_ACCESS } from './server/access.ts';
 
 export interface ConfigzInput {
@@ -21,6 +24,8 @@ export function kubeletConfiguration({
 }: ConfigzInput): Readonly<Record<string, unknown>> {
   const access = { ...DEFAULT_ACCESS, ...config.access };
   const seconds = (ms: number): string => formatDuration(ms);
+  const eviction = { ...DEFAULT_EVICTION, ...config.eviction };
+  const imageGc = { ...DEFAULT_IMAGE_GC, ...config.imageGc };
   return {
     kind: 'KubeletConfiguration',
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -57,10 +62,27 @@ export function kubeletConfiguration({
     serializeImagePulls: false,
     enableControllerAttachDetach: true,
     failSwapOn: false,
-    containerLogMaxSize: `${Math.floor((config.containerLogMaxBytes ?? 10 * 1024 * 1024) / (1024 * 1024))}Mi`,
+    containerLogMaxSize: newQuantity(
+      config.containerLogMaxBytes ?? 10 * 1024 * 1024,
+      'BinarySI',
+    ).toString(),
     containerLogMaxFiles: config.containerLogMaxFiles ?? 5,
     configMapAndSecretChangeDetectionStrategy: 'Watch',
-    enforceNodeAllocatable: ['none'],
+    enforceNodeAllocatable: eviction.enforceAllocatable ? ['pods'] : ['none'],
+    ...(config.kubeReserved !== undefined && { kubeReserved: config.kubeReserved }),
+    ...(config.systemReserved !== undefined && { systemReserved: config.systemReserved }),
+    ...(config.cgroupRoot !== undefined && { cgroupRoot: config.cgroupRoot }),
+    cgroupsPerQOS: config.cgroupRoot !== undefined,
+    podPidsLimit: config.podPidsLimit ?? -1,
+    ...evictionFields(eviction),
+    imageMinimumGCAge: seconds(imageGc.minAgeMs),
+    imageMaximumGCAge: seconds(imageGc.maxAgeMs),
+    imageGCHighThresholdPercent: imageGc.highThresholdPercent,
+    imageGCLowThresholdPercent: imageGc.lowThresholdPercent,
+    volumeStatsAggPeriod: seconds(eviction.volumeStatsMs),
+    ...(config.allowedUnsafeSysctls !== undefined && {
+      allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+    }),
     enableSystemLogHandler: false,
     enableSystemLogQuery: false,
     enableProfilingHandler: false,
@@ -68,5 +90,21 @@ export function kubeletConfiguration({
     ...(config.taints !== undefined && { registerWithTaints: config.taints }),
     registerNode: true,
     crashLoopBackOff: { maxContainerRestartPeriod: seconds(config.maxRestartBackoffMs ?? 300_000) },
+  };
+}
+
+function evictionFields(settings: EvictionSettings): Readonly<Record<string, unknown>> {
+  const { hard, soft, softGracePeriod, minimumReclaim } = settings;
+  const maps = {
+    evictionHard: hard,
+    evictionSoft: soft,
+    evictionSoftGracePeriod: softGracePeriod,
+    evictionMinimumReclaim: minimumReclaim,
+  };
+  return {
+    ...Object.fromEntries(Object.entries(maps).filter(([, map]) => Object.keys(map).length > 0)),
+    evictionPressureTransitionPeriod: formatDuration(settings.pressureTransitionMs),
+    evictionMaxPodGracePeriod: settings.maxPodGracePeriodSeconds,
+    localStorageCapacityIsolation: settings.localStorageIsolation,
   };
 }

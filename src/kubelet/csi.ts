@@ -9,6 +9,7 @@ import type { SharedInformerFactory } from '#client/informers/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import type { EventSink } from './events.ts';
 import type { TokenManager } from './tokens.ts';
 import { describePod, podUid, type Node, type Pod } from './types.ts';
@@ -95,6 +96,7 @@ export class Csi {
       host,
       claims,
       logger,
+      now: () => formatTime(clock.now()),
       patchStatus: (claim, status) => this.#patchStatus(claim, status),
       record: (pod, claim, type, reason, message) => {
         config.events.event(reference('Pod', pod.metadata), type, reason, message);

@@ -9,6 +9,7 @@ export interface EventSink {
     type: 'Normal' | 'Warning',
     reason: string,
     message: string,
+    extras?: { readonly annotations?: Readonly<Record<string, string>> },
   ): void;
 }
 
@@ -17,6 +18,8 @@ export type EventReason =
   | 'BackOff'
   | 'Created'
   | 'ErrImageNeverPull'
+  | 'Evicted'
+  | 'EvictionThresholdMet'
   | 'ExceededGracePeriod'
   | 'Failed'
   | 'FailedCreatePodContainer'
@@ -29,7 +32,10 @@ export type EventReason =
   | 'FailedSync'
   | 'FailedToRetrieveImagePullSecret'
   | 'FailedUnMount'
+  | 'FreeDiskSpaceFailed'
+  | 'ImageGCFailed'
   | 'InspectFailed'
+  | 'InvalidDiskCapacity'
   | 'InvalidEnvironmentVariableNames'
   | 'Killing'
   | 'MissingClusterDNS'
@@ -46,6 +52,7 @@ export type EventReason =
   | 'NodeNotSchedulable'
   | 'NodeReady'
   | 'NodeSchedulable'
+  | 'Preempting'
   | 'ProbeWarning'
   | 'Pulled'
   | 'Pulling'
@@ -53,6 +60,7 @@ export type EventReason =
   | 'SandboxChanged'
   | 'Started'
   | 'Starting'
+  | 'SystemOOM'
   | 'Unhealthy';
 
 export class PodEvents {
@@ -67,8 +75,14 @@ export class PodEvents {
   }
 
   /** Records a warning. `reason` may also be an admission reason (OutOfcpu …). */
-  warning(pod: Pod, reason: EventReason | (string & {}), message: string): void {
-    this.#sink.event(podReference(pod), 'Warning', reason, message);
+  warning(
+    pod: Pod,
+    reason: EventReason | (string & {}),
+    message: string,
+    annotations?: Readonly<Record<string, string>>,
+  ): void {
+    const extras = annotations === undefined ? {} : { annotations };
+    this.#sink.event(podReference(pod), 'Warning', reason, message, extras);
   }
 
   container(

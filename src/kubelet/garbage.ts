@@ -21,6 +21,8 @@ const DEAD_PER_CONTAINER = 1;
 
 export class GarbageCollector {
   readonly #config: GarbageCollectorConfig;
+  /** UIDs of pods whose ended containers are being removed. */
+  readonly #removing = new Set<string>();
 
   constructor(config: GarbageCollectorConfig) {
     this.#config = config;
@@ -47,6 +49,28 @@ export class GarbageCollector {
       if (index > 0 && !sandbox.ready && !keptSandboxes.has(sandbox.id))
         await this.#attempt(() => this.#config.runtime.removePodSandbox(sandbox.id));
     }
+  }
+
+  /** Deletes what has ended of a pod that does not run any more, and keeps its directories. */
+  async removeEnded(status: RuntimePodStatus): Promise<void> {
+    const { runtime } = this.#config;
+    if (this.#removing.has(status.uid)) return;
+    this.#removing.add(status.uid);
+    try {
+      await this.#removeEnded(status, runtime);
+    } finally {
+      this.#removing.delete(status.uid);
+    }
+  }
+
+  async #removeEnded(status: RuntimePodStatus, runtime: RuntimeService): Promise<void> {
+    const running = new Set<string>();
+    for (const { id, state, logPath, sandboxId } of status.containers) {
+      if (state === 'running') running.add(sandboxId);
+      else await this.#removeContainer(id, logPath);
+    }
+    for (const { id, ready } of status.sandboxes)
+      if (!ready && !running.has(id)) await this.#attempt(() => runtime.removePodSandbox(id));
   }
 
   /**

@@ -102,9 +102,15 @@ export class Kubelet {
     pods.sourcesAreReady();
     await housekeeping.removeOrphans();
     if (plugins !== undefined) this.#background.push(csi.publishNode(), plugins.run(signal));
+    const { cgroups, pleg: observed } = parts;
+    await cgroups?.removeUnknown((uid) => observed.get(uid) !== undefined);
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));
+    if (parts.pressure !== undefined) {
+      const { evictions, imageGarbage } = parts.pressure;
+      this.#background.push(evictions.run(signal), imageGarbage.run(signal));
+    }
     this.#logger.info('kubelet started', {
       runtime: settings.runtimeVersion,
       rootDir: settings.rootDir,

@@ -22,8 +22,12 @@ import type { Logger } from '#machinery/log.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import { ActivePods } from './active-pods.ts';
 import { selectsNode } from './admission.ts';
+import { podsLimit } from './allocatable.ts';
 import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
+import { LinuxCgroups } from './cgroups/cgroup-system.ts';
+import { PodCgroups } from './cgroups/pod-cgroups.ts';
+import { sharesOf } from './cgroups/settings.ts';
 import { kubeletConfiguration } from './configz.ts';
 import { DurableCheckpointFile } from './checkpoints/checkpoint-file.ts';
 import { DEVICE_CHECKPOINT } from './devices/checkpoint.ts';
@@ -37,15 +41,21 @@ import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
+import { LinuxSystem } from './node/linux-system.ts';
+import { DEFAULT_EVICTION, SIMULATED_HARD } from './eviction/settings.ts';
+import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { ImageManager } from './images/image-manager.ts';
+import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
 import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
 import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MirrorPods } from './mirror-pods.ts';
+import { MachineDetails, SimulatedDetails } from './node/node-details.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
+import { NodeEvents } from './node/node-events.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { linuxCgroups } from './node/linux-cgroups.ts';
@@ -68,7 +78,8 @@ import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { ApiPodWriter } from './pod-writer.ts';
 import { findContainer, isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
-import { amountOf } from './pod/resources.ts';
+import { amountOf, amounts } from './pod/resources.ts';
+import { makePressure, type Pressure, removeEndedPod } from './pressure.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
 import { ContainerKiller } from './runtime/kill.ts';
@@ -78,8 +89,9 @@ import { runningPod } from './server/running-pods.ts';
 import { KubeletServer } from './server/server.ts';
 import { isStaticPod, StaticPods } from './static-pods.ts';
 import { StatusManager } from './status/status-manager.ts';
+import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
-import { podUid, type Node, type Pod } from './types.ts';
+import { podUid, type Node, type Pod, type ResourceList } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
 import type { ClaimSource } from './volumes/claims.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
@@ -127,6 +139,10 @@ export interface Parts {
   readonly csi: Csi;
   /** Undefined on simulated nodes. */
   readonly plugins: PluginManager | undefined;
+  /** Absent: the node's resources are not observed. */
+  readonly pressure: Pressure | undefined;
+  /** Absent: pods have no cgroups of their own. */
+  readonly cgroups: PodCgroups | undefined;
 }
 
 /**
@@ -159,6 +175,15 @@ export async function makeParts(base: Base): Promise<Parts> {
     logger,
     signal,
   });
+  const system = config.nodeSystem ?? (hostFiles ? new LinuxSystem() : undefined);
+  const eviction = {
+    ...DEFAULT_EVICTION,
+    ...(system === undefined && { hard: SIMULATED_HARD }),
+    ...config.eviction,
+  };
+  const thresholds = parseThresholds(eviction);
+  // Set below: what the node is short of depends on its pods.
+  let pressure: Pressure | undefined;
   const node = await NodeFactsSource.read({
     kubelet: config,
     runtime: base.runtime,
@@ -168,6 +193,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     rootDir,
     runtimeVersion: settings.runtimeVersion,
     devices: () => devices.facts(),
+    thresholds,
+    pressure: () => pressure?.evictions.conditions ?? [],
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
@@ -298,6 +325,11 @@ export async function makeParts(base: Base): Promise<Parts> {
     active: () => active.list(),
   });
 
+  const nodeEvents = new NodeEvents(recorder, config.nodeName);
+  const cgroups = await makeCgroups(config, node.capacity, active, logger);
+  if (cgroups !== undefined)
+    nodeEvents.normal('NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+
   // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
   const leftovers = new Leftovers({ garbage, pleg, logger, signal });
@@ -324,6 +356,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     podLogsDir,
     hostFiles,
     memoryCapacity,
+    cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     runtimeHandler: async (name) =>
       (await client.resource(runtimeClasses).get(name, { signal })).handler,
@@ -349,6 +382,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     objects,
     allocations,
     devices,
+    cgroups,
     // Without files no container can read a token, so no token is requested or renewed.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
     downward,
@@ -356,7 +390,37 @@ export async function makeParts(base: Base): Promise<Parts> {
     networkProblem: () => node.networkProblem,
     collectGarbage: (status) => garbage.collect(status),
   });
+  pressure =
+    system &&
+    makePressure({
+      system,
+      eviction,
+      thresholds,
+      imageGc: { ...DEFAULT_IMAGE_GC, ...config.imageGc },
+      runtime,
+      images,
+      clock,
+      logger,
+      rootDir,
+      podLogsDir,
+      metrics,
+      events,
+      nodeEvents,
+      active,
+      workers,
+      pleg,
+      garbage,
+      cgroups,
+      onConditions: () => reporter?.nudge(),
+    });
+  const sysctls = new SysctlAllowlist(
+    node.machine.kernelVersion,
+    config.allowedUnsafeSysctls ?? [],
+  );
   const handler = new PodHandler({
+    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod),
+    signal,
+    removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
     clock,
     logger,
     metrics,
@@ -511,6 +575,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     reporter,
     csi,
     plugins,
+    pressure,
+    cgroups,
   };
 }
 
@@ -571,6 +637,38 @@ function makeDevicePlugins({ config, metrics, logger }: Base, rootDir: string): 
   };
 }
 
+/** Creates the cgroups of the node. Rejects if the kernel does not allow it. */
+async function makeCgroups(
+  config: KubeletConfig,
+  capacity: ResourceList,
+  active: ActivePods,
+  logger: Logger,
+): Promise<PodCgroups | undefined> {
+  const { cgroupRoot: root, kubeReserved, systemReserved, podPidsLimit } = config;
+  if (root === undefined) return undefined;
+  const limit = amounts(
+    podsLimit(capacity, {
+      ...(kubeReserved !== undefined && { kubeReserved }),
+      ...(systemReserved !== undefined && { systemReserved }),
+    }),
+  );
+  const memoryBytes = limit.get('memory');
+  const isEnforced = { ...DEFAULT_EVICTION, ...config.eviction }.enforceAllocatable;
+  const cgroups = new PodCgroups({
+    system: config.cgroupSystem ?? (await LinuxCgroups.open()),
+    logger,
+    root,
+    node: {
+      cpuShares: sharesOf(limit.get('cpu') ?? 0),
+      ...(isEnforced && memoryBytes !== undefined && { memoryBytes }),
+    },
+    maxProcessesPerPod: podPidsLimit,
+    activePods: () => active.list(),
+  });
+  await cgroups.start();
+  return cgroups;
+}
+
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {
   const informer = informers.informerFor(services);
   const variables = new ServiceVariables(() => informer.lister.list());
@@ -617,6 +715,12 @@ function makeServer(parts: ServerParts): KubeletServer {
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
     usage: () =>
       readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
+    details: hostFiles
+      ? new MachineDetails({ clock, rootDir: settings.rootDir, images: base.runtime.images })
+      : new SimulatedDetails(
+          clock,
+          amountOf('ephemeral-storage', node.capacity['ephemeral-storage'] ?? '0'),
+        ),
     ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,

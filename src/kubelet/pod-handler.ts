@@ -6,16 +6,20 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type { ActivePods } from './active-pods.ts';
-import { admitPod, type Rejection } from './admission.ts';
+import { admitCriticalPod, type AdmissionInput, admitPod, type Rejection } from './admission.ts';
 import type { Allocations } from './allocations.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEvents } from './events.ts';
 import type { Leftovers } from './leftovers.ts';
 import type { NodeDevices } from './node-devices.ts';
+import { endPod } from './end-pod.ts';
+import { EVICTED } from './eviction/admission.ts';
+import { isCriticalPod } from './eviction/critical.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { Pleg } from './pleg.ts';
 import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
 import { qosClass } from './pod/resources.ts';
+import { choosePreempted, describeShortage, type Shortage } from './preemption.ts';
 import type { PodWorkers } from './pod-workers.ts';
 import type { RuntimeManager } from './runtime/runtime-manager.ts';
 import { isStaticPod } from './static-pods.ts';
@@ -32,6 +36,9 @@ import {
 } from './types.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
+const PREEMPTING = 'Preempting';
+const PREEMPTED = 'Preempted in order to admit critical pod';
+
 export interface PodHandlerConfig {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -41,6 +48,10 @@ export interface PodHandlerConfig {
   readonly allocatable: ResourceList;
   /** Returns the Node; undefined while the API does not have it. */
   readonly node: () => Node | undefined;
+  /** Returns the rejection for a reason that does not depend on other pods. */
+  readonly rejects: (pod: Pod) => Rejection | undefined;
+  /** Aborts when the kubelet stops. */
+  readonly signal: AbortSignal;
   readonly desired: DesiredPods;
   readonly active: ActivePods;
   readonly allocations: Allocations;
@@ -53,6 +64,8 @@ export interface PodHandlerConfig {
   readonly leftovers: Leftovers;
   /** Absent: pods have no devices. */
   readonly devices?: NodeDevices;
+  /** Removes the ended containers of a pod from the runtime, in the background. */
+  readonly removeEnded: (uid: string) => void;
 }
 
 export class PodHandler {
@@ -61,6 +74,8 @@ export class PodHandler {
   #sourcesReady = false;
   /** By UID, in their latest version: admitted pods whose devices are being allocated. */
   readonly #allocating = new Map<string, Pod>();
+  /** UIDs of critical pods that wait until others have ended for them. */
+  readonly #waiting = new Set<string>();
 
   constructor(config: PodHandlerConfig) {
     this.#config = config;
@@ -82,14 +97,22 @@ export class PodHandler {
     const admitted = ends || this.#admit(pod);
     this.#config.desired.set(uid, pod, allocations.current(pod));
     if (!admitted) return;
-    const devices = ends ? undefined : this.#config.devices?.admit(pod);
-    if (devices === undefined) {
+    if (ends) workers.update({ type: 'create', pod });
+    else this.#start(pod);
+  }
+
+  /** Starts an admitted pod, after its devices are allocated. */
+  #start(pod: Pod): void {
+    const { workers, devices, logger } = this.#config;
+    const uid = podUid(pod);
+    const allocation = devices?.admit(pod);
+    if (allocation === undefined) {
       workers.update({ type: 'create', pod });
       return;
     }
     this.#allocating.set(uid, pod);
-    this.#startWithDevices(uid, devices).catch((error: unknown) =>
-      this.#config.logger.debug('pod not started', { pod: describePod(pod), err: error }),
+    this.#startWithDevices(uid, allocation).catch((error: unknown) =>
+      logger.debug('pod not started', { pod: describePod(pod), err: error }),
     );
   }
 
@@ -119,6 +142,7 @@ export class PodHandler {
       return;
     }
     if (before !== undefined && !concernsWorker(before, pod)) return;
+    if (this.#waiting.has(uid)) return;
     // Files in volumes may contain the pod's labels and annotations.
     volumes.markStale(uid);
     if (this.#isRejected(pod, workers.state(uid) !== undefined)) {
@@ -141,27 +165,81 @@ export class PodHandler {
   }
 
   /**
-   * Reports whether the node has room for the pod; rejects it otherwise. Must be called before the
-   * pod is one of the desired pods.
+   * Reports whether the pod may start now; rejects it otherwise, unless other pods end for it. Must
+   * be called before the pod is one of the desired pods.
    */
   #admit(pod: Pod): boolean {
-    const { allocatable, node, desired, active, pleg, allocations, devices } = this.#config;
+    const { allocatable, node, desired, active, pleg, allocations, rejects, devices } =
+      this.#config;
     // The pod runs already, so it was admitted before the kubelet restarted.
     if (pleg.get(podUid(pod)) !== undefined) return true;
-    const rejection = admitPod({
+    const input: AdmissionInput = {
       pod,
       active: () => active.list().map((other) => allocations.current(other)),
       activeAtMost: { pods: desired.size, requested: desired.requestedAtMost },
       allocatable: devices?.allocatableFor(pod, allocatable) ?? allocatable,
       node: node(),
-    });
-    if (rejection === undefined) return true;
-    this.#reject(pod, rejection);
+    };
+    const early = rejects(pod);
+    if (early !== undefined) return this.#reject(pod, early);
+    if (isCriticalPod(pod)) return this.#admitCritical(input);
+    const rejection = admitPod(input);
+    return rejection === undefined || this.#reject(pod, rejection);
+  }
+
+  /** Admits a critical pod: pods that have resources it lacks end first. */
+  #admitCritical(input: AdmissionInput): boolean {
+    const { pod } = input;
+    const { rejection, shortage } = admitCriticalPod(input);
+    if (rejection !== undefined) return this.#reject(pod, rejection);
+    if (shortage.size === 0) return true;
+    const victims = choosePreempted(pod, input.active(), shortage);
+    if (victims === undefined) {
+      const problem =
+        'preemption: error finding a set of pods to preempt: no set of running pods found to ' +
+        `reclaim resources: ${describeShortage(shortage)}`;
+      return this.#reject(pod, {
+        reason: 'UnexpectedAdmissionError',
+        message: `Unexpected error while attempting to recover from admission failure: ${problem}`,
+      });
+    }
+    void this.#preempt(pod, victims, shortage);
     return false;
   }
 
-  #reject(pod: Pod, rejection: Rejection): void {
-    const { statuses, metrics, logger, events, clock } = this.#config;
+  /** Ends the victims, one after the other, and then starts the pod. */
+  async #preempt(pod: Pod, victims: readonly Pod[], shortage: Shortage): Promise<void> {
+    const { events, metrics, logger, workers, clock, signal, desired } = this.#config;
+    const uid = podUid(pod);
+    this.#waiting.add(uid);
+    for (const victim of victims) {
+      events.warning(victim, PREEMPTING, PREEMPTED);
+      logger.info('preempting pod to free up resources', {
+        pod: describePod(victim),
+        requestingPod: describePod(pod),
+      });
+      try {
+        await endPod({ workers, events, clock }, victim, {
+          reason: PREEMPTING,
+          message: PREEMPTED,
+          disruption: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+          signal,
+        });
+        metrics.podPreempted([...shortage.keys()][0] ?? '');
+      } catch (error) {
+        // The worker of the victim goes on trying.
+        if (signal.aborted) return;
+        logger.warn('pod not preempted', { pod: describePod(victim), err: error });
+      }
+    }
+    this.#waiting.delete(uid);
+    const wanted = desired.get(uid);
+    if (wanted !== undefined) this.#start(wanted);
+  }
+
+  /** Reports the pod as rejected. Returns false. */
+  #reject(pod: Pod, rejection: Rejection): false {
+    const { metrics, logger, events, statuses, clock } = this.#config;
     metrics.podRejected(rejection.reason);
     logger.info('pod rejected', { pod: describePod(pod), reason: rejection.reason });
     events.warning(pod, rejection.reason, rejection.message);
@@ -177,6 +255,7 @@ export class PodHandler {
       ...(pod.status.conditions !== undefined ? { conditions: pod.status.conditions } : {}),
     };
     statuses.set(pod, status);
+    return false;
   }
 
   /** Reports whether the pod was rejected at admission, and so never got a worker. */
@@ -198,9 +277,11 @@ export class PodHandler {
    * of the pod.
    */
   podFinished(pod: Pod): void {
-    const { statuses, pleg, leftovers } = this.#config;
+    const { statuses, pleg, leftovers, removeEnded } = this.#config;
     const uid = podUid(pod);
     this.#retryDeferred();
+    // The disk space of an evicted pod is needed now; others keep their containers for their logs.
+    if (statuses.get(uid)?.reason === EVICTED) removeEnded(uid);
     const wanted = this.#config.desired.get(uid);
     if (wanted !== undefined && wanted.metadata.deletionTimestamp === undefined) return;
     if (wanted !== undefined && !isStaticPod(wanted)) statuses.removeWhenWritten(wanted);

@@ -4,6 +4,7 @@
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Allocations } from './allocations.ts';
+import type { PodCgroups } from './cgroups/pod-cgroups.ts';
 import type { DownwardContext } from './env/downward.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { PodEvents } from './events.ts';
@@ -41,6 +42,8 @@ export interface SyncerConfig {
   readonly allocations: Allocations;
   /** Absent: pods have no devices. */
   readonly devices?: NodeDevices;
+  /** Absent: pods have no cgroups of their own. */
+  readonly cgroups: PodCgroups | undefined;
   readonly token: PayloadContext['token'];
   readonly downward: () => DownwardContext;
   /** Returns the runtime's own name, for container IDs. */
@@ -160,6 +163,7 @@ export class KubeletPodSyncer implements PodSyncer {
     statuses.set(pod, terminatedStatus(this.#generate(pod, status, true)));
     probes.remove(uid);
     await volumes.unmount(uid);
+    await this.#config.cgroups?.remove(pod);
     signal.throwIfAborted();
     objects.unregister(uid);
     runtimeManager.forget(uid);
@@ -214,6 +218,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
     const secrets = await this.#pullSecrets(pod, signal);
     signal.throwIfAborted();
+    await this.#config.cgroups?.ensure(pod);
     const result = await runtimeManager.sync(pod, status, secrets, mounted.volumes, signal);
     const after = result.acted ? await this.#config.pleg.refresh(podUid(pod)) : status;
     const reported = this.#report(pod, after, { ended: false, deadlineExceeded: false });

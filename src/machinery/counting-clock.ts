@@ -7,6 +7,16 @@ export class CountingClock implements Clock {
   readonly #clock: Clock;
   readonly polls?: NonNullable<Clock['polls']>;
   #pending = 0;
+  readonly setInterval: Clock['setInterval'] = (intervalMs, callback) => {
+    const ended = this.#begin();
+    const timer = this.#clock.setInterval(intervalMs, callback);
+    return {
+      cancel: () => {
+        ended();
+        timer.cancel();
+      },
+    };
+  };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -32,17 +42,6 @@ export class CountingClock implements Clock {
       ended();
       callback();
     });
-    return {
-      cancel: () => {
-        ended();
-        timer.cancel();
-      },
-    };
-  }
-
-  setInterval(intervalMs: number, callback: () => void): Timer {
-    const ended = this.#begin();
-    const timer = this.#clock.setInterval(intervalMs, callback);
     return {
       cancel: () => {
         ended();

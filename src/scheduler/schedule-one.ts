@@ -7,6 +7,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { BindingCycles } from './binding-cycle.ts';
 import type { SchedulerCache } from './cache/cache.ts';
 import type { Snapshot } from './cache/snapshot.ts';
+import type { Decision, DecisionLog } from './decisions.ts';
 import type { Extenders } from './extenders/extenders.ts';
 import { errorFailure, type Failure, type FailureHandler, rejectedOn } from './failure-handler.ts';
 import { CycleState } from './framework/cycle-state.ts';
@@ -33,6 +34,8 @@ export interface PodSchedulerConfig {
   readonly failures: FailureHandler;
   readonly events: PodEvents;
   readonly metrics: SchedulerMetrics;
+  /** Where decisions are kept. Absent: nowhere. */
+  readonly decisions?: DecisionLog;
   /** By profile. */
   readonly frameworks: ReadonlyMap<string, Framework>;
 }
@@ -78,6 +81,7 @@ export class PodScheduler {
     try {
       const outcome = await this.#schedulingCycle(framework, state, info);
       if (typeof outcome !== 'string') {
+        this.#keepFailure(framework, info, outcome);
         failures.handle(framework, queued, outcome);
         return;
       }
@@ -123,6 +127,15 @@ export class PodScheduler {
       case 'node':
     }
     const { node } = result;
+    this.#config.decisions?.add({
+      ...identityOf(framework, pod),
+      node,
+      message: '',
+      nominatedNode: '',
+      evaluatedNodes: result.evaluatedNodes,
+      feasibleNodes: result.feasibleNodes,
+      scores: result.scores,
+    });
     metrics.nodeChosen(start);
     cache.assumePod(pod, node);
     const nominated = queue.nominatedNode(pod.uid);
@@ -140,6 +153,19 @@ export class PodScheduler {
     framework.runUnreserve(state, pod, node);
     cache.forgetPod(pod.uid);
     return rejectedOn(node, rejection);
+  }
+
+  #keepFailure(framework: Framework, pod: PodInfo, { message, nominatedNode }: Failure): void {
+    const { decisions, snapshot } = this.#config;
+    decisions?.add({
+      ...identityOf(framework, pod),
+      node: '',
+      message,
+      nominatedNode: nominatedNode ?? '',
+      evaluatedNodes: snapshot.nodes.length,
+      feasibleNodes: 0,
+      scores: [],
+    });
   }
 
   /** Runs the PostFilter plugins. If one makes room, the pod is retried when the room is there. */
@@ -170,6 +196,14 @@ export class PodScheduler {
     const message = fitErrorMessage({ ...diagnosis, postFilterMessage });
     return { reason, message, unschedulablePlugins, pendingPlugins, nominatedNode };
   }
+}
+
+/** Returns the fields of a decision that name its pod. */
+function identityOf(
+  { profileName: profile }: Framework,
+  { pod: { metadata }, uid }: PodInfo,
+): Pick<Decision, 'profile' | 'namespace' | 'pod' | 'uid'> {
+  return { profile, namespace: metadata.namespace ?? '', pod: metadata.name, uid };
 }
 
 /**

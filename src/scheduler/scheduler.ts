@@ -9,6 +9,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { readConfiguration, type SchedulerConfiguration } from './config/configuration.ts';
+import type { DecisionLog } from './decisions.ts';
 import type { PluginRegistration } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
 import { podResourcesText } from './metrics/pod-resources.ts';
@@ -32,6 +33,8 @@ export interface SchedulerConfig {
   readonly plugins?: readonly PluginRegistration[];
   /** The metrics continue from one scheduler to the next. Default: new ones. */
   readonly metrics?: SchedulerMetrics;
+  /** Keeps the last decisions. Default: they are not kept. */
+  readonly decisions?: DecisionLog;
   /** The identity in leader election. Default: a random one. */
   readonly identity?: string;
   /** Returns the recorder of events for a profile. Default: events are sent to the API server. */
@@ -152,6 +155,7 @@ export class Scheduler {
       random: config.random,
       logger: config.logger,
       metrics: this.#metrics,
+      ...(config.decisions !== undefined && { decisions: config.decisions }),
       configuration: this.#configuration,
       registry: this.#registry,
       podInformer: this.#podInformer,

@@ -2,6 +2,7 @@
 // nothing; schedule-one.ts acts on the decision.
 
 import type { Random } from '#machinery/random.ts';
+import { type NodeScore, topScores } from './decisions.ts';
 import type { SnapshotReader } from './framework/snapshot.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import type { Diagnosis } from './framework/fit-error.ts';
@@ -20,6 +21,8 @@ export type ScheduleResult =
       readonly node: string;
       readonly evaluatedNodes: number;
       readonly feasibleNodes: number;
+      /** The highest scores, if they were wanted. */
+      readonly scores: readonly NodeScore[];
     }
   /** The cluster has no nodes. */
   | { readonly kind: 'noNodes' }
@@ -44,6 +47,8 @@ export interface SchedulingAlgorithmConfig {
   readonly random: Random;
   /** The value for profiles without their own; see numFeasibleNodesToFind. Default: 0. */
   readonly percentageOfNodesToScore?: number;
+  /** Reports whether results shall have scores. Default: they have none. */
+  readonly wantsScores?: () => boolean;
 }
 
 /** The minimum number of feasible nodes to find, if there are as many nodes. */
@@ -64,11 +69,15 @@ export function numFeasibleNodesToFind(percentage: number, nodeCount: number): n
 }
 
 const NO_PLUGINS: ReadonlySet<string> = new Set();
+const NO_SCORES: readonly NodeScore[] = [];
 
 export class SchedulingAlgorithm {
   readonly #snapshot: SnapshotReader;
   readonly #random: Random;
   readonly #percentageOfNodesToScore: number;
+  readonly #wantsScores: (() => boolean) | undefined;
+  /** The highest scores of the current decision, if they are wanted. */
+  #top: readonly NodeScore[] = NO_SCORES;
   /**
    * The index of the node at which the next search begins, so that all nodes are considered
    * although not all are evaluated.
@@ -80,6 +89,7 @@ export class SchedulingAlgorithm {
     this.#snapshot = config.snapshot;
     this.#random = config.random;
     this.#percentageOfNodesToScore = config.percentageOfNodesToScore ?? 0;
+    this.#wantsScores = config.wantsScores;
   }
 
   /** Schedules the pod. Exceptions of plugins are thrown. */
@@ -93,7 +103,7 @@ export class SchedulingAlgorithm {
     if (found.feasible.length === 0) return this.#unfit(found);
     const node = this.#best(framework, state, pod, found.feasible, found.ofAll);
     if (node instanceof Status) return { kind: 'error', status: node };
-    return nodeFound(node, found.evaluatedNodes, found.feasible.length);
+    return nodeFound(node, found.evaluatedNodes, found.feasible.length, this.#top);
   }
 
   /**
@@ -130,7 +140,7 @@ export class SchedulingAlgorithm {
     const ofAll = found.ofAll && left.length === found.feasible.length;
     const node = await this.#bestExtended(framework, state, pod, left, ofAll, extenders);
     if (node instanceof Status) return { kind: 'error', status: node };
-    return nodeFound(node, found.evaluatedNodes, left.length);
+    return nodeFound(node, found.evaluatedNodes, left.length, this.#top);
   }
 
   #preFilter(
@@ -326,6 +336,7 @@ export class SchedulingAlgorithm {
     feasible: readonly NodeInfo[],
     ofAll: boolean,
   ): NodeInfo | Status {
+    this.#top = NO_SCORES;
     if (feasible.length === 1) return feasible[0]!;
     const scores = this.#scores(framework, state, pod, feasible, ofAll);
     return scores instanceof Status ? scores : this.#highest(feasible, scores);
@@ -339,6 +350,7 @@ export class SchedulingAlgorithm {
     ofAll: boolean,
     extenders: Extenders,
   ): Promise<NodeInfo | Status> {
+    this.#top = NO_SCORES;
     if (feasible.length === 1) return feasible[0]!;
     const scores = this.#scores(framework, state, pod, feasible, ofAll);
     if (scores instanceof Status) return scores;
@@ -361,6 +373,7 @@ export class SchedulingAlgorithm {
   }
 
   #highest(feasible: readonly NodeInfo[], scores: readonly number[]): NodeInfo {
+    if (this.#wantsScores?.() === true) this.#top = topScores(feasible, scores);
     let highest = -Infinity;
     let ties = 0;
     for (let i = 0; i < scores.length; i++) {
@@ -458,8 +471,13 @@ class NodeSearch {
   }
 }
 
-function nodeFound(node: NodeInfo, evaluatedNodes: number, feasibleNodes: number): ScheduleResult {
-  return { kind: 'node', node: node.name, evaluatedNodes, feasibleNodes };
+function nodeFound(
+  node: NodeInfo,
+  evaluatedNodes: number,
+  feasibleNodes: number,
+  scores: readonly NodeScore[] = NO_SCORES,
+): ScheduleResult {
+  return { kind: 'node', node: node.name, evaluatedNodes, feasibleNodes, scores };
 }
 
 function preFilterRefusal(

@@ -14,6 +14,7 @@ import type { SchedulerConfiguration } from './config/configuration.ts';
 import { resolveProfile } from './profile.ts';
 import { ConfigurationError } from './config/reader.ts';
 import { BindingCycles } from './binding-cycle.ts';
+import type { DecisionLog } from './decisions.ts';
 import { addEventHandlers } from './event-handlers.ts';
 import { FailureHandler } from './failure-handler.ts';
 import { nodeAdd } from './framework/events.ts';
@@ -48,6 +49,8 @@ export interface SessionConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: SchedulerMetrics;
+  /** See SchedulerConfig. */
+  readonly decisions?: DecisionLog;
   readonly configuration: SchedulerConfiguration;
   readonly registry: Registry;
   readonly recorder: (profileName: string) => Recorder;
@@ -132,7 +135,7 @@ export class Session {
     this.#podStatus = new PodStatusWriter({ client, clock, logger });
     const events = new PodEvents(recorders);
     const podLister = config.podInformer.lister;
-    const { metrics } = config;
+    const { metrics, decisions } = config;
     this.#failures = new FailureHandler({
       queue: this.#queue,
       podLister,
@@ -165,12 +168,14 @@ export class Session {
         snapshot,
         random,
         percentageOfNodesToScore: configuration.percentageOfNodesToScore,
+        ...(decisions !== undefined && { wantsScores: () => decisions.wantsScores }),
       }),
       extenders,
       bindings: this.#bindings,
       failures: this.#failures,
       events,
       metrics,
+      ...(decisions !== undefined && { decisions }),
       frameworks: this.#frameworks,
     });
   }

@@ -268,7 +268,7 @@ export interface Storage {
    * A memo for readers: what they have decoded from a value, as long as something else keeps the
    * result. Stores that share values (forks) share it. Absent: each reader decodes for itself.
    */
-  readonly decoded?: DecodedValues | undefined;
+  readonly decoded?: DecodedValues;
   /**
    * How many bytes the database has allocated. Rejects with StorageError. Absent: the engine keeps
    * nothing but memory.

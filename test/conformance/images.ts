@@ -117,6 +117,12 @@ const IMAGES: readonly Image[] = [
     entrypoint: ['/sample-apiserver'],
     cmd: [],
   },
+  {
+    names: [`${REGISTRY}/regression-issue-74839:1.4`],
+    layers: ['base', 'regression-issue-74839'],
+    entrypoint: ['/regression-issue-74839'],
+    cmd: [],
+  },
   { names: ['registry.k8s.io/etcd:3.6.8-0'], layers: ['base', 'etcd'], cmd: [] },
   {
     names: [`${REGISTRY}/nginx:1.27-0`, `${REGISTRY}/nginx:1.15-4`],
@@ -154,9 +160,9 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     goBuild('k8s.io/kubernetes/test/images/agnhost', join(dir, 'agnhost'));
     symlinkSync('agnhost', join(dir, 'agnhost-2'));
     mkdirSync(join(dir, 'uploads'));
-    // The published image has busybox's shell, whose `[[` tests use.
+    // Tests use `[[`, which the shell of the published image has.
     mkdirSync(join(dir, 'usr/bin'), { recursive: true });
-    symlinkSync('busybox', join(dir, 'usr/bin/sh'));
+    symlinkSync('bash', join(dir, 'usr/bin/sh'));
     for (const file of ['localhost.crt', 'localhost.key'])
       copyFileSync(source(`agnhost/porter/${file}`), join(dir, file));
   },
@@ -181,6 +187,11 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
       join(dir, 'consume-cpu'),
     );
   },
+  'regression-issue-74839': (dir) =>
+    goBuild(
+      'k8s.io/kubernetes/test/images/regression-issue-74839',
+      join(dir, 'regression-issue-74839'),
+    ),
   'sample-apiserver': (dir) => goBuild('k8s.io/sample-apiserver', join(dir, 'sample-apiserver')),
   /** This etcd is newer than the version in the image's name. */
   etcd(dir) {

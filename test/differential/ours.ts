@@ -7,6 +7,7 @@ import { send } from '#apiserver/testing/requests.ts';
 import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
+import type { Storage } from '#storage/interface.ts';
 import { parsed, type Answer } from './compare.ts';
 import type { Shot } from './shots.ts';
 import type { WireAnswer, WireShot } from './wire.ts';
@@ -22,10 +23,15 @@ export class Ours {
     this.#server = server;
   }
 
-  static async start({ clock = systemClock }: { readonly clock?: Clock } = {}): Promise<Ours> {
+  /** `storage`: default: empty, in memory. It is closed with the server. */
+  static async start({
+    clock = systemClock,
+    storage,
+  }: { readonly clock?: Clock; readonly storage?: Storage } = {}): Promise<Ours> {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const server = await startTestServer({
       clock,
+      storage,
       serviceCidr: '10.96.0.0/16',
       disableAdmissionPlugins: ['ServiceAccount'],
       flags: {},

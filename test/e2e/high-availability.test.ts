@@ -163,7 +163,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
     balancer = await LoadBalancer.start();
     await cox('certs', 'init', '--cert-dir', certDir, '--hosts', '127.0.0.1');
     for (const role of ['admin', 'controller-manager', 'scheduler']) {
-      const to = ['--cert-dir', certDir, '--server', balancer.url, '-o', conf(role)];
+      const to = ['--cert-dir', certDir, '--server', balancer.url, '--file', conf(role)];
       await cox('certs', 'kubeconfig', role, ...to);
     }
     const commands = commandsOf(readFileSync(DOCUMENT, 'utf8'), {

@@ -2,8 +2,7 @@
 // Open connections stay where they are. It is what docs/high-availability.md asks of one.
 
 import { get } from 'node:https';
-import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '#machinery/clock.ts';
 
 const CHECK_MS = 100;

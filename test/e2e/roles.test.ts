@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       certDir,
       '--server',
       servers[index]!,
-      '-o',
+      '-f',
       path,
       ...flags,
     );
@@ -316,7 +316,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       certDir,
       '--server',
       'https://127.0.0.1:1',
-      '-o',
+      '-f',
       config,
     );
     const flags = [
@@ -411,7 +411,7 @@ test.skipIf(missingKubectl !== undefined)(
         ...certs,
         '--server',
         server,
-        '-o',
+        '-f',
         config,
       );
       await cox('certs', 'node', 'worker', ...certs, '--hosts', '127.0.0.1');

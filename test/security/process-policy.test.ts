@@ -257,6 +257,7 @@ test('a thread of components that ends is started again', async () => {
       failed,
       start: async () => void calls.push(`start ${id}`),
       metrics: () => `metrics ${id}`,
+      decisions: () => [],
       connect: () => undefined,
       setKubeletCertificate: () => undefined,
       stop: async () => void calls.push(`stop ${id}`),

@@ -40,7 +40,7 @@ export function repositoryFiles(): ReadonlyMap<string, string> {
   ];
   const files = new Map<string, string>();
   for (const path of paths) {
-    if (!/\.(ts|js|cjs|md)$/.test(path)) continue;
+    if (!/\.(tsx?|js|cjs|md)$/.test(path)) continue;
     const text = readIfThere(join(root, path));
     if (text !== undefined) files.set(path, text);
   }

@@ -17,9 +17,9 @@ export interface Rule {
   check(path: string, text: string): readonly Violation[];
 }
 
-const isCode = (path: string): boolean => /\.(ts|js|cjs)$/.test(path);
+const isCode = (path: string): boolean => /\.(tsx?|js|cjs)$/.test(path);
 const isTest = (path: string): boolean =>
-  /\.test\.ts$|\/testing\/|\/conformance\.ts$|\/test-pair\.ts$/.test(path);
+  /\.test\.tsx?$|\/testing\/|\/conformance\.ts$|\/test-pair\.ts$/.test(path);
 const isGenerated = (path: string): boolean =>
   /^src\/api\/.*\/v[0-9][a-z0-9]*\/(types|index)\.ts$/.test(path) ||
   /^docs\/(api-report|conformance|conformance-others|api-coverage)\./.test(path);
@@ -131,6 +131,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'client/kubeconfig.ts',
     'cluster/',
     'csi-driver/',
+    'console/server/files/',
     'dns/system/',
     'kubelet/checkpoints/',
     'kubelet/devices/',
@@ -208,7 +209,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/streams/remotecommand/',
     'scheduler/extenders/post.ts',
   ],
-  http2: ['apiserver/http/', 'client/http/', 'ingress/'],
+  http2: ['apiserver/http/', 'client/http/', 'ingress/', 'storage/etcd/'],
   tls: [
     'apiserver/aggregator/proxy/',
     'apiserver/http/',
@@ -245,7 +246,7 @@ function importsIo(clause: string): boolean {
 
 const io: Rule = {
   name: 'io',
-  applies: (path) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path),
+  applies: (path) => path.startsWith('src/') && /\.tsx?$/.test(path) && !isTest(path),
   check: (path, text) => {
     const violations: Violation[] = [];
     for (const { 1: clause = '', 2: module = '', index } of text.matchAll(IMPORT)) {
@@ -280,12 +281,12 @@ const AMBIENT: readonly {
   {
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.(now|timeOrigin|nodeTiming)\b/,
     instead: TAKE_CLOCK,
-    allowed: ['machinery/clock.ts'],
+    allowed: ['machinery/clock.ts', 'console/ui/browser/clock.ts'],
   },
   {
     pattern: /(?<![.#\w])set(Timeout|Interval)\(|\bnode:timers\b|\bprocess\.hrtime\b/,
     instead: TAKE_CLOCK,
-    allowed: ['machinery/clock.ts'],
+    allowed: ['machinery/clock.ts', 'console/ui/browser/clock.ts'],
   },
   {
     pattern: /\bAbortSignal\.timeout\(|\bAtomics\.wait\(/,
@@ -306,14 +307,14 @@ const AMBIENT: readonly {
   {
     pattern: /(?<![.#\w])fetch\(|\bnode:(sqlite|inspector|cluster|quic)\b/,
     instead: 'take a Client, or an interface of your own, from the Config',
-    allowed: ['storage/embedded/'],
+    allowed: ['storage/embedded/', 'console/ui/browser/fetch.ts'],
   },
 ];
 
 /** A virtual clock and a seed are in command of everything only if nothing goes around them. */
 const ambient: Rule = {
   name: 'ambient',
-  applies: (path) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path),
+  applies: (path) => path.startsWith('src/') && /\.tsx?$/.test(path) && !isTest(path),
   check: (path, text) =>
     eachLine(text, (line) => {
       if (/^\s*(\/\/|\*|\/\*)/.test(line)) return undefined;
@@ -355,7 +356,7 @@ const FROM = /^import (type )?\{[^}]*\} from '([^']+)';$/gm;
 /** Named imports of a module are in one statement: `import { a, type B } from …`. */
 const singleImport: Rule = {
   name: 'single-import',
-  applies: (path) => path.endsWith('.ts'),
+  applies: (path) => /\.tsx?$/.test(path),
   check(_path, text) {
     const seen = new Set<string>();
     const violations: Violation[] = [];
@@ -376,7 +377,7 @@ const OPTIONAL_UNDEFINED = /^\s*(?:readonly )?[\w$'-]+\?: [^=(]*\| undefined[;,]
 /** An optional member may be undefined anyway, as exactOptionalPropertyTypes is off. */
 const optionalMembers: Rule = {
   name: 'optional-members',
-  applies: (path) => path.endsWith('.ts'),
+  applies: (path) => /\.tsx?$/.test(path),
   check: (_path, text) =>
     eachLine(text, (line) =>
       OPTIONAL_UNDEFINED.test(line) ? 'an optional member: leave out "| undefined"' : undefined,
@@ -421,7 +422,7 @@ export function deadExports(
   for (const [path, text] of files) {
     if (
       namespaces.has(basename(path)) ||
-      !/^(src|tools|test|bench)\/.*\.ts$/.test(path) ||
+      !/^(src|tools|test|bench)\/.*\.tsx?$/.test(path) ||
       isGenerated(path)
     )
       continue;

@@ -43,6 +43,21 @@ export function authentication(
   };
 }
 
+/**
+ * Returns the user of credentials: that of the first authenticator that recognizes them, with the
+ * group of authenticated users. Undefined: there is none.
+ */
+export async function userOfCredentials(
+  credentials: Pick<ApiRequest, 'headers' | 'peerCertificate'>,
+  authenticators: readonly Authenticator[],
+): Promise<UserInfo | undefined> {
+  for (const authenticator of authenticators) {
+    const user = await authenticator.authenticate(credentials);
+    if (user !== undefined) return withAuthenticatedGroup(user);
+  }
+  return undefined;
+}
+
 /** Calls the authenticators from index `from` on. Returns synchronously as long as they do. */
 function authenticate(
   request: ApiRequest,

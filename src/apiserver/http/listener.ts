@@ -291,7 +291,8 @@ export class Listener {
     this.#begin(request, new Http2Sink(stream), (code) => {
       // As upstream since CVE-2023-44487: an unauthenticated client gets one request for each
       // connection.
-      if (code === 401 || isAnonymous(request.user)) session?.close();
+      const isUnknown = code === 401 || isAnonymous(request.user);
+      if (isUnknown && !request.keepsConnection) session?.close();
       // Otherwise the stream would stay open until the client ends the body.
       if (hasBody && !stream.readableEnded) whenSent(stream, () => stream.close());
     });
@@ -377,8 +378,10 @@ export class Listener {
     void this.#config
       .handler(request)
       .then(async (response) => {
-        if (response.body.kind === 'taken') await response.body.done;
-        else if (!isTaken && goesOverWebSocket(request, response))
+        if (response.body.kind === 'taken') {
+          request.signal.addEventListener('abort', () => socket.destroy(), { once: true });
+          await response.body.done;
+        } else if (!isTaken && goesOverWebSocket(request, response))
           await sendOverWebSocket(response, message, socket, head);
         else if (!isTaken) await answerWithoutUpgrade(request, response, message, socket, close);
       })

@@ -192,7 +192,8 @@ async function sendComplete(
     sink.writable.end();
     return;
   }
-  if (body.length > GZIP_THRESHOLD_BYTES && acceptsGzip(request)) {
+  const isEncoded = headers['content-encoding'] !== undefined;
+  if (!isEncoded && body.length > GZIP_THRESHOLD_BYTES && acceptsGzip(request)) {
     const compressed = await outsideWork(
       new Promise<Uint8Array>((resolve, reject) => {
         gzip(body, { level: GZIP_LEVEL }, (error, result) =>

@@ -48,7 +48,7 @@ export interface ObjectCacheConfig {
   /** Freezes returned objects, so that modifying one throws. For tests. */
   readonly freeze?: boolean;
   /** See Storage. Also has objects that this cache has evicted and something else keeps. */
-  readonly decoded?: DecodedValues | undefined;
+  readonly decoded?: DecodedValues;
 }
 
 /** Returns the object to serve; the same object if nothing changes. Must not modify the object. */

@@ -1,8 +1,8 @@
 // The latest two samples of each node. A node is scraped when its metrics are requested and the last
 // sample is older than a second. Nodes whose metrics are not requested cost nothing.
 //
-// CPU usage needs two measurements. When there is no earlier one, and the kubelet has computed no
-// usage itself, the first request waits a second for the next sample.
+// CPU usage needs two measurements. If a kubelet has computed no usage yet, the first request waits a
+// second, and scrapes it again.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -53,6 +53,11 @@ export class NodeSamples {
 
   constructor(config: NodeSamplesConfig) {
     this.#config = config;
+  }
+
+  /** The number of nodes with samples. */
+  get size(): number {
+    return this.#entries.size;
   }
 
   /** Returns the usages by node. Nodes that do not answer are left out. */

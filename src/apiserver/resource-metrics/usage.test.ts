@@ -44,7 +44,15 @@ describe('usageOf', () => {
   const point = { time: 100_000, cpuNanoseconds: 20e9, memoryBytes: 1, startedAt: 1000 };
   const before = { ...point, time: 90_000, cpuNanoseconds: 15e9 };
 
-  test('is the rate since the previous measurement', () => {
+  test('is the rate of the kubelet, which knows times exactly', () => {
+    const rated = { ...point, nanoCores: 3 };
+    expect(usageOf(rated, before)).toMatchObject({ nanoCores: 3, windowMs: 10_000 });
+    const latest = { ...before, time: 98_000 };
+    expect(usageOf(rated, latest)).toMatchObject({ nanoCores: 3, windowMs: 2000 });
+    expect(usageOf(rated, undefined)).toMatchObject({ nanoCores: 3, windowMs: 10_000 });
+  });
+
+  test('is the rate since the previous measurement otherwise', () => {
     expect(usageOf(point, before)).toEqual({
       time: 100_000,
       windowMs: 10_000,
@@ -54,18 +62,18 @@ describe('usageOf', () => {
   });
 
   test.each([
-    ['too short ago', { ...before, time: 99_500 }],
-    ['too long ago', { ...before, time: 10_000 }],
+    ['too short ago', { ...before, time: 95_000 }],
+    ['too long ago', { ...before, time: 30_000 }],
     ['of a container that was replaced', { ...before, cpuNanoseconds: 30e9 }],
   ])('does not use a measurement %s', (_, earlier) => {
     expect(usageOf(point, earlier)).toBeUndefined();
-    expect(usageOf({ ...point, nanoCores: 3 }, earlier)).toMatchObject({ nanoCores: 3 });
   });
 
   test('of a young container is the rate since its start', () => {
     const young = { ...point, startedAt: 80_000 };
     expect(usageOf(young, undefined)).toMatchObject({ windowMs: 20_000, nanoCores: 1e9 });
     expect(usageOf({ ...point, startedAt: 95_000 }, before)).toBeUndefined();
+    expect(usageOf({ ...point, startedAt: 30_000 }, undefined)).toBeUndefined();
     expect(usageOf(undefined, before)).toBeUndefined();
   });
 });

@@ -11,41 +11,43 @@ export interface Usage {
   readonly memoryBytes: number;
 }
 
-/** Shorter windows are too coarse, and longer ones say little about the present. */
-const MIN_WINDOW_MS = 900;
+/** Longer windows say little about the present. */
 export const MAX_WINDOW_MS = 60_000;
-/** A container that is at least this old has a usage since its start. */
-const MIN_AGE_MS = 10_000;
-/** The window of a rate that a kubelet has computed: upstream's kubelet measures every 10 s. */
+/** The times of summaries are whole seconds, so the rate over a shorter window is inexact. */
+const MIN_WINDOW_MS = 10_000;
+/** The window of a rate of a kubelet that was not asked before: upstream's measures every 10 s. */
 const KUBELET_WINDOW_MS = 10_000;
 
 /**
- * Returns the usage: since the previous measurement; otherwise since the start of a young
- * container, or as the kubelet has computed it. Undefined: another measurement is needed.
+ * Returns the usage: as the kubelet has computed it; otherwise since the previous measurement, or
+ * since the start of a young container. Undefined: another measurement is needed.
  */
 export function usageOf(now: Point | undefined, before: Point | undefined): Usage | undefined {
   if (now === undefined) return undefined;
-  const { time, memoryBytes, startedAt, nanoCores } = now;
-  const over = (windowMs: number, nanoseconds: number): Usage => ({
+  const { time, memoryBytes, startedAt, nanoCores, cpuNanoseconds } = now;
+  const previous = before !== undefined && isPrevious(now, before) ? before : undefined;
+  const windowMs = previous === undefined ? 0 : time - previous.time;
+  if (nanoCores !== undefined)
+    return { time, windowMs: windowMs || KUBELET_WINDOW_MS, nanoCores, memoryBytes };
+  const over = (ms: number, nanoseconds: number): Usage => ({
     time,
-    windowMs,
-    nanoCores: Math.round((nanoseconds / windowMs) * 1000),
+    windowMs: ms,
+    nanoCores: Math.round((nanoseconds / ms) * 1000),
     memoryBytes,
   });
-  if (before !== undefined && isPrevious(now, before))
-    return over(time - before.time, now.cpuNanoseconds - before.cpuNanoseconds);
+  if (previous !== undefined && windowMs >= MIN_WINDOW_MS)
+    return over(windowMs, cpuNanoseconds - previous.cpuNanoseconds);
   const age = time - startedAt;
-  if (startedAt > 0 && age >= MIN_AGE_MS && age <= MAX_WINDOW_MS)
-    return over(age, now.cpuNanoseconds);
-  if (nanoCores !== undefined) return { time, windowMs: KUBELET_WINDOW_MS, nanoCores, memoryBytes };
-  return undefined;
+  return startedAt > 0 && age >= MIN_WINDOW_MS && age <= MAX_WINDOW_MS
+    ? over(age, cpuNanoseconds)
+    : undefined;
 }
 
-/** Reports whether two measurements are of the same container, and the right time apart. */
+/** Reports whether an earlier measurement is of the same container, and not too long ago. */
 function isPrevious(now: Point, before: Point): boolean {
   const windowMs = now.time - before.time;
   return (
-    windowMs >= MIN_WINDOW_MS &&
+    windowMs > 0 &&
     windowMs <= MAX_WINDOW_MS &&
     now.startedAt <= before.time &&
     now.cpuNanoseconds >= before.cpuNanoseconds

@@ -14,6 +14,7 @@ export function addInspectCommands(program: Command): void {
   addKubeconfig(program);
   addDoctor(program);
   addImage(program);
+  addConsole(program);
 }
 
 function addStatus(program: Command): void {
@@ -175,6 +176,27 @@ Examples:
       .description('remove the images that no container uses')
       .option('--dry-run', 'only show which'),
   ).action(async (options) => (await import('./image.ts')).prune(options));
+}
+
+function addConsole(program: Command): void {
+  const command = program
+    .command('console')
+    .description("open the cluster's web console, signed in as the user of the kubeconfig")
+    .option('--no-open', 'only print the link')
+    .addOption(outputOption());
+  withConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+The link can be used once, within a minute. The session has the rights of the kubeconfig's user, and ends with its
+certificate or token, after two hours without use, or after twelve hours. Browsers warn of the cluster's own
+certificate authority unless it is imported (DATA-DIR/pki/ca.crt).
+
+Examples:
+  $ cox console
+  $ cox console --no-open --kubeconfig jane.conf`,
+    )
+    .action(async (options) => (await import('./console.ts')).console(options));
 }
 
 function addTop(program: Command): void {

@@ -65,9 +65,11 @@ function fakeFile(text: string) {
   let content = Buffer.from(text);
   return {
     append: (more: string): void => void (content = Buffer.concat([content, Buffer.from(more)])),
+    truncate: (): void => void (content = Buffer.alloc(0)),
+    stat: () => Promise.resolve({ size: content.length }),
     read: (buffer: Buffer, offset: number, length: number, position: number) =>
       Promise.resolve({
-        bytesRead: content.copy(buffer, offset, position, position + length),
+        bytesRead: content.subarray(position, position + length).copy(buffer, offset),
         buffer,
       }),
   };
@@ -118,11 +120,15 @@ describe('a log', () => {
     file.append('second\nthi');
     await clock.advance(1000);
     expect(written).toEqual(['first', 'second']);
-    file.append('rd');
+    // The log is rotated.
+    file.append('rd\n');
+    await clock.advance(1000);
+    file.truncate();
+    file.append('fourth');
     running = false;
     await clock.advance(1000);
     await copied;
-    expect(written).toEqual(['first', 'second', 'third']);
+    expect(written).toEqual(['first', 'second', 'third', 'fourth']);
   });
 
   test('ends when the signal aborts', async () => {

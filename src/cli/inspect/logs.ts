@@ -68,7 +68,7 @@ async function openLog(file: string, component: string | undefined): Promise<Fil
 }
 
 export interface CopyLogConfig {
-  readonly handle: Pick<FileHandle, 'read'>;
+  readonly handle: Pick<FileHandle, 'read' | 'stat'>;
   readonly filter: LogFilter;
   readonly write: (line: string) => void;
   readonly clock: Clock;
@@ -108,6 +108,11 @@ export async function copyLog(config: CopyLogConfig): Promise<void> {
     if (!live) {
       for (const line of kept.slice(tail === 0 ? kept.length : -(tail ?? 0))) config.write(line);
       live = true;
+    }
+    // A rotated log begins anew.
+    if (follow !== undefined && (await handle.stat()).size < position) {
+      position = 0;
+      continue;
     }
     if (follow === undefined || !running) break;
     try {

@@ -76,7 +76,9 @@ async function explanationOf(
       },
     );
     if (unscheduled.length > 0) progress.show('asking the scheduler');
-    const scheduling = await schedulingVerdicts(client, unscheduled, flags.schedulerConfig);
+    const scheduling = await schedulingVerdicts(client, unscheduled, {
+      ...(flags.schedulerConfig !== undefined && { configFile: flags.schedulerConfig }),
+    });
     return explain(object, { objects, now: systemClock.now(), scheduling });
   } finally {
     progress.clear();

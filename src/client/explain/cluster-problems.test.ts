@@ -2,7 +2,8 @@
 
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
+import { namespaces, nodes, persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import { validatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
 import { startCluster } from '#cluster/index.ts';
 import { clusterProblems } from './cluster-problems.ts';
@@ -39,6 +40,29 @@ describe('a cluster', () => {
     expect(state.components[0]).toEqual({ name: 'kube-apiserver', healthy: true });
     expect(state.version).toMatch(/^v1\.36\./);
     expect(state.objects.unreadable.size).toBe(0);
+  });
+
+  test('names claims that are not bound, but not those that no pod uses yet', async () => {
+    const claims = cluster.client.resource(persistentVolumeClaims).namespace('default');
+    const claim = (name: string, storageClassName: string) => ({
+      metadata: { name },
+      spec: {
+        accessModes: ['ReadWriteOnce' as const],
+        storageClassName,
+        resources: { requests: { storage: '1Gi' } },
+      },
+    });
+    await cluster.client.resource(storageClasses).create({
+      metadata: { name: 'later' },
+      provisioner: 'example.com/disks',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    });
+    await claims.create(claim('unused', 'later'));
+    await claims.create(claim('lost', 'nowhere'));
+    await cluster.clock.advance('10s');
+    expect(await texts()).toEqual([
+      'PersistentVolumeClaim/lost ×1: is not bound: the storage class nowhere does not exist',
+    ]);
   });
 
   test('names what is wrong, the most fundamental first, the same once', async () => {

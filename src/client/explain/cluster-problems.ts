@@ -8,6 +8,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { type Cause, cause, type ObjectRef, rootCauses } from './cause.ts';
 import { certificateProblem } from './certificates.ts';
 import { warnings } from './events.ts';
+import { claimProblem } from './explain-storage.ts';
 import { explainApiService, explainNamespace, webhookProblem } from './explain-others.ts';
 import { conditionCauses } from './explain-workload.ts';
 import { nodeStateCauses } from './node-state.ts';
@@ -85,6 +86,9 @@ export function clusterProblems(state: ClusterState): readonly Problem[] {
       .ofKind<KubeObject>('', 'Namespace')
       .flatMap((namespace) => namespaceProblems(namespace, state)),
     ...rejectedPods(state),
+    ...objects
+      .ofKind<KubeObject>('', 'PersistentVolumeClaim')
+      .flatMap((claim) => claimProblems(claim, state)),
     ...state.troubledPods.flatMap((pod) => podProblems(pod, state)),
   ];
   return grouped(causes);
@@ -138,6 +142,11 @@ function namespaceProblems(namespace: KubeObject, { now }: ClusterState): readon
   const [reason] = explainNamespace(namespace);
   const text = reason === undefined ? going.text : `${going.text}: ${reason.text}`;
   return [about({ ...going, text }, namespace)];
+}
+
+function claimProblems(claim: KubeObject, state: ClusterState): readonly Cause[] {
+  const found = claimProblem(claim, { ...state, descend: () => cause('info', '') });
+  return found === undefined ? [] : [about(found, claim)];
 }
 
 /** Reports pods that admission rejects, by the controller's condition or by recent events. */

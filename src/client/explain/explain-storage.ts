@@ -10,13 +10,8 @@ import { warnings } from './events.ts';
 export function explainClaim(object: KubeObject, context: Context): readonly Cause[] {
   const claim = object as Immutable<PersistentVolumeClaim>;
   const { objects, now } = context;
-  const { namespace = '', name } = claim.metadata;
   const phase = claim.status?.phase ?? 'Pending';
-  const users = objects
-    .ofKind<Pod>('', 'Pod', namespace)
-    .filter((pod) =>
-      (pod.spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim?.claimName === name),
-    );
+  const users = usersOf(claim, context);
   const used =
     users.length === 0
       ? []
@@ -45,6 +40,34 @@ interface Pending {
   readonly severity: 'problem' | 'waiting';
   readonly text: string;
   readonly causes: readonly Cause[];
+  /** The claim waits for a pod that uses it, as its class says. */
+  readonly unused?: true;
+}
+
+/**
+ * Returns the reason that a claim is not bound. Undefined: it is bound, or no known pod uses it and it
+ * is bound to a volume only then.
+ */
+export function claimProblem(object: KubeObject, context: Context): Cause | undefined {
+  const { status, metadata } = object as Immutable<PersistentVolumeClaim>;
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  const [state] = explainClaim(object, context);
+  if (state === undefined || status?.phase === 'Bound' || status?.phase === 'Lost')
+    return state?.severity === 'problem' ? state : undefined;
+  const claim = object as Immutable<PersistentVolumeClaim>;
+  const isUnused = pendingCause(claim, usersOf(claim, context).length, context).unused === true;
+  return isUnused && state.severity === 'waiting' ? undefined : state;
+}
+
+function usersOf(
+  { metadata: { namespace = '', name } }: Immutable<PersistentVolumeClaim>,
+  { objects }: Context,
+): readonly Immutable<Pod>[] {
+  return objects
+    .ofKind<Pod>('', 'Pod', namespace)
+    .filter((pod) =>
+      (pod.spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim?.claimName === name),
+    );
 }
 
 function pendingCause(
@@ -91,10 +114,13 @@ function pendingCause(
     return pending('waiting', `waits for a volume of the storage class ${storageClassName}`);
   const { provisioner, volumeBindingMode } = found.object as Immutable<StorageClass>;
   if (volumeBindingMode === 'WaitForFirstConsumer' && users === 0)
-    return pending(
-      'waiting',
-      `the storage class ${storageClassName} waits for the first pod that uses the claim, and there is none`,
-    );
+    return {
+      ...pending(
+        'waiting',
+        `the storage class ${storageClassName} waits for the first pod that uses the claim, and there is none`,
+      ),
+      unused: true,
+    };
   if (provisioner === 'kubernetes.io/no-provisioner')
     return pending(
       'problem',

@@ -34,6 +34,8 @@ const LISTS = [
   'mutatingwebhookconfigurations.admissionregistration.k8s.io',
   'customresourcedefinitions.apiextensions.k8s.io',
   'namespaces',
+  'persistentvolumeclaims',
+  'storageclasses.storage.k8s.io',
   'replicasets.apps',
   'replicationcontrollers',
 ];

@@ -25,12 +25,18 @@ import {
   pods,
 } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { csiDrivers, csiNodes, csiStorageCapacities } from '#api/groups/storage/v1/index.ts';
+import {
+  csiDrivers,
+  csiNodes,
+  csiStorageCapacities,
+  volumeAttachments,
+} from '#api/groups/storage/v1/index.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { ControllerManager } from '#controllers/controller-manager.ts';
 import { Kubelet, systemMounter } from '#kubelet/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { execute } from '#machinery/execute.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { RpcServer } from '#machinery/grpc/server.ts';
 import { csiSchema } from '#csi/schema.ts';
@@ -140,8 +146,19 @@ afterEach(async () => {
   await server.stop();
   const mounter = systemMounter();
   for (const target of await mounter.mountsBelow(root)) await mounter.unmount(target);
+  await detachBelow(root);
   await rm(root, { recursive: true, force: true });
 });
+
+/** Detaches the devices of images that a failed test has left. */
+async function detachBelow(directory: string): Promise<void> {
+  const list = ['losetup', '--list', '--noheadings', '--raw', '--output', 'NAME,BACK-FILE'];
+  const { stdout } = await execute(list, '');
+  for (const line of stdout.split('\n')) {
+    const [device = '', file = ''] = line.split(' ');
+    if (file.startsWith(`${directory}/`)) await execute(['losetup', '--detach', device], '');
+  }
+}
 
 const inDefault = () => server.client.resource(pods).namespace('default');
 const claims = () => server.client.resource(persistentVolumeClaims).namespace('default');
@@ -362,6 +379,99 @@ describe.skipIf(!canMount)(`volumes of the reference driver${skipped}`, () => {
     await deletePod('p');
     await vi.waitFor(
       async () => expect(await readdir(join(root, 'volumes/volumes'))).toEqual([]),
+      TIMEOUT,
+    );
+  }, 120_000);
+
+  test('a volume that must be attached is attached first, and detached when it is unstaged', async () => {
+    await server.client.resource(csiDrivers).create({
+      metadata: { name: DRIVER },
+      spec: { attachRequired: true, podInfoOnMount: true, fsGroupPolicy: 'File' },
+    });
+    await startDriver();
+    await createClaim('c', 'csi-image');
+    await createPod('p', withClaim('c'));
+    await untilRunning('p');
+    const { volumeName = '' } = (await claims().get('c')).spec;
+    const { csi } = (await server.client.resource(persistentVolumes).get(volumeName)).spec;
+    const unique = `kubernetes.io/csi/${DRIVER}^${csi?.volumeHandle}`;
+    const { status } = await server.client.resource(nodes).get(NODE);
+    expect(status.volumesInUse).toEqual([unique]);
+    expect(status.volumesAttached).toEqual([{ name: unique, devicePath: '' }]);
+    const [attachment] = (await server.client.resource(volumeAttachments).list()).items;
+    expect(attachment).toMatchObject({
+      metadata: { finalizers: ['external-attacher/csi-coxswain-dev'] },
+      spec: { attacher: DRIVER, nodeName: NODE, source: { persistentVolumeName: volumeName } },
+      status: { attached: true },
+    });
+    expect(await messages('p')).toContain(
+      `SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "${volumeName}" `,
+    );
+
+    // The volume stays attached while the kubelet is away, and after it has come back.
+    await kubelet.stop();
+    await startKubelet();
+    expect((await server.client.resource(nodes).get(NODE)).status.volumesInUse).toEqual([unique]);
+    await deletePod('p');
+    await vi.waitFor(async () => {
+      expect((await server.client.resource(volumeAttachments).list()).items).toEqual([]);
+      const after = (await server.client.resource(nodes).get(NODE)).status;
+      expect(after.volumesInUse ?? []).toEqual([]);
+    }, TIMEOUT);
+    expect(await mounts()).toEqual([]);
+  }, 120_000);
+
+  test('a block volume is a device of the container', async () => {
+    await startDriver();
+    await createClaim('c', 'csi-image', '64Mi', { volumeMode: 'Block' });
+    const { metadata } = await inDefault().create({
+      metadata: { name: 'p' },
+      spec: {
+        nodeName: NODE,
+        terminationGracePeriodSeconds: 0,
+        containers: [
+          {
+            name: 'main',
+            image: 'busybox',
+            command: ['sleep', 'infinity'],
+            volumeDevices: [{ name: 'data', devicePath: '/dev/data' }],
+          },
+        ],
+        ...withClaim('c'),
+      },
+    });
+    await untilRunning('p');
+    const { volumeName = '' } = (await claims().get('c')).spec;
+    const link = join(
+      root,
+      'kubelet/pods',
+      metadata.uid,
+      'volumeDevices/kubernetes.io~csi',
+      volumeName,
+    );
+    const device = await realpath(link);
+    expect(device).toBe(
+      join(
+        root,
+        'kubelet/plugins/kubernetes.io/csi/volumeDevices/publish',
+        volumeName,
+        metadata.uid,
+      ),
+    );
+    expect((await stat(device)).isBlockDevice()).toBe(true);
+    await deletePod('p');
+    await vi.waitFor(async () => {
+      expect(await mounts()).toEqual([]);
+      const left = join(root, 'kubelet/plugins/kubernetes.io/csi/volumeDevices');
+      expect((await readdir(left)).toSorted()).toEqual(['publish', 'staging']);
+    }, TIMEOUT);
+
+    await createPod('mounts', withClaim('c'));
+    await vi.waitFor(
+      async () =>
+        expect((await messages('mounts')).join()).toContain(
+          'volume data has volumeMode Block, but is specified in volumeMounts',
+        ),
       TIMEOUT,
     );
   }, 120_000);

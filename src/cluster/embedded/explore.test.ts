@@ -8,7 +8,7 @@ import {
   ownerReference,
 } from '#controllers/operator/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { ExplorationError } from '#simulation/explore/index.ts';
+import { type Disturbance, ExplorationError } from '#simulation/explore/index.ts';
 import { explore } from './explore.ts';
 import type { ExploreTest } from './explore-context.ts';
 
@@ -54,6 +54,17 @@ test('a child with a generated name is made twice', async () => {
   expect((error as Error).message).toMatch(
     /no answer to write 1.*the outcome differs.*\n\+ .*a-child-/s,
   );
+  // The message says how that run alone is repeated.
+  const line = /^run it again alone: .*only: (\{.*?\}), cluster: \{ …, seed: "coxswain" \}/m.exec(
+    (error as Error).message,
+  );
+  const only = JSON.parse(line?.[1] ?? '') as Disturbance;
+  expect(only).toEqual({ kind: 'lost answer', write: 1 });
+  const again = await explore(ask, { reconciler: childOf(false), only }).catch(
+    (error_: unknown) => error_,
+  );
+  expect(again).toBeInstanceOf(ExplorationError);
+  expect((again as ExplorationError).exploration.runs).toBe(2);
 });
 
 test('a child with a determined name is made once', async () => {
@@ -110,6 +121,11 @@ test('an invariant finds a lost update in some order', async () => {
     },
   });
   await expect(explored).rejects.toThrow(/requests in the order .*the update of \w+ is lost/);
+  // A single choice is enough.
+  const failure = await explored.catch((error: unknown) => error);
+  const [problem] = (failure as ExplorationError).exploration.problems;
+  const choices = problem?.disturbance.kind === 'order' ? problem.disturbance.choices : [];
+  expect(choices.filter((choice) => choice !== 0)).toHaveLength(1);
 });
 
 test('a test that fails without a fault is reported as it is', async () => {

@@ -69,7 +69,7 @@ export async function explore(test: ExploreTest, options: ExploreOptions): Promi
       });
       return run.run(test);
     }, limits);
-    if (exploration.problems.length > 0) throw new ExplorationError(exploration);
+    if (exploration.problems.length > 0) throw new ExplorationError(exploration, cluster.seed);
     return exploration;
   } finally {
     await cluster.stop();

@@ -2,6 +2,7 @@
 // and for runners that have hooks (node:test, jest, mocha). None of them is imported.
 
 import type { VirtualClock } from '#machinery/clock.ts';
+import { seeded, seedNote } from './seeds.ts';
 import { startCluster, type EmbeddedCluster, type StartClusterOptions } from './start-cluster.ts';
 import type { TestHooks } from './testing.ts';
 
@@ -39,7 +40,14 @@ export interface ClusterFixtures {
 /** How vitest makes them. */
 export interface FixtureDefinitions {
   baseCluster: [(context: object, use: Use<Cluster>) => Promise<void>, { scope: 'file' }];
-  cluster: (context: { readonly baseCluster: Cluster }, use: Use<Cluster>) => Promise<void>;
+  cluster: (
+    context: {
+      readonly baseCluster: Cluster;
+      /** Vitest calls `report` if the test fails. */
+      readonly onTestFailed: (report: () => void) => unknown;
+    },
+    use: Use<Cluster>,
+  ) => Promise<void>;
 }
 
 /**
@@ -67,8 +75,11 @@ export function clusterFixtures(
       },
       { scope: 'file' },
     ],
-    cluster: async ({ baseCluster }, use) => {
+    cluster: async ({ baseCluster, onTestFailed }, use) => {
       const fork = await baseCluster.fork();
+      onTestFailed(() => {
+        process.stderr.write(`${seedNote(fork) ?? ''}\n`);
+      });
       try {
         await use(fork);
       } finally {
@@ -140,7 +151,7 @@ export function forkedCluster(
     run: (test) => async () => {
       const fork = await started().fork();
       try {
-        await test(fork);
+        await seeded(fork, test);
       } finally {
         await fork.stop();
       }

@@ -31,6 +31,7 @@ import {
 } from '#simulation/index.ts';
 import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
+import type { ConsoleSettings } from '../console.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
 import {
@@ -65,6 +66,7 @@ import {
   type ReplayedRequest,
   replayRecording,
 } from './recording.ts';
+import { defaultSeed } from './seeds.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
@@ -88,8 +90,8 @@ export interface StartClusterOptions {
    */
   readonly forks?: 'lazy' | 'eager';
   /**
-   * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
-   * otherwise random.
+   * The same seed gives the same names, UIDs and choices. Default with a virtual clock: the
+   * environment variable COXSWAIN_SEED, or 'coxswain'; otherwise random.
    */
   readonly seed?: string | number;
   /**
@@ -97,6 +99,11 @@ export interface StartClusterOptions {
    * one. Default: no port.
    */
   readonly port?: number;
+  /**
+   * Serves the web console at /console/ of the port (docs/console.md); a virtual clock can be moved
+   * there. Needs `port`. Default: false.
+   */
+  readonly console?: boolean;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
   /** One range, or one of each family with a comma between them. Default: '10.96.0.0/16'. */
@@ -161,6 +168,8 @@ export interface StartClusterOptions {
 /** A cluster of `startCluster`. */
 export interface EmbeddedCluster<C extends Clock = Clock>
   extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>>, Insight {
+  /** The seed; undefined if chance is not seeded. A fork has that of the first cluster. */
+  readonly seed: string | number | undefined;
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
   /** Faults, each in one line: docs/faults.md. */
@@ -221,8 +230,10 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
         sockets: options.port !== undefined || options.dnsPort !== undefined,
       })
     : systemClock;
-  const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
+  const seed = options.seed ?? (virtual ? defaultSeed() : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
+  if (options.console === true && options.port === undefined)
+    throw new TypeError('`console` needs a `port`, such as 0');
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
   const setup = prepare(options, { clock, random, pki });
   // Certificates take their time, but none of a virtual clock's.
@@ -310,6 +321,18 @@ interface Setup extends Origin {
   readonly config: ClusterConfig;
   /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
   moving<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** Returns the settings of a console. Its sessions do not depend on the seed, or on virtual time. */
+function consoleOf(clock: Clock): ConsoleSettings {
+  const settings = { clock: systemClock, random: systemRandom };
+  if (!(clock instanceof VirtualClock)) return settings;
+  const controls = {
+    now: () => clock.now(),
+    advance: (ms: number) => clock.advance(ms),
+    settle: () => clock.settle(),
+  };
+  return { ...settings, controls };
 }
 
 /** Makes everything that a cluster consists of, and starts nothing. */
@@ -402,6 +425,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
+      ...(options.console === true && { console: consoleOf(clock) }),
     }),
     nodes,
     podCidrs: podRange.cidr.split(','),
@@ -524,6 +548,7 @@ function embed(
           throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
         return history.digest();
       },
+      seed: random instanceof SeededRandom ? random.seed : undefined,
       dnsPort: cluster.dns?.addresses[0]?.port,
       resolve: async (name, type) => {
         await awakening?.all();

@@ -1,6 +1,7 @@
 // Clusters in tests, for any test runner.
 
 import type { VirtualClock } from '#machinery/clock.ts';
+import { seeded } from './seeds.ts';
 import { startCluster, type EmbeddedCluster, type StartClusterOptions } from './start-cluster.ts';
 
 /**
@@ -25,7 +26,7 @@ export interface SharedCluster<Cluster> {
 
 type Virtual = StartClusterOptions & { readonly clock: 'virtual' };
 
-/** Runs `test` with a new cluster and stops it afterwards. */
+/** Runs `test` with a new cluster and stops it afterwards. An error of the test names the seed. */
 export function withCluster<T>(
   options: Virtual,
   test: (cluster: EmbeddedCluster<VirtualClock>) => Promise<T>,
@@ -40,7 +41,7 @@ export async function withCluster<T>(
 ): Promise<T> {
   const cluster = await startCluster(options as Virtual);
   try {
-    return await test(cluster);
+    return await seeded(cluster, test);
   } finally {
     await cluster.stop();
   }

@@ -10,10 +10,14 @@ import type { AnonymousRequests } from '#apiserver/filters/authentication.ts';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import { ApiServer } from '#apiserver/server.ts';
+import type { Client } from '#client/client.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
 import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
+import { mountsOf, permitConsole } from '../console.ts';
 import type { KeyPair } from '../pki.ts';
 import { type EtcdConfig, openStorage } from '../stores.ts';
 import { UserError } from '../user-error.ts';
@@ -106,6 +110,8 @@ export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, Inner
   /** Published at /metrics beside the server's own, in the form that Prometheus reads. */
   readonly otherMetrics?: () => string;
   readonly disableAdmissionPlugins?: readonly string[];
+  /** Whether the web console is served. Default: false. */
+  readonly console?: boolean;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
 }
@@ -267,9 +273,12 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       disableAdmissionPlugins: admission.disabled,
       runtimeConfig: config.runtimeConfig,
       flags: config.flags,
+      ...(config.console === true && mountsOf({ console: { clock, random } })),
     });
     const { url } = await server.listen();
     await server.start();
+    if (config.console === true)
+      await permitConsole({ console: { clock, random }, logger }, clientOfMasters(server));
     await inner?.start(server);
     const use = (renewed: KeyPair): void => server?.setServingCertificate(renewed);
     void keepRenewed(
@@ -296,6 +305,12 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     await stop();
     throw asUserError(error, config);
   }
+}
+
+/** Returns a client that may do everything. */
+function clientOfMasters(server: ApiServer): Client {
+  const handler = server.inProcess({ name: 'kube-apiserver', groups: ['system:masters'] });
+  return createClient(createInProcessTransport({ handler, userAgent: 'kube-apiserver' }));
 }
 
 function maxTokenExpiration(ms: number | undefined): number | undefined {

@@ -13,6 +13,8 @@ export interface ConfigurationField {
   /** Values that ask for what the kubelet does in any case. */
   readonly accepted: readonly unknown[];
   readonly reason: string;
+  /** Zero values are settings. Default: they count as not set. */
+  readonly zeroIsSet?: boolean;
 }
 
 /** A field with fields of its own. */
@@ -32,6 +34,13 @@ const implemented = (path: string, type: FieldType, option: string): Configurati
   accepted: [],
   reason: '',
 });
+
+/** A field whose zero value is a setting of its own, not the default. */
+const implementedWithZero = (
+  path: string,
+  type: FieldType,
+  option: string,
+): ConfigurationField => ({ ...implemented(path, type, option), zeroIsSet: true });
 
 /** Accepted, with a warning. */
 const ignored = (
@@ -63,19 +72,9 @@ const rejected = (
 export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   rejected('enableServer', 'boolean', [true], 'it cannot be switched off'),
   implemented('staticPodPath', 'string', 'podManifestPath'),
-  ignored(
-    'podLogsDir',
-    'string',
-    ['/var/log/pods'],
-    'settings of this kind have their default values',
-  ),
+  implemented('podLogsDir', 'string', 'podLogsDir'),
   ignored('syncFrequency', 'duration', ['1m0s'], 'settings of this kind have their default values'),
-  ignored(
-    'fileCheckFrequency',
-    'duration',
-    ['20s'],
-    'settings of this kind have their default values',
-  ),
+  implemented('fileCheckFrequency', 'duration', 'fileCheckFrequency'),
   ignored(
     'httpCheckFrequency',
     'duration',
@@ -149,8 +148,8 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     [[]],
     'credentials of pulled images are not checked again',
   ),
-  ignored('eventRecordQPS', 'number', [50], 'settings of this kind have their default values'),
-  ignored('eventBurst', 'number', [100], 'settings of this kind have their default values'),
+  implementedWithZero('eventRecordQPS', 'number', 'eventQps'),
+  implemented('eventBurst', 'number', 'eventBurst'),
   rejected('enableDebuggingHandlers', 'boolean', [true], 'it cannot be switched off'),
   ignored(
     'enableContentionProfiling',
@@ -169,57 +168,22 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     ['4h0m0s'],
     'settings of this kind have their default values',
   ),
-  ignored(
-    'nodeStatusUpdateFrequency',
-    'duration',
-    ['10s'],
-    'settings of this kind have their default values',
-  ),
-  ignored(
-    'nodeStatusReportFrequency',
-    'duration',
-    ['5m0s'],
-    'settings of this kind have their default values',
-  ),
+  implemented('nodeStatusUpdateFrequency', 'duration', 'nodeStatusUpdateFrequency'),
+  implemented('nodeStatusReportFrequency', 'duration', 'nodeStatusReportFrequency'),
   ignored(
     'nodeLeaseDurationSeconds',
     'number',
     [40],
     'settings of this kind have their default values',
   ),
-  ignored(
-    'imageMinimumGCAge',
-    'duration',
-    ['2m0s'],
-    'settings of this kind have their default values',
-  ),
-  ignored(
-    'imageMaximumGCAge',
-    'duration',
-    ['0s'],
-    'settings of this kind have their default values',
-  ),
-  ignored(
-    'imageGCHighThresholdPercent',
-    'number',
-    [85],
-    'settings of this kind have their default values',
-  ),
-  ignored(
-    'imageGCLowThresholdPercent',
-    'number',
-    [80],
-    'settings of this kind have their default values',
-  ),
-  ignored(
-    'volumeStatsAggPeriod',
-    'duration',
-    ['1m0s'],
-    'settings of this kind have their default values',
-  ),
+  implemented('imageMinimumGCAge', 'duration', 'minimumImageTtlDuration'),
+  implemented('imageMaximumGCAge', 'duration', 'imageMaximumGcAge'),
+  implementedWithZero('imageGCHighThresholdPercent', 'number', 'imageGcHighThreshold'),
+  implementedWithZero('imageGCLowThresholdPercent', 'number', 'imageGcLowThreshold'),
+  implemented('volumeStatsAggPeriod', 'duration', 'volumeStatsAggPeriod'),
   ignored('kubeletCgroups', 'string', [''], 'settings of this kind have their default values'),
   ignored('systemCgroups', 'string', [''], 'settings of this kind have their default values'),
-  ignored('cgroupRoot', 'string', [''], 'settings of this kind have their default values'),
+  implemented('cgroupRoot', 'string', 'cgroupRoot'),
   ignored('cgroupsPerQOS', 'boolean', [true], 'settings of this kind have their default values'),
   ignored('cgroupDriver', 'string', ['cgroupfs'], 'the private containerd uses cgroupfs'),
   rejected(
@@ -285,13 +249,8 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   ),
   implemented('maxPods', 'number', 'maxPods'),
   implemented('podCIDR', 'string', 'podCidr'),
-  rejected('podPidsLimit', 'number', [-1], 'the number of processes of a pod is not limited'),
-  ignored(
-    'resolvConf',
-    'string',
-    ['/etc/resolv.conf'],
-    'pods have the name servers of /etc/resolv.conf or clusterDNS',
-  ),
+  implemented('podPidsLimit', 'number', 'podMaxPids'),
+  implementedWithZero('resolvConf', 'string', 'resolvConf'),
   rejected('runOnce', 'boolean', [false], 'the kubelet runs until it is stopped'),
   rejected(
     'cpuCFSQuota',
@@ -327,28 +286,13 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     [0],
     'settings of this kind have their default values',
   ),
-  ignored('evictionHard', 'map', [{}], 'pods are not evicted when the node runs short'),
-  ignored('evictionSoft', 'map', [{}], 'pods are not evicted when the node runs short'),
-  ignored('evictionSoftGracePeriod', 'map', [{}], 'pods are not evicted when the node runs short'),
-  ignored(
-    'evictionPressureTransitionPeriod',
-    'duration',
-    ['5m0s'],
-    'pods are not evicted when the node runs short',
-  ),
-  ignored(
-    'evictionMaxPodGracePeriod',
-    'number',
-    [0],
-    'pods are not evicted when the node runs short',
-  ),
-  ignored('evictionMinimumReclaim', 'map', [{}], 'pods are not evicted when the node runs short'),
-  ignored(
-    'mergeDefaultEvictionSettings',
-    'boolean',
-    [false],
-    'pods are not evicted when the node runs short',
-  ),
+  implemented('evictionHard', 'map', 'evictionHard'),
+  implemented('evictionSoft', 'map', 'evictionSoft'),
+  implemented('evictionSoftGracePeriod', 'map', 'evictionSoftGracePeriod'),
+  implemented('evictionPressureTransitionPeriod', 'duration', 'evictionPressureTransitionPeriod'),
+  implemented('evictionMaxPodGracePeriod', 'number', 'evictionMaxPodGracePeriod'),
+  implemented('evictionMinimumReclaim', 'map', 'evictionMinimumReclaim'),
+  implemented('mergeDefaultEvictionSettings', 'boolean', 'mergeDefaultEvictionSettings'),
   rejected('podsPerCore', 'number', [0], 'the number of pods is limited by maxPods'),
   rejected('enableControllerAttachDetach', 'boolean', [true], 'it cannot be switched off'),
   rejected(
@@ -384,13 +328,8 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     [''],
     'containers use swap as the container runtime says',
   ),
-  ignored(
-    'containerLogMaxSize',
-    'string',
-    ['10Mi'],
-    'settings of this kind have their default values',
-  ),
-  ignored('containerLogMaxFiles', 'number', [5], 'settings of this kind have their default values'),
+  implemented('containerLogMaxSize', 'string', 'containerLogMaxSize'),
+  implemented('containerLogMaxFiles', 'number', 'containerLogMaxFiles'),
   ignored(
     'containerLogMaxWorkers',
     'number',
@@ -409,8 +348,8 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     ['Watch'],
     'settings of this kind have their default values',
   ),
-  ignored('systemReserved', 'map', [{}], 'settings of this kind have their default values'),
-  ignored('kubeReserved', 'map', [{}], 'settings of this kind have their default values'),
+  implemented('systemReserved', 'map', 'systemReserved'),
+  implemented('kubeReserved', 'map', 'kubeReserved'),
   rejected(
     'reservedSystemCPUs',
     'string',
@@ -430,13 +369,8 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     'settings of this kind have their default values',
   ),
   ignored('kubeReservedCgroup', 'string', [''], 'settings of this kind have their default values'),
-  ignored(
-    'enforceNodeAllocatable',
-    'list',
-    [['pods']],
-    'settings of this kind have their default values',
-  ),
-  ignored('allowedUnsafeSysctls', 'list', [[]], 'settings of this kind have their default values'),
+  implementedWithZero('enforceNodeAllocatable', 'list', 'enforceNodeAllocatable'),
+  implemented('allowedUnsafeSysctls', 'list', 'allowedUnsafeSysctls'),
   ignored(
     'volumePluginDir',
     'string',
@@ -448,7 +382,7 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     'kernelMemcgNotification',
     'boolean',
     [false],
-    'pods are not evicted when the node runs short',
+    'thresholds are checked every ten seconds',
   ),
   ignored(
     'logging',
@@ -494,11 +428,10 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     'pods are not stopped when the machine shuts down',
   ),
   parent('crashLoopBackOff'),
-  ignored(
+  implemented(
     'crashLoopBackOff.maxContainerRestartPeriod',
     'duration',
-    ['5m0s'],
-    'settings of this kind have their default values',
+    'maxContainerRestartPeriod',
   ),
   rejected('reservedMemory', 'list', [[]], 'CPUs and memory are not assigned to single containers'),
   ignored(
@@ -531,15 +464,10 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     ['None'],
     'CPUs and memory are not assigned to single containers',
   ),
-  rejected('registerWithTaints', 'list', [[]], 'nodes register without taints: use kubectl taint'),
+  implemented('registerWithTaints', 'list', 'registerWithTaints'),
   rejected('registerNode', 'boolean', [true], 'it cannot be switched off'),
   ignored('tracing', 'object', [{}], 'settings of this kind have their default values'),
-  ignored(
-    'localStorageCapacityIsolation',
-    'boolean',
-    [true],
-    'pods are not evicted when the node runs short',
-  ),
+  implemented('localStorageCapacityIsolation', 'boolean', 'localStorageCapacityIsolation'),
   implemented('containerRuntimeEndpoint', 'string', 'containerRuntimeEndpoint'),
   ignored(
     'imageServiceEndpoint',

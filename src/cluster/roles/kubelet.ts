@@ -24,6 +24,7 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../run
 import { simulatedMachine } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
+import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
 import {
   checkAuthority,
   checkKeyPair,
@@ -41,7 +42,7 @@ const NETWORK_POLICY = 'network-policy';
 const PORT = 10_250;
 const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAllow'];
 
-export interface KubeletRoleConfig extends RoleConfig {
+export interface KubeletRoleConfig extends RoleConfig, NodeResourceOptions {
   /** The kubeconfig with the address of the API server and the credentials of `system:node:NAME`. */
   readonly kubeconfig: string;
   /** The directory of the runtime's state. */
@@ -133,6 +134,9 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       `unknown authorization mode ${JSON.stringify(config.authorizationMode)}: it is Webhook or AlwaysAllow`,
     );
   }
+  const resources = resourceSettings(config);
+  if (resources.cgroupRoot !== undefined && config.runtime === 'simulated')
+    throw new UserError('--cgroup-root needs real containers: not --runtime simulated');
   const readServing = (): KeyPair => ({
     cert: file('tls-cert-file', config.tlsCertFile, `kubelet-${nodeName}.crt`),
     key: file('tls-private-key-file', config.tlsPrivateKeyFile, `kubelet-${nodeName}.key`),
@@ -228,7 +232,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       podCIDRs: podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
-      podLogsDir: layout.logs,
+      podLogsDir: config.podLogsDir === undefined ? layout.logs : resolve(config.podLogsDir),
+      ...resources,
       hostFiles: !simulated,
       podNetwork: !simulated,
       ...(networkReadiness !== undefined && { networkReadiness }),

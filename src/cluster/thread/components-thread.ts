@@ -9,6 +9,7 @@ import { ThreadServer } from '#client/thread/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import { portDuplex } from '#machinery/streams/port-duplex.ts';
 import { workerSource } from '#machinery/worker-source.ts';
+import type { Decision } from '#scheduler/decisions.ts';
 import type { ControlConfig, RunningComponents, User } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes.ts';
@@ -48,7 +49,8 @@ export class ComponentsThread implements ComponentsRunner {
   /** Connects to the thread's clients. */
   readonly #port: MessagePort;
   readonly #metrics = new Map<number, (text: string) => void>();
-  #metricsAsked = 0;
+  readonly #decisions = new Map<number, (decisions: readonly Decision[]) => void>();
+  #asked = 0;
   #onNodeStarted: ((started: number) => void) | undefined;
   #nodes: ReadonlySet<string> = new Set();
   #started: (error: Error | undefined) => void = () => undefined;
@@ -87,6 +89,7 @@ export class ComponentsThread implements ComponentsRunner {
         this.#hasExited = true;
         this.#fail(new Error(`the thread of the components ended with status ${code}`));
         for (const tell of this.#metrics.values()) tell('');
+        for (const tell of this.#decisions.values()) tell([]);
         resolve();
       });
     });
@@ -117,9 +120,18 @@ export class ComponentsThread implements ComponentsRunner {
   metrics(): Promise<string> {
     if (this.#hasExited) return Promise.resolve('');
     return new Promise((resolve) => {
-      const id = this.#metricsAsked++;
+      const id = this.#asked++;
       this.#metrics.set(id, resolve);
       this.#tell({ kind: 'metrics', id });
+    });
+  }
+
+  decisions(): Promise<readonly Decision[]> {
+    if (this.#hasExited) return Promise.resolve([]);
+    return new Promise((resolve) => {
+      const id = this.#asked++;
+      this.#decisions.set(id, resolve);
+      this.#tell({ kind: 'decisions', id });
     });
   }
 
@@ -164,6 +176,10 @@ export class ComponentsThread implements ComponentsRunner {
       case 'metrics':
         this.#metrics.get(message.id)?.(message.text);
         this.#metrics.delete(message.id);
+        break;
+      case 'decisions':
+        this.#decisions.get(message.id)?.(message.decisions);
+        this.#decisions.delete(message.id);
         break;
       case 'failed':
         this.#fail(receivedError(message.error));

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { RestartBackoff, type UncaughtErrors } from '../faults/index.ts';
+import type { Decision } from '#scheduler/decisions.ts';
 import type { KeyPair } from '../pki.ts';
 import type { ComponentsRunner, ComponentsThreadStart } from './components-thread.ts';
 
@@ -50,6 +51,10 @@ export class KeptThread implements ComponentsRunner {
 
   metrics(): string | Promise<string> {
     return this.#current.metrics();
+  }
+
+  decisions(): readonly Decision[] | Promise<readonly Decision[]> {
+    return this.#current.decisions();
   }
 
   setKubeletCertificate(pair: KeyPair): void {

@@ -2,6 +2,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { LoggerConfig } from '#machinery/log.ts';
+import type { Decision } from '#scheduler/decisions.ts';
 import type { ControlConfig } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes.ts';
@@ -34,6 +35,7 @@ export type ToThread =
   /** PEM: the kubelets serve with it from now on. */
   | { readonly kind: 'kubelet-certificate'; readonly cert: string; readonly key: string }
   | { readonly kind: 'metrics'; readonly id: number }
+  | { readonly kind: 'decisions'; readonly id: number }
   | { readonly kind: 'stop' };
 
 /** An error has no other properties there than these. */
@@ -48,6 +50,7 @@ export type FromThread =
   /** So many kubelets have begun. */
   | { readonly kind: 'nodes-started'; readonly count: number }
   | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
+  | { readonly kind: 'decisions'; readonly id: number; readonly decisions: readonly Decision[] }
   | { readonly kind: 'failed'; readonly error: SentError }
   /** An error that nothing caught was logged. */
   | { readonly kind: 'uncaught'; readonly component: string }

@@ -105,6 +105,9 @@ export function runComponents(
       case 'metrics':
         tell({ kind: 'metrics', id: message.id, text: components?.metrics() ?? '' });
         break;
+      case 'decisions':
+        tell({ kind: 'decisions', id: message.id, decisions: components?.decisions() ?? [] });
+        break;
       case 'stop':
         void stop();
     }

@@ -2,6 +2,7 @@
 
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 const PREFIX = 'csi.storage.k8s.io/';
 
@@ -83,7 +84,7 @@ function expand(
     if (name === 'pvc.namespace') return metadata.namespace ?? '';
     if (name === 'pvc.name') return metadata.name;
     const key = /^pvc\.annotations\['([^']*)'\]$/.exec(name)?.[1];
-    const value = key === undefined ? undefined : metadata.annotations?.[key];
+    const value = key === undefined ? undefined : ownValue(metadata.annotations ?? {}, key);
     if (!ofClaim || value === undefined)
       throw new Error(`error resolving secret value "${template}": invalid tokens: ["${name}"]`);
     return value;

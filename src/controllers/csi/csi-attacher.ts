@@ -40,7 +40,15 @@ export class CsiAttacher implements Controller {
       workers: 10,
       reconcile: (name, signal) => this.#reconcile(name, signal),
     });
-    this.#attachments = builder.for(volumeAttachments, { predicate: { delete: false } });
+    this.#attachments = builder.for(volumeAttachments, {
+      predicate: {
+        // An error that this controller has recorded must not start the next attempt.
+        update: (before, after) =>
+          before.status.attached !== after.status.attached ||
+          before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp,
+        delete: false,
+      },
+    });
     this.#csiNodes = builder.informerFor(csiNodes);
     this.run = builder.complete();
   }

@@ -10,7 +10,12 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import { csiAccessMode } from '#csi/access-modes.ts';
 import type { CsiMessage } from '#csi/schema.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -29,6 +34,8 @@ type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadVolume = Immutable<PersistentVolume>;
 type ClaimStatus = ReadClaim['status'];
 
+/** An expansion that the driver calls impossible is tried again after this time. */
+const INFEASIBLE_RETRY_MS = 300_000;
 const ON_THE_NODE: ReadonlySet<string> = new Set(['NodeResizePending', 'NodeResizeInProgress']);
 
 export class CsiResizer implements Controller {
@@ -38,6 +45,8 @@ export class CsiResizer implements Controller {
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #volumes: SharedInformer<ReadVolume>;
   readonly #recorder: EventRecorder;
+  /** By the claim's UID: the monotonic time of the next attempt after an impossible one. */
+  readonly #retryAt = new Map<string, number>();
   readonly #nodes: DriverNodes;
 
   constructor(config: CsiControllerConfig) {
@@ -48,7 +57,10 @@ export class CsiResizer implements Controller {
       reconcile: (key, signal) => this.#reconcile(key, signal),
     });
     this.#recorder = builder.recorder(`external-resizer ${config.driver}`);
-    this.#claims = builder.for(persistentVolumeClaims, { predicate: { delete: false } });
+    this.#claims = builder.for(persistentVolumeClaims, {
+      predicate: { delete: false },
+      onGone: ({ metadata }) => void this.#retryAt.delete(metadata.uid),
+    });
     this.#volumes = builder.informerFor(persistentVolumes);
     this.#nodes = new DriverNodes(builder, config);
     this.run = builder.complete();
@@ -59,6 +71,11 @@ export class CsiResizer implements Controller {
     const volume = this.#volumes.lister.get('', claim?.spec.volumeName ?? '');
     if (claim === undefined || volume === undefined || !this.#needsExpansion(claim, volume))
       return reconciled;
+    // A claim that requests another size is tried at once.
+    const { uid } = claim.metadata;
+    const waitMs = (this.#retryAt.get(uid) ?? 0) - this.#config.clock.monotonic();
+    if (waitMs > 0 && isAllocated(claim)) return requeueAfter(waitMs);
+    this.#retryAt.delete(uid);
     try {
       await this.#expand(claim, volume, signal);
     } catch (error) {
@@ -67,7 +84,9 @@ export class CsiResizer implements Controller {
       if (apierrors.isNotFound(error)) return reconciled;
       const what = `resize volume "${volume.metadata.name}" by resizer "${this.#config.driver}" failed`;
       this.#record(claim, 'Warning', 'VolumeResizeFailed', `${what}: ${errorMessage(error)}`);
-      throw error;
+      if (!isInfeasible(error)) throw error;
+      this.#retryAt.set(claim.metadata.uid, this.#config.clock.monotonic() + INFEASIBLE_RETRY_MS);
+      return requeueAfter(INFEASIBLE_RETRY_MS);
     }
     return reconciled;
   }
@@ -88,20 +107,25 @@ export class CsiResizer implements Controller {
     if (csi === undefined) return;
     const now = formatTime(clock.now());
     const storage = claim.spec.resources.requests?.['storage'] ?? '0';
-    let current = await this.#setStatus(
-      claim,
-      {
-        allocatedResources: { ...claim.status.allocatedResources, storage },
-        allocatedResourceStatuses: {
-          ...claim.status.allocatedResourceStatuses,
-          storage: 'ControllerResizeInProgress',
+    let current = claim;
+    // Written once: each write would start another attempt.
+    const step = claim.status.allocatedResourceStatuses?.['storage'];
+    if (step !== 'ControllerResizeInProgress' || !isAllocated(claim)) {
+      current = await this.#setStatus(
+        claim,
+        {
+          allocatedResources: { ...claim.status.allocatedResources, storage },
+          allocatedResourceStatuses: {
+            ...claim.status.allocatedResourceStatuses,
+            storage: 'ControllerResizeInProgress',
+          },
+          conditions: withCondition(claim.status, 'Resizing', now),
         },
-        conditions: withCondition(claim.status, 'Resizing', now),
-      },
-      signal,
-    );
-    const message = `External resizer is resizing volume ${volume.metadata.name}`;
-    this.#record(claim, 'Normal', 'Resizing', message);
+        signal,
+      );
+      const message = `External resizer is resizing volume ${volume.metadata.name}`;
+      this.#record(claim, 'Normal', 'Resizing', message);
+    }
     const capabilities = await service.capabilities();
     const mode = csiAccessMode(
       accessModes[0] ?? 'ReadWriteOnce',
@@ -124,7 +148,7 @@ export class CsiResizer implements Controller {
           })
         : { capacityBytes: parseQuantity(storage).value(), nodeExpansionRequired: true };
     } catch (error) {
-      if (isRpcError(error, 'INVALID_ARGUMENT', 'OUT_OF_RANGE', 'NOT_FOUND')) {
+      if (isInfeasible(error)) {
         await this.#setStatus(
           current,
           {
@@ -191,6 +215,17 @@ export class CsiResizer implements Controller {
     const regarding = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata };
     this.#recorder.event(regarding, type, reason, message);
   }
+}
+
+/** Reports whether another attempt would fail, too. */
+function isInfeasible(error: unknown): boolean {
+  return isRpcError(error, 'INVALID_ARGUMENT', 'OUT_OF_RANGE', 'NOT_FOUND');
+}
+
+/** Reports whether the expansion that has begun is to the size that the claim requests now. */
+function isAllocated(claim: ReadClaim): boolean {
+  const allocated = claim.status.allocatedResources?.['storage'];
+  return allocated !== undefined && parseQuantity(allocated).cmp(requestedSize(claim)) === 0;
 }
 
 /** Returns the conditions, with this one in place of any other about an expansion. */

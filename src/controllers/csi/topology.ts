@@ -4,6 +4,7 @@ import type { Node, PersistentVolume } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { CSINode, StorageClass } from '#api/groups/storage/v1/index.ts';
 import type { CsiInput, CsiMessage } from '#csi/schema.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 /** Labels of nodes: a place where volumes can be. */
 export type Segments = Readonly<Record<string, string>>;
@@ -21,7 +22,7 @@ export function segmentsOf(
   if (entry === undefined) return undefined;
   const segments: Record<string, string> = {};
   for (const key of entry.topologyKeys ?? []) {
-    const value = node?.metadata.labels?.[key];
+    const value = ownValue(node?.metadata.labels ?? {}, key);
     if (value === undefined) return undefined;
     segments[key] = value;
   }

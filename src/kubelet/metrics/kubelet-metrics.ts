@@ -52,6 +52,10 @@ export class KubeletMetrics implements RuntimeMetrics {
   readonly #startedContainers: Family<Counter>;
   readonly #startedContainerErrors: Family<Counter>;
   readonly #rejections: Family<Counter>;
+  readonly #evictions: Family<Counter>;
+  readonly #evictionStatsAge: Family<Histogram>;
+  readonly #preemptions: Family<Counter>;
+  readonly #imagesCollected: Family<Counter>;
   readonly #imageVolumesRequested: Family<Counter>;
   readonly #imageVolumesMounted: Family<Counter>;
   readonly #imageVolumeErrors: Family<Counter>;
@@ -124,6 +128,27 @@ export class KubeletMetrics implements RuntimeMetrics {
     this.#rejections = counter(
       'admission_rejections_total',
       'Pods that the kubelet rejected, by reason.',
+      'reason',
+    );
+    this.#evictions = counter(
+      'evictions',
+      'Pods that were evicted, by the signal that was the reason.',
+      'eviction_signal',
+    );
+    this.#evictionStatsAge = histogram(
+      'eviction_stats_age_seconds',
+      'Age of the measurement that an eviction was based on.',
+      DEFAULT_BUCKETS,
+      'eviction_signal',
+    );
+    this.#preemptions = counter(
+      'preemptions',
+      'Pods that were ended for a critical pod, by the resource that it lacked.',
+      'preemption_signal',
+    );
+    this.#imagesCollected = counter(
+      'image_garbage_collected_total',
+      'Images that were removed, by reason.',
       'reason',
     );
     this.#imageVolumesRequested = counter(
@@ -206,6 +231,22 @@ export class KubeletMetrics implements RuntimeMetrics {
 
   podRejected(reason: string): void {
     this.#rejections.with(reason).value++;
+  }
+
+  podEvicted(signal: string): void {
+    this.#evictions.with(signal).value++;
+  }
+
+  evictionBasedOn(signal: string, ageSeconds: number): void {
+    this.#evictionStatsAge.with(signal).observe(ageSeconds);
+  }
+
+  podPreempted(resource: string): void {
+    this.#preemptions.with(resource).value++;
+  }
+
+  imageCollected(reason: 'age' | 'space'): void {
+    this.#imagesCollected.with(reason).value++;
   }
 
   imageVolumes(event: 'requested' | 'mounted' | 'failed', count: number): void {

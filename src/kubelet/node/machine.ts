@@ -1,9 +1,11 @@
 // Facts about this machine, for its Node object.
 
-import { readFile, statfs } from 'node:fs/promises';
-import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { readdir, readFile, statfs } from 'node:fs/promises';
 import { arch, cpus, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '#machinery/clock.ts';
+import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
+import { newQuantity } from '#machinery/text/quantity.ts';
 import type { ResourceList } from '../types.ts';
 
 /**
@@ -72,15 +74,34 @@ async function readAll(): Promise<MachineInfo> {
 
 /** Returns CPUs, memory and disk of this machine, and the default number of pods. */
 export async function readCapacity(rootDir: string, maxPods: number): Promise<ResourceList> {
-  const disk = await statfs(rootDir).catch(() => undefined);
+  const [disk, hugePages] = await Promise.all([
+    statfs(rootDir).catch(() => undefined),
+    readHugePages(),
+  ]);
   return {
     cpu: String(cpus().length),
     memory: `${Math.floor(totalmem() / 1024)}Ki`,
     ...(disk !== undefined
       ? { 'ephemeral-storage': `${Math.floor((disk.blocks * disk.bsize) / 1024)}Ki` }
       : {}),
+    ...hugePages,
     pods: String(maxPods),
   };
+}
+
+/** Returns the amounts of preallocated huge pages: 'hugepages-2Mi': '1Gi'. */
+async function readHugePages(directory = '/sys/kernel/mm/hugepages'): Promise<ResourceList> {
+  const names = await readdir(directory).catch(() => []);
+  const amounts = await Promise.all(
+    names.map(async (name) => {
+      const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]);
+      const count = Number(await readOr('0', join(directory, name, 'nr_hugepages')));
+      if (!Number.isSafeInteger(kilobytes) || !Number.isSafeInteger(count)) return [];
+      const size = newQuantity(kilobytes * 1024, 'BinarySI');
+      return [[`hugepages-${size.toString()}`, size.mul(count).toString()] as const];
+    }),
+  );
+  return Object.fromEntries(amounts.flat());
 }
 
 /** Returns the first address of each family by which other machines can reach this one. */

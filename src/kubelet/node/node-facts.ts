@@ -4,8 +4,8 @@
 import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
+import { allocatableOf, type Reservations } from '../allocatable.ts';
 import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';
 import { RUNTIME_CONDITIONS, type NodeDeviceFacts, type NodeFacts } from './node-status.ts';
 
@@ -16,6 +16,8 @@ export interface NodeSettings {
   readonly addresses?: readonly NodeAddress[];
   readonly readAddresses?: () => readonly string[];
   readonly capacity?: ResourceList;
+  readonly kubeReserved?: ResourceList;
+  readonly systemReserved?: ResourceList;
   readonly allocatable?: ResourceList;
   readonly maxPods?: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -34,6 +36,10 @@ export interface NodeFactsConfig {
   readonly runtimeVersion: string;
   /** Returns the resources of device plugins; undefined if the node cannot have any. */
   readonly devices?: () => NodeDeviceFacts | undefined;
+  /** The thresholds below which pods are evicted. */
+  readonly thresholds: Reservations['thresholds'];
+  /** Returns the pressure that the node is under. */
+  readonly pressure?: () => readonly string[];
   /** Returns the monotonic time of the last relist of the runtime. */
   readonly lastRelist: () => number;
 }
@@ -42,8 +48,6 @@ export interface NodeFactsConfig {
 const RUNTIME_DEADLINE_MS = 30_000;
 /** If a runtime without events was not listed for this long, the state of pods is unknown. */
 const PLEG_UNHEALTHY_MS = 180_000;
-/** Memory that is reserved for the node itself. */
-const RESERVED_MEMORY_BYTES = 100 * 1024 * 1024;
 
 export class NodeFactsSource {
   readonly capacity: ResourceList;
@@ -65,7 +69,13 @@ export class NodeFactsSource {
     this.#config = config;
     this.#addresses = addressesOf(kubelet);
     this.capacity = capacity;
-    this.allocatable = kubelet.allocatable ?? lessReserved(capacity);
+    this.allocatable =
+      kubelet.allocatable ??
+      allocatableOf(capacity, {
+        ...(kubelet.kubeReserved !== undefined && { kubeReserved: kubelet.kubeReserved }),
+        ...(kubelet.systemReserved !== undefined && { systemReserved: kubelet.systemReserved }),
+        thresholds: config.thresholds,
+      });
     this.machine = machine;
   }
 
@@ -119,6 +129,7 @@ export class NodeFactsSource {
       kubeletVersion: this.#config.kubelet.kubeletVersion ?? 'v1.36.3',
       port,
       images,
+      pressure: this.#config.pressure?.() ?? [],
       problems,
       runtimeConditions,
     };
@@ -184,11 +195,4 @@ function addressesOf({
   if (addresses !== undefined) return addresses;
   const internal = readAddresses().map((address) => ({ type: 'InternalIP' as const, address }));
   return [...internal, { type: 'Hostname' as const, address: nodeName }];
-}
-
-function lessReserved(capacity: ResourceList): ResourceList {
-  const memory = capacity['memory'];
-  if (memory === undefined) return capacity;
-  const left = parseQuantity(memory).sub(newQuantity(RESERVED_MEMORY_BYTES, 'BinarySI'));
-  return left.sign() > 0 ? { ...capacity, memory: left.toString() } : capacity;
 }

@@ -14,7 +14,13 @@ import type { EventReason, EventSink } from '../events.ts';
 import { formatMicroTime, parseTime } from '#machinery/text/time.ts';
 import type { Node, NodeStatus } from '../types.ts';
 import { HeartbeatGrid, type Heartbeat, type HeartbeatKeeper } from './heartbeats.ts';
-import { makeNodeStatus, nodeStatusPatch, sameNodeStatus, type NodeFacts } from './node-status.ts';
+import {
+  makeNodeStatus,
+  nodeStatusPatch,
+  PRESSURE_CONDITIONS,
+  sameNodeStatus,
+  type NodeFacts,
+} from './node-status.ts';
 
 export interface NodeReporterConfig {
   readonly client: Client;
@@ -60,6 +66,8 @@ export class NodeReporter {
   /** The monotonic time of the last written status. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
+  /** The pressure that was last reported. */
+  #pressure: ReadonlySet<string> | undefined;
   /** The Lease is current for this time. */
   #leaseDelayMs = 0;
   #nudge: (() => void) | undefined;
@@ -126,7 +134,12 @@ export class NodeReporter {
     const ready = this.#node.status.conditions?.find(({ type }) => type === 'Ready');
     const reportedMs = parseTime(ready?.lastHeartbeatTime) ?? 0;
     this.#reportedAt = clock.monotonic() - (clock.now() - reportedMs);
-    this.#wasReady = ready === undefined ? undefined : ready.status === 'True';
+    if (ready === undefined) return true;
+    this.#wasReady = ready.status === 'True';
+    const conditions = this.#node.status.conditions ?? [];
+    this.#pressure = new Set(
+      conditions.filter(({ status }) => status === 'True').map(({ type }) => type),
+    );
     return true;
   }
 
@@ -207,6 +220,7 @@ export class NodeReporter {
       this.#node = await this.#createOrTakeOver(status, signal);
     }
     this.#reportedAt = clock.monotonic();
+    this.#tellPressure(facts.pressure ?? []);
     this.#tellReadiness(facts.problems.length === 0);
     if (this.#wasReady === true && !signal.aborted) this.#keepStatus();
   }
@@ -226,16 +240,18 @@ export class NodeReporter {
     if (this.#endKeeping !== undefined) this.#reportedAt = Number.POSITIVE_INFINITY;
   }
 
+  /** Records an event for each condition that has changed, and for all of them at the start. */
+  #tellPressure(pressure: readonly string[]): void {
+    const before = this.#pressure;
+    this.#pressure = new Set(pressure);
+    for (const { type, events: reasons } of PRESSURE_CONDITIONS) {
+      const isUnder = this.#pressure.has(type);
+      if (before?.has(type) !== isUnder) this.#tellStatus(reasons[isUnder ? 0 : 1]);
+    }
+  }
+
   #tellReadiness(ready: boolean): void {
     if (this.#wasReady === ready) return;
-    if (this.#wasReady === undefined) {
-      for (const reason of [
-        'NodeHasSufficientMemory',
-        'NodeHasNoDiskPressure',
-        'NodeHasSufficientPID',
-      ] as const)
-        this.#tellStatus(reason);
-    }
     this.#wasReady = ready;
     this.#tellStatus(ready ? 'NodeReady' : 'NodeNotReady');
   }

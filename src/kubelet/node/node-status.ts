@@ -34,6 +34,8 @@ export interface NodeFacts {
   /** The kubelet's port; 0 without a server. */
   readonly port: number;
   readonly images: readonly Image[];
+  /** The pressure that the node is under. */
+  readonly pressure?: readonly string[];
   /** The reasons why the node is not ready; empty if it is. */
   readonly problems: readonly string[];
   /**
@@ -65,9 +67,10 @@ export function makeNodeStatus(
     addresses: facts.addresses,
     allocatable: withExtended(facts, facts.allocatable, previous?.capacity, 'allocatable'),
     capacity: withExtended(facts, facts.capacity, previous?.capacity, 'capacity'),
-    conditions: [...nodeConditions(facts.problems), ...(facts.runtimeConditions ?? [])].map(
-      (condition) => withTimes(condition, previous, now),
-    ),
+    conditions: [
+      ...nodeConditions(facts.problems, facts.pressure ?? []),
+      ...(facts.runtimeConditions ?? []),
+    ].map((condition) => withTimes(condition, previous, now)),
     daemonEndpoints: { kubeletEndpoint: { Port: facts.port } },
     nodeInfo: {
       ...facts.machine,
@@ -100,26 +103,38 @@ function withExtended(
 
 export type BareCondition = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-function nodeConditions(problems: readonly string[]): readonly BareCondition[] {
+/** The conditions of pressure, with their reasons, messages and events. */
+export const PRESSURE_CONDITIONS = [
+  {
+    type: 'MemoryPressure',
+    under: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
+    free: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+    events: ['NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
+  },
+  {
+    type: 'DiskPressure',
+    under: ['KubeletHasDiskPressure', 'kubelet has disk pressure'],
+    free: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+    events: ['NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
+  },
+  {
+    type: 'PIDPressure',
+    under: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available'],
+    free: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+    events: ['NodeHasInsufficientPID', 'NodeHasSufficientPID'],
+  },
+] as const;
+
+function nodeConditions(
+  problems: readonly string[],
+  pressure: readonly string[],
+): readonly BareCondition[] {
   return [
-    {
-      type: 'MemoryPressure',
-      status: 'False',
-      reason: 'KubeletHasSufficientMemory',
-      message: 'kubelet has sufficient memory available',
-    },
-    {
-      type: 'DiskPressure',
-      status: 'False',
-      reason: 'KubeletHasNoDiskPressure',
-      message: 'kubelet has no disk pressure',
-    },
-    {
-      type: 'PIDPressure',
-      status: 'False',
-      reason: 'KubeletHasSufficientPID',
-      message: 'kubelet has sufficient PID available',
-    },
+    ...PRESSURE_CONDITIONS.map(({ type, under, free }): BareCondition => {
+      const isUnder = pressure.includes(type);
+      const [reason, message] = isUnder ? under : free;
+      return { type, status: isUnder ? 'True' : 'False', reason, message };
+    }),
     problems.length === 0
       ? {
           type: 'Ready',

@@ -97,6 +97,8 @@ export interface RuntimeManagerConfig {
   readonly metrics?: RuntimeMetrics;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
+  /** Returns the cgroup of a pod; '': the runtime chooses one. */
+  readonly cgroupParent: (pod: Pod) => string;
   /** Returns the handler of a runtime class; rejects if the class does not exist. */
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
   /** Called after a sandbox was created. */
@@ -373,7 +375,7 @@ export class RuntimeManager {
   }
 
   #sandboxConfig(pod: Pod, attempt: number): PodSandboxConfig {
-    const { dns, events, podLogsDir, rootDir } = this.#config;
+    const { dns, events, podLogsDir, rootDir, cgroupParent } = this.#config;
     return makeSandboxConfig({
       pod,
       attempt,
@@ -381,7 +383,7 @@ export class RuntimeManager {
       dnsConfig: podDns(pod, dns, events),
       podLogsDir,
       seccompRoot: seccompDir(rootDir),
-      cgroupParent: '',
+      cgroupParent: cgroupParent(pod),
       resources: sandboxResources(pod),
       overhead: overheadResources(pod),
     });

@@ -1,6 +1,7 @@
 // The security settings of pods and containers, in the runtime's form: a container's settings take
 // precedence over its pod's.
 
+import { normalizeSysctl } from '../sysctls.ts';
 import type { StopSignal } from '#cri/index.ts';
 import type { Input } from '#cri/types.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
@@ -196,12 +197,6 @@ export function sysctls(pod: Pod): Readonly<Record<string, string>> {
     value ?? '',
   ]);
   return Object.fromEntries(entries) as Record<string, string>;
-}
-
-function normalizeSysctl(name: string): string {
-  const separator = /[./]/.exec(name)?.[0];
-  if (separator !== '/') return name;
-  return name.replace(/[./]/g, (character) => (character === '/' ? '.' : '/'));
 }
 
 /** Returns the stop signal in the runtime's form; undefined: the image's own. */

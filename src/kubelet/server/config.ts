@@ -13,6 +13,7 @@ import type { Pod } from '../types.ts';
 import type { ServerAccess } from './access.ts';
 import type { TlsListeners } from './listeners.ts';
 import type { RunningPod } from './running-pods.ts';
+import type { NodeDetailsSource } from '../node/node-details.ts';
 import type { Usage } from '../node/usage.ts';
 
 export interface KubeletServerConfig {
@@ -32,6 +33,8 @@ export interface KubeletServerConfig {
   readonly runningPods: () => readonly RunningPod[];
   /** Reads the usage of the node and its pods. Rejects with CriError. */
   readonly usage: () => Promise<Usage>;
+  /** The file systems, the network and the processes of the node. */
+  readonly details: NodeDetailsSource;
   /** Reads the cgroups of containers. Absent: the containers of the node have none. */
   readonly cgroups?: CgroupReader;
   readonly machine: () => CadvisorInput['machine'];

@@ -184,10 +184,16 @@ export class Routes {
       case 'stats': {
         if (rest.join('/') !== 'summary') break;
         const onlyCpuAndMemory = query.get('only_cpu_and_memory') === 'true';
+        const { nodeName, startedAt, details } = this.#config;
         const usage = await this.#config.usage();
         json(
           response,
-          statsSummary(usage, this.#config.nodeName, this.#config.startedAt, onlyCpuAndMemory),
+          statsSummary({
+            usage,
+            nodeName,
+            startedAt,
+            details: onlyCpuAndMemory ? undefined : await details.read(),
+          }),
         );
         return;
       }

@@ -3,24 +3,26 @@
 
 import { formatTime } from '#machinery/text/time.ts';
 import { timeIfKnown } from '../time.ts';
+import type { FsDetails, NodeDetails } from '../node/node-details.ts';
 import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../node/usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the summary. `onlyCpuAndMemory`: the query parameter only_cpu_and_memory. `startedAt`:
- * when the kubelet started, in wall-clock milliseconds.
- */
-export function statsSummary(
-  { node, pods }: Usage,
-  nodeName: string,
-  startedAt: number,
-  onlyCpuAndMemory: boolean,
-): Fields {
+export interface SummaryInput {
+  readonly usage: Usage;
+  readonly nodeName: string;
+  /** When the kubelet started, in wall-clock milliseconds. */
+  readonly startedAt: number;
+  /** Absent: the query parameter only_cpu_and_memory was given. */
+  readonly details: NodeDetails | undefined;
+}
+
+export function statsSummary({ usage, nodeName, startedAt, details }: SummaryInput): Fields {
+  const { node, pods } = usage;
   return {
     node: {
       nodeName,
-      startTime: formatTime(startedAt),
+      startTime: formatTime(details?.bootTime ?? startedAt),
       ...(node !== undefined && {
         cpu: cpuFields({
           time: node.time,
@@ -30,12 +32,46 @@ export function statsSummary(
         memory: memoryFields(node),
         swap: swapFields({ time: node.time, ...node.swap }),
       }),
+      ...(details !== undefined && detailFields(details)),
     },
-    pods: pods.map((pod) => podFields(pod, onlyCpuAndMemory)),
+    pods: pods.map((pod) => podFields(pod, details)),
   };
 }
 
-function podFields(pod: PodUsage, onlyCpuAndMemory: boolean): Fields {
+/** The interface whose counters upstream's kubelet repeats outside of the list. */
+const DEFAULT_INTERFACE = 'eth0';
+
+function detailFields({ time, fs, imageFs, tasks, interfaces = [] }: NodeDetails): Fields {
+  const counters = interfaces.map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
+    name,
+    rxBytes,
+    rxErrors,
+    txBytes,
+    txErrors,
+  }));
+  const main = counters.find(({ name }) => name === DEFAULT_INTERFACE);
+  return {
+    ...(counters.length > 0 && {
+      network: { time: formatTime(time), ...(main ?? { name: '' }), interfaces: counters },
+    }),
+    ...(fs !== undefined && { fs: fsFields(fs) }),
+    ...(imageFs !== undefined && {
+      runtime: { imageFs: fsFields(imageFs), containerFs: fsFields(imageFs) },
+    }),
+    ...(tasks !== undefined && {
+      rlimit: { time: formatTime(time), maxpid: tasks.max, curproc: tasks.running },
+    }),
+  };
+}
+
+const fsFields = ({ time, ...fields }: FsDetails): Fields => ({
+  time: formatTime(time),
+  ...fields,
+});
+
+function podFields(pod: PodUsage, details: NodeDetails | undefined): Fields {
+  const onlyCpuAndMemory = details === undefined;
+  const { availableBytes, capacityBytes, inodesFree, inodes } = details?.imageFs ?? {};
   return {
     podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
     startTime: timeIfKnown(pod.startedAt),
@@ -47,11 +83,15 @@ function podFields(pod: PodUsage, onlyCpuAndMemory: boolean): Fields {
       ...(container.swap !== undefined && { swap: swapFields(container.swap) }),
       ...(!onlyCpuAndMemory &&
         container.writableLayer !== undefined && {
-          rootfs: {
-            time: formatTime(container.writableLayer.timestamp / 1e6),
+          rootfs: fsFields({
+            time: container.writableLayer.timestamp / 1e6,
+            ...(availableBytes !== undefined && { availableBytes }),
+            ...(capacityBytes !== undefined && { capacityBytes }),
             usedBytes: container.writableLayer.usedBytes?.value ?? 0,
+            ...(inodesFree !== undefined && { inodesFree }),
+            ...(inodes !== undefined && { inodes }),
             inodesUsed: container.writableLayer.inodesUsed?.value ?? 0,
-          },
+          }),
         }),
     })),
     ...(pod.cpu !== undefined && { cpu: cpuFields(pod.cpu) }),

@@ -16,8 +16,13 @@ export const OWNED_CONDITIONS: readonly string[] = [
   'PodResizeInProgress',
 ];
 
+/** A condition that other components write, too. The kubelet writes it once, when it ends a pod. */
+export const DISRUPTION_TARGET = 'DisruptionTarget';
+
 export interface ConditionsInput {
   readonly pod: Pod;
+  /** The last reported conditions. */
+  readonly previous: readonly PodCondition[];
   readonly phase: PodPhase;
   readonly containerStatuses: readonly ContainerStatus[];
   readonly initContainerStatuses: readonly ContainerStatus[];
@@ -38,9 +43,14 @@ const TRUE: Verdict = { status: 'True' };
  */
 export function generateConditions(input: ConditionsInput): PodCondition[] {
   const { pod } = input;
-  const kept = (pod.status?.conditions ?? []).filter(
-    (condition) => !OWNED_CONDITIONS.includes(condition.type),
+  const disruption = input.previous.find(({ type }) => type === DISRUPTION_TARGET);
+  const foreign = (pod.status?.conditions ?? []).filter(
+    ({ type }) => !OWNED_CONDITIONS.includes(type),
   );
+  const kept =
+    disruption === undefined
+      ? foreign
+      : [...foreign.filter(({ type }) => type !== DISRUPTION_TARGET), disruption];
   const all = new Map(
     [...input.initContainerStatuses, ...input.containerStatuses].map((status) => [
       status.name,

@@ -87,6 +87,7 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
     conditions: [
       ...generateConditions({
         pod,
+        previous: previous.conditions ?? [],
         phase,
         containerStatuses,
         initContainerStatuses,

@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { PodStatus } from '../types.ts';
-import { OWNED_CONDITIONS } from './conditions.ts';
+import { DISRUPTION_TARGET, OWNED_CONDITIONS } from './conditions.ts';
 import { RESIZE_CONDITIONS } from './resize-conditions.ts';
 
 /** Fields of a pod's status that other components own, and the kubelet never writes. */
@@ -53,7 +53,7 @@ function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
   const changed = (to.conditions ?? [])
     .filter(
       (condition) =>
-        (OWNED_CONDITIONS.includes(condition.type) || condition.type === 'DisruptionTarget') &&
+        (OWNED_CONDITIONS.includes(condition.type) || condition.type === DISRUPTION_TARGET) &&
         !isDeepStrictEqual(before.get(condition.type), condition),
     )
     .map((condition) => {

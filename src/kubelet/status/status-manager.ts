@@ -10,7 +10,7 @@ import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { describePod, podUid, type Pod, type PodCondition, type PodStatus } from '../types.ts';
-import { OWNED_CONDITIONS } from './conditions.ts';
+import { DISRUPTION_TARGET, OWNED_CONDITIONS } from './conditions.ts';
 import { isTerminal } from './phase.ts';
 import { sameStatus, statusPatch } from './status-diff.ts';
 
@@ -159,7 +159,7 @@ export class StatusManager {
       (previous.conditions ?? []).map((condition) => [condition.type, condition]),
     );
     const conditions = (status.conditions ?? []).map((condition) =>
-      OWNED_CONDITIONS.includes(condition.type)
+      OWNED_CONDITIONS.includes(condition.type) || condition.type === DISRUPTION_TARGET
         ? withTransition(condition, before.get(condition.type), now)
         : condition,
     );

@@ -21,6 +21,7 @@ import type { LinuxContainerResources } from '#cri/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 import { inNextTurn } from '#machinery/pending-work.ts';
+import { withSharedEnvironment } from './shared-environment.ts';
 
 /** The records of one node when the journal was opened, and the sink for its changes. */
 export interface NodeJournal {
@@ -310,5 +311,5 @@ function withBytes(record: ContainerRecord): ContainerRecord {
     key,
     value: value === undefined ? undefined : Buffer.from(value, 'base64'),
   }));
-  return { ...record, config: { ...record.config, envs } };
+  return { ...record, config: withSharedEnvironment({ ...record.config, envs }) };
 }

@@ -42,6 +42,7 @@ import type { NodeJournal } from './journal.ts';
 import { NodeState, type NodeContent } from './node-state.ts';
 import { type DirectoryNode, newDirectory } from './shell/file-system.ts';
 import type { UnknownPolicy } from './shell/kernel.ts';
+import { withSharedEnvironment } from './shared-environment.ts';
 
 export interface SimulatedRuntimeConfig {
   /** Default: the system's clock. A virtual clock works. */
@@ -278,7 +279,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     sandboxConfig: PodSandboxConfig,
   ): Promise<string> {
     const sandbox = this.#pods.readySandbox(podSandboxId);
-    const record = this.newContainerRecord(podSandboxId, config, sandboxConfig);
+    const shared = withSharedEnvironment(config);
+    const record = this.newContainerRecord(podSandboxId, shared, sandboxConfig);
     const container = this.#makeContainer(sandbox, record);
     this.beforeChange();
     this.#pods.addContainer(container);

@@ -1,5 +1,6 @@
 // Runs one test again and again, each time with another disturbance, and compares the outcomes.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import {
   describeDisturbance,
   DISTURBANCE_KINDS,
@@ -30,6 +31,8 @@ export interface ExploreLimits {
   readonly depth?: number;
   /** Stops after so many problems. Default: 1. */
   readonly maxProblems?: number;
+  /** Tries this disturbance alone, as an ExplorationError names it. Default: all of `kinds`. */
+  readonly only?: Disturbance;
 }
 
 /** A run that ended differently. */
@@ -56,29 +59,62 @@ export interface Exploration {
 /** `run`: runs the test once. Rejects with what the undisturbed run fails with. */
 export async function exploreRuns(
   run: (disturbance: Disturbance) => Promise<RunResult>,
-  { kinds = DISTURBANCE_KINDS, maxRuns = 1000, depth = 10, maxProblems = 1 }: ExploreLimits = {},
+  {
+    kinds = DISTURBANCE_KINDS,
+    maxRuns = 1000,
+    depth = 10,
+    maxProblems = 1,
+    only,
+  }: ExploreLimits = {},
 ): Promise<Exploration> {
   const calm = await run({ kind: 'none' });
   if (calm.failure !== undefined) throw calm.failure;
   const expected = JSON.stringify(calm.outcome);
   const problems: ExplorationProblem[] = [];
   let runs = 1;
+  const isProblem = ({ failure, outcome }: RunResult): boolean =>
+    failure !== undefined || JSON.stringify(outcome) !== expected;
+  /** Returns a result with as few choices other than the first as still end differently. */
+  const fewestChoices = async (
+    result: RunResult,
+    { choices }: Extract<Disturbance, { readonly kind: 'order' }>,
+  ): Promise<RunResult & { readonly disturbance?: Disturbance }> => {
+    let least: RunResult & { readonly disturbance?: Disturbance } = result;
+    let current = choices;
+    for (const [at, choice] of choices.entries()) {
+      if (choice === 0 || runs >= maxRuns) continue;
+      const disturbance = { kind: 'order', choices: current.with(at, 0) } as const;
+      runs++;
+      const simpler = await run(disturbance);
+      if (!isProblem(simpler)) continue;
+      current = disturbance.choices;
+      least = { ...simpler, disturbance };
+    }
+    return least;
+  };
   /** Runs one disturbance. Returns undefined when the limits are reached. */
   const attempt = async (disturbance: Disturbance): Promise<RunResult | undefined> => {
     if (runs >= maxRuns || problems.length >= maxProblems) return undefined;
     runs++;
     const result = await run(disturbance);
-    const { failure, outcome } = result;
-    if (failure !== undefined || JSON.stringify(outcome) !== expected)
-      problems.push({
-        disturbance,
-        description: describeDisturbance(disturbance),
-        outcome,
-        ...(failure !== undefined && { failure }),
-      });
+    if (!isProblem(result)) return result;
+    const least: RunResult & { readonly disturbance?: Disturbance } =
+      disturbance.kind === 'order' ? await fewestChoices(result, disturbance) : result;
+    const { failure, outcome } = least;
+    const found = least.disturbance ?? disturbance;
+    problems.push({
+      disturbance: found,
+      description: describeDisturbance(found),
+      outcome,
+      ...(failure !== undefined && { failure }),
+    });
     return result;
   };
   const complete = async (): Promise<boolean> => {
+    if (only !== undefined) {
+      await attempt(only);
+      return true;
+    }
     const tried = new Set(kinds);
     for (const disturbance of disturbancesOf(calm.size, tried))
       if ((await attempt(disturbance)) === undefined) return false;
@@ -105,22 +141,33 @@ export async function exploreRuns(
 export class ExplorationError extends Error {
   readonly exploration: Exploration;
 
-  constructor(exploration: Exploration) {
-    super(messageOf(exploration));
+  /** `seed`: that of the cluster. */
+  constructor(exploration: Exploration, seed?: string | number) {
+    super(messageOf(exploration, seed));
     this.name = 'ExplorationError';
     this.exploration = exploration;
   }
 }
 
-function messageOf({ problems, outcome, runs }: Exploration): string {
+function messageOf(
+  { problems, outcome, runs }: Exploration,
+  seed: string | number | undefined,
+): string {
   const [first] = problems;
   if (first === undefined) return 'the exploration has found no problem';
-  const head = `run ${runs}, with ${first.description}:`;
-  if (first.failure !== undefined) {
-    const { failure } = first;
-    return `${head} ${failure instanceof Error ? failure.message : JSON.stringify(failure)}`;
-  }
-  return `${head} the outcome differs from that without a fault:\n${difference(outcome, first.outcome)}`;
+  const { failure, disturbance, description } = first;
+  const what =
+    failure === undefined
+      ? `the outcome differs from that without a fault:\n${difference(outcome, first.outcome)}`
+      : errorMessage(failure);
+  const options = [
+    `only: ${JSON.stringify(disturbance)}`,
+    ...(seed === undefined ? [] : [`cluster: { …, seed: ${JSON.stringify(seed)} }`]),
+  ];
+  return (
+    `run ${runs}, with ${description}: ${what}\n` +
+    `run it again alone: explore(test, { …, ${options.join(', ')} })`
+  );
 }
 
 /** So many differing objects are shown. */

@@ -9,6 +9,7 @@ import { StorageError } from '../interface.ts';
 import { detailsOf, failureKind } from './errors.ts';
 import { type EtcdMethod, methodNamed } from './proto.ts';
 import type { Methods, WatchResponse } from './schema.ts';
+import { UnaryChannel } from './unary-channel.ts';
 
 /** Certificates and keys in PEM. */
 export interface EtcdTls {
@@ -38,6 +39,8 @@ export interface Endpoint {
 
 interface Member {
   readonly address: string;
+  readonly calls: UnaryChannel;
+  /** For watches. It connects when the first one begins. */
   readonly client: Client;
 }
 
@@ -82,6 +85,11 @@ export class EtcdConnection {
       pem === undefined ? null : Buffer.from(pem);
     this.#members = config.endpoints.map(parseEndpoint).map(({ address, secure }) => ({
       address,
+      calls: new UnaryChannel({
+        clock: config.clock,
+        address,
+        ...(secure && { tls: { ca, cert, key } }),
+      }),
       client: new Client(
         address,
         secure
@@ -149,25 +157,14 @@ export class EtcdConnection {
     if (this.#closed) return Promise.reject(closedError());
     const method = methodNamed(name);
     const active = this.#active;
-    const { client } = this.#members[active]!;
-    return new Promise((resolve, reject) => {
-      client.makeUnaryRequest<object, object>(
-        method.path,
-        method.requestSerialize,
-        method.responseDeserialize,
-        request,
-        new Metadata(),
-        { deadline: this.#clock.now() + timeoutMs },
-        (error, response) => {
-          if (error === null) {
-            resolve(response as Methods[N][1]);
-            return;
-          }
-          if (failureKind(error) === 'unknown') this.#leave(active, error);
-          reject(this.#closed ? closedError() : error);
-        },
-      );
-    });
+    const { calls } = this.#members[active]!;
+    return calls.call(method, request, timeoutMs).then(
+      (response) => response as Methods[N][1],
+      (error: unknown) => {
+        if (failureKind(error) === 'unknown') this.#leave(active, error);
+        throw this.#closed ? closedError() : error;
+      },
+    );
   }
 
   /**
@@ -199,7 +196,10 @@ export class EtcdConnection {
 
   close(): void {
     this.#closed = true;
-    for (const { client } of this.#members) client.close();
+    for (const { client, calls } of this.#members) {
+      client.close();
+      calls.close();
+    }
   }
 
   /** Moves on to the next member, unless another call has already done so. */

@@ -52,10 +52,15 @@ const definition = fromJSON(
   },
 ) as unknown as Record<string, Record<string, EtcdMethod>>;
 
+const methods = new Map<string, EtcdMethod>();
+
 /** Returns the method with this name: service and method, such as 'KV.Range'. */
 export function methodNamed(name: string): EtcdMethod {
+  const known = methods.get(name);
+  if (known !== undefined) return known;
   const [serviceName = '', methodName = ''] = name.split('.');
   const method = definition[`etcdserverpb.${serviceName}`]?.[methodName];
   if (method === undefined) throw new Error(`etcd: the schema has no method ${name}`);
+  methods.set(name, method);
   return method;
 }

@@ -1,7 +1,6 @@
-// The values of a key that is written again and again with nothing changed but the times in it: a
-// Lease, for example. The template is derived from two values and the times at which they were
-// written, and only if it makes the second of them from the first: what else changes is never
-// guessed.
+// Templates for the values of a key that is written periodically, such as a Lease, where only the
+// times in the value change. A template is derived from two values and the times at which they were
+// written. There is none if the values differ in anything else.
 
 import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
 

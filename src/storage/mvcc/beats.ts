@@ -1,11 +1,12 @@
-// Beats: writes that follow from the time alone, such as the renewals of a node's Lease. On a lazy
-// virtual clock they are not made one by one. They are made up for whenever the clock stops, before
-// anything can read: then the store has the revisions, values and history that it would have had.
-// If the history of some beats has been compacted by then, only the last one of each key is made.
+// Beats: periodic writes that depend on the time only, such as the renewals of a node's Lease. On a
+// lazy virtual clock they are not made one by one. The store catches up on them whenever the clock
+// stops, before anything can read. Then it has the same revisions, values and history as after
+// single writes. If the history of some beats would have been compacted by then, only the last beat
+// of each key is made.
 //
-//   takeOver   a component has made two beats, and leaves the rest to the store
-//   released   something else writes the key, or a watcher wants to see each beat when it is due;
-//              watchers get the last beat, and the component goes on
+//   takeOver   A component has made two beats and leaves the following ones to the store.
+//   released   Another client writes the key, or a watcher observes each beat. Watchers get the last
+//              beat, and the component makes the following ones.
 
 import { ANYTHING, type Background, type Clock, stir } from '#machinery/clock.ts';
 import type { Beat, KeyValue, Revision, StorageBeats } from '../interface.ts';

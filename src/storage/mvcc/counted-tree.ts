@@ -1,5 +1,5 @@
-// An ordered map from string keys to items: a B+ tree whose nodes know how many of the items under
-// them count, so that the number of keys in a range is known without visiting them.
+// An ordered map from string keys to items: a B+ tree whose nodes store the number of counted items
+// below them, so that the keys of a range are counted without visiting them.
 //
 // A fork shares all nodes with the original. Each tree changes only nodes that it owns, and copies
 // others first.
@@ -20,7 +20,7 @@ interface Leaf<T> {
   readonly owner: Owner;
   /** In ascending order of key. */
   items: T[];
-  /** How many of the items are counted. */
+  /** The number of counted items. */
   counted: number;
 }
 
@@ -87,7 +87,7 @@ export class CountedTree<T extends Keyed> {
     return fork;
   }
 
-  /** Puts an item in the place of the one with its key, which counts as this one does. */
+  /** Replaces the item with the same key. Both must be counted, or neither. */
   replace(item: T): void {
     const { key } = item;
     const less = lessFor(key);

@@ -26,7 +26,7 @@ export const DEFAULT_HISTORY_LIMITS: HistoryLimits = {
   maxHistoryBytes: 64 * 1024 * 1024,
 };
 
-/** A revision that was the current one so many milliseconds before another moment. */
+/** A revision that was current `agoMs` milliseconds before a moment, such as that of a fork. */
 export interface RevisionSample {
   readonly agoMs: number;
   readonly revision: Revision;
@@ -58,7 +58,10 @@ export class HistoryKeeper {
   #stopped = false;
   /** The time of the next tick, on the monotonic scale. Undefined while there is no history. */
   #nextTick: number | undefined;
-  /** There are beats, whose history comes when the clock stops: ticks happen then, too (see `tickUpTo`). */
+  /**
+   * Set while there are beats. The store catches up on them when the clock stops, and ticks are made
+   * then, too (see `tickUpTo`).
+   */
   #hasBeats = false;
 
   constructor(config: HistoryKeeperConfig) {
@@ -93,7 +96,7 @@ export class HistoryKeeper {
     }
   }
 
-  /** When the next tick is due, on the monotonic scale; infinite if there is no history. */
+  /** The time of the next tick, on the monotonic scale; infinite if there is no history. */
   get nextTick(): number {
     return this.#nextTick ?? Number.POSITIVE_INFINITY;
   }
@@ -104,13 +107,13 @@ export class HistoryKeeper {
     this.#schedule();
   }
 
-  /** With beats: does the ticks up to a time at which all that was due is in the store. */
+  /** With beats: makes the ticks up to a time. All writes up to that time must be in the store. */
   tickUpTo(now: number): void {
     if (!this.#hasBeats) return;
     while (this.#nextTick !== undefined && this.#nextTick <= now) this.#tick(this.#nextTick);
   }
 
-  /** With beats: returns the time of which all history is compacted by the ticks up to `now`. */
+  /** With beats: returns the time before which the ticks up to `now` compact all history. */
   compactedBy(now: number): number {
     const { compactionIntervalMs, historyMs } = this.#config;
     if (this.#nextTick === undefined || this.#nextTick > now) return Number.NEGATIVE_INFINITY;
@@ -122,7 +125,7 @@ export class HistoryKeeper {
       : this.#nextTick + (ticks - kept) * compactionIntervalMs;
   }
 
-  /** Ticks were passed over, the last of them at `cut`: there is no history from before it. */
+  /** Records that ticks were skipped up to the one at `cut`, before which there is no history. */
   passedOver(cut: number): void {
     const { compactionIntervalMs, store } = this.#config;
     this.#samples = [{ at: cut, revision: store.revision }];

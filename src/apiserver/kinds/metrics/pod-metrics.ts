@@ -7,6 +7,7 @@ import { type PodMetrics, podMetrics } from '#api/groups/metrics/v1beta1/index.t
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type { KindDefinition } from '#apiserver/catalog/define-kind.ts';
@@ -108,7 +109,7 @@ const table: TableConvertor<Immutable<PodMetrics>> = {
 
 function total({ containers }: Immutable<PodMetrics>, resource: string): string {
   const amounts = containers.flatMap(({ usage }): Quantity[] => {
-    const text = usage[resource];
+    const text = ownValue(usage, resource);
     return text === undefined ? [] : [parseQuantity(text)];
   });
   return amounts.length === 0 ? '' : amounts.reduce((sum, each) => sum.add(each)).toString();

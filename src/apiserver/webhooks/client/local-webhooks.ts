@@ -1,7 +1,6 @@
-// Webhooks that are functions of this process. Each has a URL that no DNS server knows; the webhook
-// client hands requests to such a URL to the function instead of the network. All that comes before
-// (rules, reviews, time limits) and after (the meaning of the response) is shared with other
-// webhooks.
+// Webhooks that are functions of this process. Each has a URL that no DNS server knows. The webhook
+// client passes requests for such a URL to the function instead of the network. Rules, reviews, time
+// limits and the handling of the response are the same as for other webhooks.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { parseJson } from '#machinery/text/json.ts';
@@ -10,8 +9,8 @@ import { ResponseTooLargeError, type WebhookResponse } from './send.ts';
 
 /**
  * Returns the response to a review. Both are JSON; the review is the handler's own copy. The signal
- * aborts at the webhook's time limit. What the handler throws is a response with the status code
- * 500 and the error's message as text.
+ * aborts at the webhook's time limit. An error that the handler throws becomes a response with the
+ * status code 500 and the error's message as text.
  */
 export type LocalWebhookHandler = (review: unknown, signal: AbortSignal) => unknown;
 
@@ -57,7 +56,7 @@ export class LocalWebhooks {
     return host.endsWith(DOMAIN);
   }
 
-  /** Rejects as `send` of the client does; with Error for a host that has no handler (any more). */
+  /** Calls the handler of the host. Rejects as `send` of the client; with Error without a handler. */
   async send(
     host: string,
     body: Buffer,

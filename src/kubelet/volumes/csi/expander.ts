@@ -19,6 +19,8 @@ export interface ExpanderConfig {
   readonly host: Pick<CsiHost, 'service' | 'secret' | 'nodeName'>;
   readonly claims: ClaimSource;
   readonly logger: Logger;
+  /** Returns the present time, for conditions. */
+  readonly now: () => string;
   /** Writes the status of a claim; rejects if the claim has changed meanwhile. */
   readonly patchStatus: (
     claim: PersistentVolumeClaim,
@@ -135,6 +137,8 @@ export class CsiExpander {
         {
           type: 'NodeResizeError',
           status: 'True',
+          lastProbeTime: null,
+          lastTransitionTime: this.#config.now(),
           message: `failed to expand pvc with ${errorMessage(error)}`,
         },
       ],

@@ -7,6 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Node } from '../../types.ts';
@@ -212,7 +213,7 @@ function sameDriver(a: Immutable<CSINodeDriver>, b: Immutable<CSINodeDriver>): b
 /** Returns the change of the Node's metadata; undefined if it has everything already. */
 function withDriver(node: Node, driver: string, info: DriverNodeInfo): object | undefined {
   const labels = Object.entries(info.topology).filter(([key, value]) => {
-    const present = node.metadata.labels?.[key];
+    const present = ownValue(node.metadata.labels ?? {}, key);
     if (present !== undefined && present !== value) {
       throw new Error(
         `detected topology value collision: driver reported "${key}":"${value}" ` +

@@ -1,7 +1,7 @@
 // The file that records which volume of which driver a directory belongs to, so that the volume can
 // be unmounted after a restart: vol_data.json, with upstream's keys.
 
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readUntrusted } from '#machinery/files/untrusted.ts';
 
@@ -25,7 +25,8 @@ export class VolumeDataError extends Error {}
 export async function writeVolumeData(directory: string, data: VolumeData): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o750 });
   const path = join(directory, DATA_FILE);
-  await writeFile(`${path}.tmp`, `${JSON.stringify(data)}\n`, { mode: 0o644 });
+  await rm(`${path}.tmp`, { force: true });
+  await writeFile(`${path}.tmp`, `${JSON.stringify(data)}\n`, { flag: 'wx', mode: 0o644 });
   await rename(`${path}.tmp`, path);
 }
 

@@ -1,0 +1,132 @@
+// The flags of `cox kubelet` about the resources of the node.
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { duration, list, yesOrNo } from './flags.ts';
+
+export function withNodeResourceFlags(command: Command): Command {
+  return command
+    .option(
+      '--eviction-hard <thresholds>',
+      'evict pods at once below these: memory.available<500Mi,nodefs.available<10%',
+      pairs('<'),
+    )
+    .option(
+      '--eviction-soft <thresholds>',
+      'evict pods below these after --eviction-soft-grace-period',
+      pairs('<'),
+    )
+    .option(
+      '--eviction-soft-grace-period <periods>',
+      'how long soft thresholds must be met: memory.available=1m30s',
+      pairs('='),
+    )
+    .option(
+      '--eviction-minimum-reclaim <amounts>',
+      'how much more than a threshold to free: imagefs.available=2Gi',
+      pairs('='),
+    )
+    .option(
+      '--eviction-max-pod-grace-period <seconds>',
+      'maximum grace period of pods evicted for a soft threshold (default: 0)',
+      wholeNumber,
+    )
+    .option(
+      '--eviction-pressure-transition-period <duration>',
+      'how long a pressure condition holds after its threshold was last met (default: 5m)',
+      duration,
+    )
+    .option(
+      '--local-storage-capacity-isolation [bool]',
+      'evict pods above their limits of ephemeral storage (default: true)',
+      yesOrNo,
+    )
+    .option(
+      '--volume-stats-agg-period <duration>',
+      'how long a measurement of a volume is valid (default: 1m)',
+      duration,
+    )
+    .option(
+      '--image-gc-high-threshold <percent>',
+      'remove unused images when their disk is fuller than this (default: 85)',
+      wholeNumber,
+    )
+    .option(
+      '--image-gc-low-threshold <percent>',
+      'remove unused images down to this (default: 80)',
+      wholeNumber,
+    )
+    .option(
+      '--minimum-image-ttl-duration <duration>',
+      'keep younger images (default: 2m)',
+      duration,
+    )
+    .option('--kube-reserved <amounts>', 'resources for the kubelet: cpu=100m', pairs('='))
+    .option(
+      '--system-reserved <amounts>',
+      'resources for the rest of the system: cpu=100m,memory=500Mi',
+      pairs('='),
+    )
+    .option(
+      '--enforce-node-allocatable <names>',
+      'what is limited to its share: pods or none (default: pods)',
+      list,
+    )
+    .option(
+      '--cgroup-root <path>',
+      "cgroup below which pods get cgroups of their own: / or /NAME (default: the runtime's choice)",
+    )
+    .option(
+      '--pod-max-pids <number>',
+      'maximum number of processes of a pod; -1: no limit; needs --cgroup-root (default: -1)',
+      processLimit,
+    )
+    .option(
+      '--allowed-unsafe-sysctls <names>',
+      "kernel parameters that pods may set; may end in '*': kernel.msg*",
+      list,
+    )
+    .option('--container-log-max-size <size>', 'size at which logs are rotated (default: 10Mi)')
+    .option(
+      '--container-log-max-files <number>',
+      'number of log files of a container (default: 5)',
+      wholeNumber,
+    )
+    .option(
+      '--file-check-frequency <duration>',
+      'time between two reads of --pod-manifest-path (default: 20s)',
+      duration,
+    )
+    .option('--event-qps <number>', 'events per second; 0: no limit (default: 50)', wholeNumber)
+    .option('--event-burst <number>', 'events in a burst (default: 100)', wholeNumber)
+    .option(
+      '--node-status-update-frequency <duration>',
+      'time between two checks of the status of the node (default: 10s)',
+      duration,
+    )
+    .option('--resolv-conf <file>', "the node's resolv.conf (default: /etc/resolv.conf)");
+}
+
+function processLimit(text: string): number {
+  return text === '-1' ? -1 : wholeNumber(text);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number, 0 or more.');
+  return Number(text);
+}
+
+/** Parses 'name<value,…' or 'name=value,…', and adds the pairs to those of earlier flags. */
+const pairs =
+  (separator: string) =>
+  (
+    text: string,
+    before: Readonly<Record<string, string>> = {},
+  ): Readonly<Record<string, string>> => {
+    const entries = list(text).map((item): readonly [string, string] => {
+      const sign = item.indexOf(separator);
+      if (sign < 1)
+        throw new InvalidArgumentError(`pairs are such as name${separator}value, not ${item}.`);
+      return [item.slice(0, sign).trim(), item.slice(sign + 1).trim()];
+    });
+    return { ...before, ...Object.fromEntries(entries) };
+  };

@@ -1,0 +1,232 @@
+// The options of `cox kubelet` about the resources of the node: when pods are evicted, what is kept
+// for the system, and what is removed to free space.
+
+import { DEFAULT_EVICTION } from '#kubelet/eviction/settings.ts';
+import {
+  mergeHardDefaults,
+  parseThresholds,
+  ThresholdError,
+  type ThresholdStatements,
+} from '#kubelet/eviction/thresholds.ts';
+import type { KubeletConfig } from '#kubelet/config.ts';
+import { SysctlAllowlist, SysctlPatternError } from '#kubelet/sysctls.ts';
+import type { Taint } from '#api/groups/core/v1/index.ts';
+import { parseQuantity, type Quantity, QuantityError } from '#machinery/text/quantity.ts';
+import { UserError } from '../user-error.ts';
+
+type Settings = Readonly<Record<string, string>>;
+
+/** With upstream's names. Durations are milliseconds. */
+export interface NodeResourceOptions {
+  readonly evictionHard?: Settings;
+  readonly evictionSoft?: Settings;
+  readonly evictionSoftGracePeriod?: Settings;
+  readonly evictionMinimumReclaim?: Settings;
+  readonly evictionPressureTransitionPeriod?: number;
+  /** Seconds. */
+  readonly evictionMaxPodGracePeriod?: number;
+  readonly mergeDefaultEvictionSettings?: boolean;
+  readonly localStorageCapacityIsolation?: boolean;
+  readonly volumeStatsAggPeriod?: number;
+  readonly imageGcHighThreshold?: number;
+  readonly imageGcLowThreshold?: number;
+  readonly minimumImageTtlDuration?: number;
+  readonly imageMaximumGcAge?: number;
+  readonly kubeReserved?: Settings;
+  readonly systemReserved?: Settings;
+  readonly enforceNodeAllocatable?: readonly string[];
+  readonly cgroupRoot?: string;
+  /** -1: no limit. */
+  readonly podMaxPids?: number;
+  readonly allowedUnsafeSysctls?: readonly string[];
+  readonly containerLogMaxSize?: string;
+  readonly containerLogMaxFiles?: number;
+  readonly fileCheckFrequency?: number;
+  readonly eventQps?: number;
+  readonly eventBurst?: number;
+  readonly nodeStatusUpdateFrequency?: number;
+  readonly nodeStatusReportFrequency?: number;
+  readonly resolvConf?: string;
+  readonly registerWithTaints?: readonly Taint[];
+  readonly maxContainerRestartPeriod?: number;
+  readonly podLogsDir?: string;
+}
+
+type ResourceSettings = Pick<
+  KubeletConfig,
+  | 'eviction'
+  | 'imageGc'
+  | 'kubeReserved'
+  | 'systemReserved'
+  | 'allowedUnsafeSysctls'
+  | 'cgroupRoot'
+  | 'podPidsLimit'
+  | 'containerLogMaxBytes'
+  | 'containerLogMaxFiles'
+  | 'staticPodCheckMs'
+  | 'eventsPerSecond'
+  | 'eventBurst'
+  | 'nodeCheckMs'
+  | 'nodeReportMs'
+  | 'resolvConf'
+  | 'taints'
+  | 'maxRestartBackoffMs'
+>;
+
+/** Returns the settings of the kubelet. Throws UserError for the first option that is invalid. */
+export function resourceSettings(options: NodeResourceOptions): ResourceSettings {
+  const { kubeReserved, systemReserved, allowedUnsafeSysctls } = options;
+  checkReserved('kubeReserved (--kube-reserved)', kubeReserved);
+  checkReserved('systemReserved (--system-reserved)', systemReserved);
+  checkSysctls(allowedUnsafeSysctls ?? []);
+  const logFiles = options.containerLogMaxFiles;
+  if (logFiles !== undefined && logFiles <= 1)
+    throw invalid(`containerLogMaxFiles ${logFiles} must be greater than 1`);
+  return defined({
+    eviction: evictionSettings(options),
+    imageGc: imageGcSettings(options),
+    kubeReserved,
+    systemReserved,
+    allowedUnsafeSysctls,
+    ...cgroupSettings(options),
+    containerLogMaxBytes: logSize(options.containerLogMaxSize),
+    containerLogMaxFiles: logFiles,
+    staticPodCheckMs: options.fileCheckFrequency,
+    eventsPerSecond: notNegative('eventRecordQPS (--event-qps)', options.eventQps),
+    eventBurst: notNegative('eventBurst (--event-burst)', options.eventBurst),
+    nodeCheckMs: options.nodeStatusUpdateFrequency,
+    nodeReportMs: options.nodeStatusReportFrequency,
+    resolvConf: options.resolvConf,
+    taints: options.registerWithTaints,
+    maxRestartBackoffMs: options.maxContainerRestartPeriod,
+  });
+}
+
+/** Fields that are absent from the result are those of a node without cgroups of pods. */
+function cgroupSettings({ cgroupRoot, podMaxPids = -1 }: NodeResourceOptions): {
+  readonly cgroupRoot: string | undefined;
+  readonly podPidsLimit: number | undefined;
+} {
+  const root = cgroupRoot === '' ? undefined : cgroupRoot;
+  if (root !== undefined && !/^(\/|(\/[A-Za-z0-9][A-Za-z0-9_.-]{0,62}){1,8})$/.test(root))
+    throw invalid(`cgroupRoot (--cgroup-root) ${JSON.stringify(root)} is no path such as /NAME`);
+  if (podMaxPids === 0 || podMaxPids < -1)
+    throw invalid(`podPidsLimit (--pod-max-pids) ${podMaxPids} must be positive, or -1`);
+  if (podMaxPids > 0 && root === undefined)
+    throw invalid('podPidsLimit (--pod-max-pids) needs cgroupRoot (--cgroup-root)');
+  return { cgroupRoot: root, podPidsLimit: podMaxPids > 0 ? podMaxPids : undefined };
+}
+
+function evictionSettings(options: NodeResourceOptions): KubeletConfig['eviction'] {
+  const { evictionHard, enforceNodeAllocatable = ['pods'] } = options;
+  for (const what of enforceNodeAllocatable)
+    if (!['pods', 'none', ''].includes(what))
+      throw invalid(
+        `enforceNodeAllocatable (--enforce-node-allocatable) has ${JSON.stringify(what)}: ` +
+          'only "pods" and "none" are supported',
+      );
+  const hard =
+    evictionHard !== undefined && options.mergeDefaultEvictionSettings === true
+      ? mergeHardDefaults(evictionHard)
+      : (evictionHard ?? DEFAULT_EVICTION.hard);
+  const statements: ThresholdStatements = {
+    hard,
+    soft: options.evictionSoft ?? {},
+    softGracePeriod: options.evictionSoftGracePeriod ?? {},
+    minimumReclaim: options.evictionMinimumReclaim ?? {},
+    enforceAllocatable: enforceNodeAllocatable.includes('pods'),
+  };
+  try {
+    parseThresholds(statements);
+  } catch (error) {
+    if (error instanceof ThresholdError) throw invalid(error.message);
+    throw error;
+  }
+  return {
+    ...statements,
+    ...defined({
+      pressureTransitionMs: options.evictionPressureTransitionPeriod,
+      maxPodGracePeriodSeconds: options.evictionMaxPodGracePeriod,
+      localStorageIsolation: options.localStorageCapacityIsolation,
+      volumeStatsMs: options.volumeStatsAggPeriod,
+    }),
+  };
+}
+
+function imageGcSettings(options: NodeResourceOptions): KubeletConfig['imageGc'] {
+  const { imageGcHighThreshold: high = 85, imageGcLowThreshold: low = 80 } = options;
+  const { minimumImageTtlDuration: minAge = 120_000, imageMaximumGcAge: maxAge = 0 } = options;
+  for (const [name, value] of [
+    ['imageGCHighThresholdPercent (--image-gc-high-threshold)', high],
+    ['imageGCLowThresholdPercent (--image-gc-low-threshold)', low],
+  ] as const)
+    if (!Number.isInteger(value) || value < 0 || value > 100)
+      throw invalid(`${name} ${value} must be between 0 and 100, inclusive`);
+  if (low >= high)
+    throw invalid(
+      `imageGCLowThresholdPercent (--image-gc-low-threshold) ${low} must be less than ` +
+        `imageGCHighThresholdPercent (--image-gc-high-threshold) ${high}`,
+    );
+  if (maxAge > 0 && maxAge <= minAge)
+    throw invalid('imageMaximumGCAge must be greater than imageMinimumGCAge');
+  return {
+    highThresholdPercent: high,
+    lowThresholdPercent: low,
+    minAgeMs: minAge,
+    maxAgeMs: maxAge,
+  };
+}
+
+function checkReserved(name: string, amounts: Settings | undefined): void {
+  for (const [resource, text] of Object.entries(amounts ?? {})) {
+    if (!['cpu', 'memory', 'ephemeral-storage', 'pid'].includes(resource))
+      throw invalid(`${name}: cannot reserve ${JSON.stringify(resource)} resource`);
+    if (amountOf(name, text).sign() < 0)
+      throw invalid(`${name}: resource quantity for ${resource} cannot be negative: ${text}`);
+  }
+}
+
+function checkSysctls(patterns: readonly string[]): void {
+  try {
+    // The kernel only decides about the safe ones.
+    void new SysctlAllowlist('0', patterns);
+  } catch (error) {
+    if (error instanceof SysctlPatternError)
+      throw invalid(`allowedUnsafeSysctls (--allowed-unsafe-sysctls): ${error.message}`);
+    throw error;
+  }
+}
+
+function logSize(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const bytes = amountOf('containerLogMaxSize (--container-log-max-size)', text).value();
+  if (bytes <= 0) throw invalid('containerLogMaxSize must be positive');
+  return bytes;
+}
+
+function notNegative(name: string, value: number | undefined): number | undefined {
+  if (value !== undefined && value < 0)
+    throw invalid(`${name} ${value} must not be a negative number`);
+  return value;
+}
+
+function amountOf(name: string, text: string): Quantity {
+  try {
+    return parseQuantity(text);
+  } catch (error) {
+    if (error instanceof QuantityError) throw invalid(`${name}: ${text}: ${error.message}`);
+    throw error;
+  }
+}
+
+function invalid(problem: string): UserError {
+  return new UserError(`invalid configuration: ${problem}`);
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Returns the object without fields that are undefined. */
+function defined<T extends object>(fields: T): Defined<T> {
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as Defined<T>;
+}

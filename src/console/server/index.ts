@@ -1,0 +1,6 @@
+// The server's part of the web console.
+
+export { Console, type ConsoleConfig } from './console.ts';
+export type { ClusterControls, ConsoleFeatures } from './features.ts';
+export type { ConsoleServices } from './http.ts';
+export { CONSOLE_PERMISSIONS, grantConsolePermissions } from './permissions.ts';

@@ -1,0 +1,83 @@
+// Requests to the server, and what their results say about the connection and the session.
+
+import type { Fetch } from '../browser/fetch.ts';
+import { ApiError, isAbort, type StatusBody, UnreachableError } from './api-error.ts';
+
+export interface RequestOptions {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly accept?: string;
+  readonly contentType?: string;
+  /** Sent as it is if it is text, otherwise as JSON. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** Called with what each request says about the server. */
+export interface ApiObserver {
+  /** The server answered; 401 means that the session has ended. */
+  answered(code: number): void;
+  unreachable(): void;
+}
+
+/** A longer text of an error is cut: it may be a proxy's page. */
+const MAX_ERROR_TEXT = 2000;
+
+export class Api {
+  readonly #fetch: Fetch;
+  readonly #observer: ApiObserver;
+
+  constructor(fetch: Fetch, observer: ApiObserver) {
+    this.#fetch = fetch;
+    this.#observer = observer;
+  }
+
+  /**
+   * Sends a request and returns a successful answer. Throws ApiError for an error of the server,
+   * UnreachableError if no answer comes, and an AbortError if the signal aborts.
+   */
+  async request(path: string, options: RequestOptions = {}): Promise<Response> {
+    const { method = 'GET', accept = 'application/json', contentType, body, signal } = options;
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    let response: Response;
+    try {
+      response = await this.#fetch(path, {
+        method,
+        headers: {
+          Accept: accept,
+          ...(text !== undefined && { 'Content-Type': contentType ?? 'application/json' }),
+        },
+        body: text,
+        signal,
+      });
+    } catch (error) {
+      if (isAbort(error) || signal?.aborted === true) throw error;
+      this.#observer.unreachable();
+      throw new UnreachableError(error);
+    }
+    this.#observer.answered(response.status);
+    if (!response.ok) throw await toApiError(response);
+    return response;
+  }
+
+  async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    const response = await this.request(path, options);
+    return (await response.json()) as T;
+  }
+
+  async text(path: string, options: RequestOptions = {}): Promise<string> {
+    const response = await this.request(path, options);
+    return response.text();
+  }
+}
+
+async function toApiError(response: Response): Promise<ApiError> {
+  const text = (await response.text()).slice(0, MAX_ERROR_TEXT);
+  try {
+    const body = JSON.parse(text) as StatusBody;
+    if (typeof body === 'object' && body !== null) return new ApiError(response.status, body);
+  } catch (error) {
+    // The answer is not a Status: its text is the message.
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return new ApiError(response.status, text === '' ? {} : { message: text });
+}

@@ -1,0 +1,61 @@
+// Starts the page: makes the services, signs in with a one-time link if there is one, and renders.
+
+import { MantineProvider } from '@mantine/core';
+import './styles/mantine.css';
+import './styles/page.css';
+import { createRoot } from 'react-dom/client';
+import { browserClock } from './browser/clock.ts';
+import { browserFetch } from './browser/fetch.ts';
+import { applyStyleNonce, styleNonce } from './browser/style-nonce.ts';
+import { Api } from './data/api.ts';
+import { ClusterClock } from './data/cluster-clock.ts';
+import { Connection } from './data/connection.ts';
+import { Types } from './data/discovery.ts';
+import { Extras } from './data/extras.ts';
+import { loginCode, Session } from './data/session.ts';
+import { Store } from './data/store.ts';
+import { TableCache } from './data/table-cache.ts';
+import { type Services, ServicesContext } from './services.ts';
+import { App } from './shell/app.tsx';
+import { theme } from './theme.ts';
+
+function createServices(): Services {
+  const clock = new ClusterClock(browserClock);
+  const connection: Connection = new Connection(clock, async () => {
+    // The connection observes every answer.
+    await session.read().catch(() => undefined);
+  });
+  const api = new Api(browserFetch, connection);
+  const session = new Session(api, () => tables.clear());
+  const tables = new TableCache(clock, {
+    api,
+    clock,
+    whenOnline: (signal) => connection.whenOnline(signal),
+  });
+  return {
+    api,
+    clock,
+    connection,
+    session,
+    types: new Store(new Types([])),
+    tables,
+    extras: new Extras(api),
+  };
+}
+
+const nonce = styleNonce();
+applyStyleNonce(nonce);
+
+// The code works once: it must not stay in the address, or in the history.
+const code = loginCode(location.hash);
+if (code !== undefined) history.replaceState(null, '', location.pathname);
+
+const root = document.querySelector('#root');
+if (root === null) throw new Error('the page has no root');
+createRoot(root).render(
+  <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+    <ServicesContext value={createServices()}>
+      <App code={code} />
+    </ServicesContext>
+  </MantineProvider>,
+);

@@ -1,0 +1,40 @@
+// The services that all pages use: made once, in main.tsx.
+
+import { createContext, useContext } from 'react';
+import type { Api } from './data/api.ts';
+import type { ClusterClock } from './data/cluster-clock.ts';
+import type { Connection } from './data/connection.ts';
+import type { Types } from './data/discovery.ts';
+import type { Extras } from './data/extras.ts';
+import type { ListWatchConfig } from './data/list-watch.ts';
+import type { Session } from './data/session.ts';
+import type { Store } from './data/store.ts';
+import type { TableCache } from './data/table-cache.ts';
+
+export interface Services {
+  readonly api: Api;
+  readonly clock: ClusterClock;
+  readonly connection: Connection;
+  readonly session: Session;
+  /** The kinds that the server serves; replaced when they change. */
+  readonly types: Store<Types>;
+  readonly tables: TableCache;
+  readonly extras: Extras;
+}
+
+/** The part of a list-watch configuration that is the same for all collections. */
+export type FollowConfig = Pick<ListWatchConfig<never>, 'api' | 'clock' | 'whenOnline'>;
+
+export const followConfig = ({ api, clock, connection }: Services): FollowConfig => ({
+  api,
+  clock,
+  whenOnline: (signal) => connection.whenOnline(signal),
+});
+
+export const ServicesContext = createContext<Services | undefined>(undefined);
+
+export function useServices(): Services {
+  const services = useContext(ServicesContext);
+  if (services === undefined) throw new Error('a component is used outside of the page');
+  return services;
+}

@@ -1,0 +1,80 @@
+// The way in: a token, or a one-time link that `cox console` prints.
+
+import { Alert, Button, Code, PasswordInput, Paper, Text, Title } from '@mantine/core';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { isUnauthorized, messageOf } from '../data/api-error.ts';
+import { useServices } from '../services.ts';
+import { Logo } from './logo.tsx';
+
+export interface LoginProps {
+  /** Why an earlier attempt failed. */
+  readonly problem?: string;
+  /** Shown over a page whose session has ended. */
+  readonly embedded?: boolean;
+  readonly onSignedIn: () => Promise<void>;
+}
+
+export function Login({ problem, embedded = false, onSignedIn }: LoginProps): ReactNode {
+  const { session } = useServices();
+  const [token, setToken] = useState('');
+  const [error, setError] = useState(problem);
+  const [busy, setBusy] = useState(false);
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      await session.signIn({ token: token.trim() });
+      setToken('');
+      await onSignedIn();
+    } catch (error_) {
+      setError(
+        isUnauthorized(error_) ? 'The server does not accept this token.' : messageOf(error_),
+      );
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  const form = (
+    <form onSubmit={(event) => void submit(event)}>
+      {error !== undefined && (
+        <Alert color="red" role="alert" mb="md">
+          {error}
+        </Alert>
+      )}
+      <PasswordInput
+        label="Token"
+        description="A bearer token of a user or a service account"
+        value={token}
+        onChange={(event) => setToken(event.currentTarget.value)}
+        autoComplete="off"
+        data-autofocus
+        required
+        withAsterisk={false}
+      />
+      <Button type="submit" fullWidth mt="md" loading={busy} disabled={token.trim() === ''}>
+        Sign in
+      </Button>
+      <Text size="sm" c="dimmed" mt="md">
+        Or run <Code>cox console</Code>: it opens this page with a link that works once. A token
+        comes from <Code>kubectl create token NAME</Code>.
+      </Text>
+    </form>
+  );
+  if (embedded) return form;
+  return (
+    <main className="login">
+      <Paper withBorder shadow="md" p="xl" className="login-card">
+        <div className="login-brand">
+          <Logo size={40} />
+          <Title order={1} size="h3">
+            Coxswain
+          </Title>
+        </div>
+        {form}
+      </Paper>
+    </main>
+  );
+}

@@ -1,0 +1,266 @@
+// The services of the driver on a machine in memory: what csi-sanity does not ask.
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { VirtualClock } from '#machinery/clock.ts';
+import { RpcError } from '#machinery/grpc/rpc-error.ts';
+import { KeyedMutex } from '#machinery/keyed-mutex.ts';
+import { recordingLogger } from '#machinery/log.ts';
+import { controllerService } from './controller-service.ts';
+import type { DriverHost } from './driver-host.ts';
+import { nodeService } from './node-service.ts';
+import { Records, type SnapshotRecord, type VolumeRecord } from './records.ts';
+import type { DriverSettings } from './settings.ts';
+
+const MIB = 1024 ** 2;
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'csi-driver-'));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+/** A machine that records calls; `failing` names one that fails. */
+function fakeHost() {
+  const calls: string[] = [];
+  const mounted = new Set<string>();
+  const state = { failing: '', available: 10 * 1024 * MIB };
+  const call = (name: string, path: string): Promise<void> => {
+    calls.push(`${name} ${path.replace(root, '')}`);
+    return state.failing === name ? Promise.reject(new Error(`${name} failed`)) : Promise.resolve();
+  };
+  const usage = { total: state.available, available: state.available, used: 0 };
+  const host: DriverHost = {
+    makeDirectory: (path) => call('makeDirectory', path),
+    makeImage: (path) => call('makeImage', path),
+    growImage: (path) => call('growImage', path),
+    copy: (from, to) => call('copy', `${from} ${to.replace(root, '')}`),
+    remove: (path) => call('remove', path),
+    exists: (path) => Promise.resolve(mounted.has(path)),
+    usage: () =>
+      Promise.resolve({ bytes: { ...usage, available: state.available }, inodes: usage }),
+    attach: async (image) => {
+      await call('attach', image);
+      return '/dev/loop0';
+    },
+    detach: (image) => call('detach', image),
+    grow: (device) => call('grow', device),
+    isMounted: (path) => Promise.resolve(mounted.has(path)),
+    mountDevice: async (device, path) => {
+      await call('mountDevice', device);
+      mounted.add(path);
+    },
+    bind: async (source, path) => {
+      await call('bind', source);
+      mounted.add(path);
+    },
+    unmount: async (path) => {
+      await call('unmount', path);
+      mounted.delete(path);
+    },
+  };
+  return { host, calls, mounted, state };
+}
+
+type Handlers = Readonly<Record<string, unknown>>;
+const context = { signal: new AbortController().signal };
+
+function setUp(maxVolumes = 0) {
+  const machine = fakeHost();
+  const logger = recordingLogger();
+  const settings: DriverSettings = {
+    name: 'd.example.com',
+    version: '1',
+    nodeName: 'n',
+    directory: root,
+    maxVolumes,
+    host: machine.host,
+    clock: new VirtualClock(),
+    logger,
+  };
+  const start = () => {
+    const volumes = new Records<VolumeRecord>(join(root, 'volumes'), logger);
+    const snapshots = new Records<SnapshotRecord>(join(root, 'snapshots'), logger);
+    const mutex = new KeyedMutex();
+    const handlers: Handlers = {
+      ...controllerService({ settings, volumes, snapshots, mutex }),
+      ...nodeService({ settings, volumes, mutex }),
+    };
+    return {
+      volumes,
+      async call(method: string, request: object): Promise<unknown> {
+        const handler = handlers[method] as (request: object, context: object) => Promise<unknown>;
+        return await handler(request, context);
+      },
+    };
+  };
+  return { ...machine, logger, start, driver: start() };
+}
+
+const mountCapability = (fsType = '', mode = 'SINGLE_NODE_WRITER') => ({
+  accessMode: { mode },
+  mount: { fsType, mountFlags: [], volumeMountGroup: '' },
+});
+const create = (name: string, more: object = {}) => ({
+  name,
+  volumeCapabilities: [mountCapability()],
+  parameters: {},
+  mutableParameters: {},
+  secrets: {},
+  ...more,
+});
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'OK',
+    (error: unknown) => (error instanceof RpcError ? error.code : String(error)),
+  );
+
+describe('volumes', () => {
+  test('one creation is one volume, also after a restart', async () => {
+    const { driver, start, calls } = setUp();
+    const first = await driver.call('CreateVolume', create('a'));
+    const again = await start().call('CreateVolume', create('a'));
+    expect(again).toEqual(first);
+    expect(calls.filter((call) => call.startsWith('makeDirectory'))).toHaveLength(1);
+  });
+
+  test('a creation that failed halfway leaves no volume, and is repeated', async () => {
+    const { driver, state, start } = setUp();
+    state.failing = 'makeDirectory';
+    await expect(driver.call('CreateVolume', create('a'))).rejects.toThrow('makeDirectory failed');
+    expect(start().volumes.list()).toEqual([]);
+    state.failing = '';
+    await driver.call('CreateVolume', create('a'));
+    expect(driver.volumes.list()).toHaveLength(1);
+  });
+
+  test('a deletion that failed halfway is repeated', async () => {
+    const { driver, state } = setUp();
+    await driver.call('CreateVolume', create('a'));
+    const { id } = driver.volumes.list()[0]!;
+    state.failing = 'remove';
+    await expect(driver.call('DeleteVolume', { volumeId: id })).rejects.toThrow('remove failed');
+    expect(driver.volumes.list()).toHaveLength(1);
+    state.failing = '';
+    await driver.call('DeleteVolume', { volumeId: id });
+    expect(driver.volumes.list()).toEqual([]);
+  });
+
+  test('a record that cannot be read is logged, and the others are there', async () => {
+    const { driver, start, logger } = setUp();
+    await driver.call('CreateVolume', create('a'));
+    await mkdir(join(root, 'volumes/vol-broken'));
+    await writeFile(join(root, 'volumes/vol-broken/record.json'), '{');
+    expect(start().volumes.list()).toHaveLength(1);
+    expect(logger.records.map(({ message }) => message)).toEqual(['CSI driver: record not read']);
+  });
+
+  test.each([
+    [
+      'a mode of several nodes',
+      { volumeCapabilities: [mountCapability('', 'MULTI_NODE_MULTI_WRITER')] },
+    ],
+    ['an unknown file system', { volumeCapabilities: [mountCapability('ntfs')] }],
+    ['an unknown parameter', { parameters: { speed: 'high' } }],
+    ['a parameter with another value', { parameters: { backing: 'tape' } }],
+    ['a mutable parameter', { mutableParameters: { speed: 'high' } }],
+    [
+      'a device and a file system',
+      {
+        volumeCapabilities: [
+          mountCapability(),
+          { accessMode: { mode: 'SINGLE_NODE_WRITER' }, block: {} },
+        ],
+      },
+    ],
+    ['a negative size', { capacityRange: { requiredBytes: -1, limitBytes: 0 } }],
+  ])('%s is rejected', async (_, more) => {
+    const { driver } = setUp();
+    expect(await codeOf(driver.call('CreateVolume', create('a', more)))).toBe('INVALID_ARGUMENT');
+  });
+
+  test.each([
+    ['more than is available', { requiredBytes: 20 * 1024 * MIB, limitBytes: 0 }],
+    ['a size beyond exact numbers', { requiredBytes: 2 ** 60, limitBytes: 0 }],
+    ['a limit below the need', { requiredBytes: 10, limitBytes: 5 }],
+  ])('%s is out of range', async (_, capacityRange) => {
+    const { driver } = setUp();
+    expect(await codeOf(driver.call('CreateVolume', create('a', { capacityRange })))).toBe(
+      'OUT_OF_RANGE',
+    );
+  });
+
+  test('a volume for another node is not created', async () => {
+    const { driver } = setUp();
+    const at = (node: string) => ({
+      accessibilityRequirements: {
+        requisite: [{ segments: { 'topology.d.example.com/node': node } }],
+        preferred: [],
+      },
+    });
+    expect(await codeOf(driver.call('CreateVolume', create('a', at('other'))))).toBe(
+      'RESOURCE_EXHAUSTED',
+    );
+    expect(await codeOf(driver.call('CreateVolume', create('a', at('n'))))).toBe('OK');
+  });
+
+  test('two creations of one another as clones do not block each other', async () => {
+    const { driver } = setUp();
+    await driver.call('CreateVolume', create('a'));
+    await driver.call('CreateVolume', create('b'));
+    const [one, two] = driver.volumes.list();
+    const from = (volumeId: string) => ({ volumeContentSource: { volume: { volumeId } } });
+    const both = await Promise.all([
+      codeOf(driver.call('CreateVolume', create(one!.name, from(two!.id)))),
+      codeOf(driver.call('CreateVolume', create(two!.name, from(one!.id)))),
+    ]);
+    expect(both).toEqual(['ALREADY_EXISTS', 'ALREADY_EXISTS']);
+  });
+});
+
+describe('the node', () => {
+  const staging = { stagingTargetPath: '/staging', secrets: {}, volumeContext: {} };
+  const publishing = { ...staging, targetPath: '/target', volumeCapability: mountCapability() };
+
+  test('an image is mounted at the staging path and bound from there', async () => {
+    const { driver, calls } = setUp();
+    await driver.call('CreateVolume', create('a', { parameters: { backing: 'image' } }));
+    const { id: volumeId } = driver.volumes.list()[0]!;
+    expect(await codeOf(driver.call('NodePublishVolume', { volumeId, ...publishing }))).toBe(
+      'FAILED_PRECONDITION',
+    );
+    const stage = { volumeId, ...staging, volumeCapability: mountCapability() };
+    await driver.call('NodeStageVolume', stage);
+    await driver.call('NodeStageVolume', stage);
+    await driver.call('NodePublishVolume', { volumeId, ...publishing });
+    await driver.call('NodePublishVolume', { volumeId, ...publishing });
+    expect(calls.filter((call) => /^(mountDevice|bind)/.test(call))).toEqual([
+      'mountDevice /dev/loop0',
+      'bind /staging',
+    ]);
+  });
+
+  test('an inline volume is made and deleted with its pod; no other handle is', async () => {
+    const { driver } = setUp();
+    const inline = { ...publishing, volumeContext: { 'csi.storage.k8s.io/ephemeral': 'true' } };
+    const volumeId = `csi-${'0'.repeat(64)}`;
+    await driver.call('NodePublishVolume', { volumeId, ...inline });
+    expect(driver.volumes.list()).toHaveLength(1);
+    await driver.call('NodeUnpublishVolume', { volumeId, targetPath: '/target' });
+    expect(driver.volumes.list()).toEqual([]);
+    for (const bad of ['../../etc', 'vol-1', 'csi-x'])
+      expect(await codeOf(driver.call('NodePublishVolume', { volumeId: bad, ...inline }))).toBe(
+        'INVALID_ARGUMENT',
+      );
+  });
+
+  test('a volume that is unpublished as a pod’s stays if it is a claim’s', async () => {
+    const { driver } = setUp();
+    await driver.call('CreateVolume', create('a'));
+    const { id: volumeId } = driver.volumes.list()[0]!;
+    await driver.call('NodePublishVolume', { volumeId, ...publishing });
+    await driver.call('NodeUnpublishVolume', { volumeId, targetPath: '/target' });
+    expect(driver.volumes.list()).toHaveLength(1);
+  });
+});

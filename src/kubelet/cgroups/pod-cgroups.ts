@@ -1,0 +1,150 @@
+// The cgroups of the pods: ROOT/kubepods/[burstable|besteffort]/podUID, as on every node.
+//
+// The node's share for pods is the limit of kubepods, the class of service decides about CPU time
+// when it is scarce, and a pod has the limits of its containers together.
+
+import type { Logger } from '#machinery/log.ts';
+import { podRequests, qosClass, type QosClass } from '../pod/resources.ts';
+import { podUid, type Pod } from '../types.ts';
+import type { CgroupSystem } from './cgroup-system.ts';
+import { type CgroupSettings, cgroupFiles, podSettings, sharesOf } from './settings.ts';
+
+export interface PodCgroupsConfig {
+  readonly system: CgroupSystem;
+  readonly logger: Logger;
+  /** The cgroup under which kubepods is: '/' or '/NAME'. */
+  readonly root: string;
+  /** What all pods together get. Absent amounts are not limited. */
+  readonly node: CgroupSettings;
+  /** The maximum number of processes of a pod; undefined for no limit. */
+  readonly maxProcessesPerPod: number | undefined;
+  readonly activePods: () => readonly Pod[];
+}
+
+export interface CgroupUsage {
+  /** The working set. */
+  readonly memoryBytes?: number;
+  readonly processes?: number;
+}
+
+const CLASS_DIRECTORY: Readonly<Record<QosClass, string>> = {
+  Guaranteed: '',
+  Burstable: '/burstable',
+  BestEffort: '/besteffort',
+};
+
+export class PodCgroups {
+  readonly #config: PodCgroupsConfig;
+  readonly #base: string;
+  /** By path: the settings that were written last, as text. */
+  readonly #written = new Map<string, string>();
+  /** By UID. */
+  readonly #paths = new Map<string, string>();
+
+  constructor(config: PodCgroupsConfig) {
+    this.#config = config;
+    this.#base = `${config.root === '/' ? '' : config.root}/kubepods`;
+  }
+
+  /** Creates the cgroups of the node and of the classes. Rejects if the kernel does not allow it. */
+  async start(): Promise<void> {
+    const { system, node } = this.#config;
+    for (const directory of ['', '/burstable', '/besteffort'])
+      await system.create(this.#base + directory);
+    await this.#apply(this.#base, node);
+    await this.#applyClasses();
+  }
+
+  /** Returns the path of a pod's cgroup. */
+  pathOf(pod: Pod): string {
+    return `${this.#base}${CLASS_DIRECTORY[qosClass(pod)]}/pod${podUid(pod)}`;
+  }
+
+  /** Creates or updates the cgroup of a pod. Does nothing if its settings have not changed. */
+  async ensure(pod: Pod): Promise<void> {
+    const path = this.pathOf(pod);
+    const settings = podSettings(pod, this.#config.maxProcessesPerPod);
+    if (this.#written.get(path) === JSON.stringify(settings)) return;
+    await this.#config.system.create(path);
+    this.#paths.set(podUid(pod), path);
+    await this.#apply(path, settings);
+    await this.#applyClasses();
+  }
+
+  /** Removes the cgroup of a pod without processes. */
+  async remove(pod: Pod): Promise<void> {
+    const path = this.pathOf(pod);
+    this.#paths.delete(podUid(pod));
+    this.#written.delete(path);
+    await this.#config.system.remove(path);
+  }
+
+  /** Removes cgroups that an earlier kubelet has left for pods that are gone. */
+  async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
+    const { system, logger } = this.#config;
+    for (const directory of Object.values(CLASS_DIRECTORY)) {
+      const parent = this.#base + directory;
+      for (const name of await system.children(parent)) {
+        const uid = /^pod(.+)$/.exec(name)?.[1];
+        if (uid === undefined || isKnown(uid)) continue;
+        logger.info('removing the cgroup of a pod that is gone', { uid });
+        await system.remove(`${parent}/${name}`);
+      }
+    }
+  }
+
+  /** Reads the usage of a pod; undefined for an unknown one. */
+  async usageOf(uid: string): Promise<CgroupUsage | undefined> {
+    const path = this.#paths.get(uid);
+    if (path === undefined) return undefined;
+    const { system } = this.#config;
+    const [memoryBytes, processes] = await Promise.all([
+      this.#workingSet(path),
+      system.read(path, 'pids', 'pids.current'),
+    ]);
+    return {
+      ...(memoryBytes !== undefined && { memoryBytes }),
+      ...(processes !== undefined && { processes: Number(processes) }),
+    };
+  }
+
+  /** Reads the memory of all pods together, and their limit; undefined without a limit. */
+  async podsMemory(): Promise<
+    { readonly available: number; readonly capacity: number } | undefined
+  > {
+    const capacity = this.#config.node.memoryBytes;
+    const used = await this.#workingSet(this.#base);
+    if (capacity === undefined || used === undefined) return undefined;
+    return { capacity, available: capacity - used };
+  }
+
+  /** Usage without file cache that was not used lately, as the kernel's killer sees it. */
+  async #workingSet(path: string): Promise<number | undefined> {
+    const { system } = this.#config;
+    const isUnified = system.version === 2;
+    const [usage, stat] = await Promise.all([
+      system.read(path, 'memory', isUnified ? 'memory.current' : 'memory.usage_in_bytes'),
+      system.read(path, 'memory', 'memory.stat'),
+    ]);
+    if (usage === undefined || stat === undefined) return undefined;
+    const pattern = isUnified ? /^inactive_file (\d+)$/m : /^total_inactive_file (\d+)$/m;
+    return Math.max(0, Number(usage) - Number(pattern.exec(stat)?.[1] ?? 0));
+  }
+
+  async #applyClasses(): Promise<void> {
+    const requested = this.#config
+      .activePods()
+      .filter((pod) => qosClass(pod) === 'Burstable')
+      .reduce((sum, pod) => sum + (podRequests(pod).get('cpu') ?? 0), 0);
+    await this.#apply(`${this.#base}/burstable`, { cpuShares: sharesOf(requested) });
+    await this.#apply(`${this.#base}/besteffort`, { cpuShares: sharesOf(0) });
+  }
+
+  async #apply(path: string, settings: CgroupSettings): Promise<void> {
+    const text = JSON.stringify(settings);
+    if (this.#written.get(path) === text) return;
+    const { system } = this.#config;
+    for (const file of cgroupFiles(settings, system.version)) await system.write(path, file);
+    this.#written.set(path, text);
+  }
+}

@@ -1,0 +1,166 @@
+// A kubelet of this process with a private containerd and an API server in memory, on file systems
+// of chosen sizes: to fill them.
+
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { events, namespaces, nodes, pods, type Pod } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
+import type { KubeletConfig } from '#kubelet/config.ts';
+import { Kubelet } from '#kubelet/kubelet.ts';
+import {
+  bridgeName,
+  bridgeNetwork,
+  findCniPlugins,
+  removeBridgeNetwork,
+  writeCniConfig,
+} from '#network/index.ts';
+import {
+  createContainerdRuntime,
+  launchContainerd,
+  missingContainerdTools,
+} from '#runtime/containerd/index.ts';
+import { busyboxHint, findBusybox, writeBusyboxArchive } from '../fixtures/images/build.ts';
+import { run } from './harness.ts';
+
+export const NODE = 'pressed';
+const plugins = findCniPlugins();
+
+/** The reason why this machine cannot run such a node; undefined if it can. */
+export const missingRealNode =
+  missingContainerdTools(plugins)?.hint ??
+  (findBusybox() === undefined ? busyboxHint : undefined) ??
+  (process.getuid?.() === 0 ? undefined : 'root');
+
+export interface RealNode {
+  /** The kubelet's root directory, on a file system of its own. */
+  readonly rootDir: string;
+  create(pod: New<Pod>): Promise<void>;
+  get(name: string): Promise<Pod>;
+  /** Returns the names of pods that have failed as evicted. */
+  evicted(): Promise<readonly string[]>;
+  /** Returns 'Reason: message' of the events about an object. */
+  eventsOf(name: string): Promise<readonly string[]>;
+  condition(type: string): Promise<string | undefined>;
+  allocatable(resource: string): Promise<string | undefined>;
+  deleteAll(): Promise<void>;
+  until(what: string, condition: () => Promise<boolean>, timeoutMs?: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startRealNode(
+  sizeMiB: number,
+  config: Partial<KubeletConfig>,
+): Promise<RealNode> {
+  const dir = mkdtempSync(join(tmpdir(), 'coxswain-pressure-'));
+  const rootDir = join(dir, 'kubelet');
+  mkdirSync(rootDir);
+  const undo: (() => Promise<unknown>)[] = [
+    () => Promise.resolve(rmSync(dir, { recursive: true, force: true })),
+  ];
+  const stop = async (): Promise<void> => {
+    while (undo.length > 0) await undo.pop()?.();
+  };
+  try {
+    await mustRun('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m`, 'pressure', rootDir]);
+    undo.push(() => run('umount', ['-R', rootDir]));
+    const server = await startTestServer({
+      clock: systemClock,
+      disableAdmissionPlugins: ['ServiceAccount', 'TaintNodesByCondition', 'Priority'],
+    });
+    undo.push(() => server.stop());
+    const { client } = server;
+    for (const name of ['default', 'kube-node-lease'])
+      await client
+        .resource(namespaces)
+        .create({ metadata: { name } })
+        .catch((error: unknown) => {
+          if (!apierrors.isAlreadyExists(error)) throw error;
+        });
+    const bridge = bridgeName(dir);
+    const cniConfDir = join(dir, 'cni');
+    await writeCniConfig(
+      cniConfDir,
+      bridgeNetwork({ podCidr: '10.201.9.0/24', bridge, dataDir: cniConfDir }),
+    );
+    undo.push(() => removeBridgeNetwork({ bridge, dataDir: cniConfDir }));
+    const containerd = await launchContainerd({
+      dir: join(dir, 'containerd'),
+      cniConfDir,
+      cniBinDir: plugins ?? '',
+      logger: silentLogger,
+    });
+    undo.push(() => containerd.destroy());
+    const archive = join(dir, 'busybox.tar');
+    writeBusyboxArchive(archive);
+    await containerd.importImages(archive);
+    const runtime = createContainerdRuntime({ endpoint: containerd.endpoint });
+    undo.push(() => runtime.close());
+    const kubelet = new Kubelet({
+      client,
+      runtime,
+      clock: systemClock,
+      random: new SeededRandom('pressure'),
+      logger: silentLogger,
+      nodeName: NODE,
+      rootDir,
+      podLogsDir: join(dir, 'logs'),
+      clusterDNS: [],
+      ...config,
+    });
+    await kubelet.start();
+    undo.push(() => kubelet.stop());
+    const resource = client.resource(pods).namespace('default');
+    const until: RealNode['until'] = async (what, condition, timeoutMs = 40_000) => {
+      try {
+        await wait.pollImmediately({ clock: systemClock, intervalMs: 100, timeoutMs }, condition);
+      } catch (error) {
+        const { items } = await resource.list();
+        const states = items.map(
+          ({ metadata, status }) =>
+            `${metadata.name} ${status.phase} ${status.reason ?? ''} ${status.message ?? ''}`,
+        );
+        throw new Error(`waited in vain for ${what}:\n${states.join('\n')}`, { cause: error });
+      }
+    };
+    const node = () => client.resource(nodes).get(NODE);
+    return {
+      rootDir,
+      create: async (pod) => void (await resource.create(pod)),
+      get: (name) => resource.get(name) as Promise<Pod>,
+      evicted: async () =>
+        (await resource.list()).items
+          .filter(({ status }) => status.phase === 'Failed' && status.reason === 'Evicted')
+          .map(({ metadata }) => metadata.name)
+          .toSorted(),
+      eventsOf: async (name) =>
+        (await client.resource(events).list()).items
+          .filter(({ involvedObject }) => involvedObject.name === name)
+          .map(({ reason, message }) => `${reason}: ${message}`),
+      condition: async (type) =>
+        (await node()).status.conditions?.find((one) => one.type === type)?.status,
+      allocatable: async (name) => (await node()).status.allocatable?.[name],
+      async deleteAll() {
+        for (const { metadata } of (await resource.list()).items)
+          await resource.delete(metadata.name, { gracePeriodSeconds: 1 });
+        await until('no pod', async () => (await resource.list()).items.length === 0);
+      },
+      until,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function mustRun(command: string, args: readonly string[]): Promise<void> {
+  const { status, stderr } = await run(command, [...args]);
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr}`);
+}
