@@ -41,7 +41,7 @@ function existing(path: string): string | undefined {
 /** Every command of the program. */
 export const COMMANDS: readonly string[] = (
   'up down reset snapshot compile certs completion envtest version apiserver ' +
-  'controller-manager scheduler kubelet proxy dns ingress csi-driver console status why top logs kubeconfig ' +
+  'controller-manager scheduler kubelet proxy dns ingress csi-driver runtime console status why top logs kubeconfig ' +
   'image doctor rolling-update simulate'
 ).split(' ');
 /** The command where a text names it to be typed: in quotes, after a prompt, after `&&` and after a colon. */

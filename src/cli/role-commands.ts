@@ -46,6 +46,7 @@ export function addRoleCommands(program: Command): void {
   addKubelet(program);
   addProxy(program);
   addDns(program);
+  addRuntime(program);
   addIngress(program);
   addCsiDriver(program);
   addCerts(program);
@@ -639,6 +640,28 @@ Examples:
       ),
   );
   withCommonFlags(command).action(async (options) => (await import('./roles.ts')).kubelet(options));
+}
+
+function addRuntime(program: Command): void {
+  withLogFlags(
+    program
+      .command('runtime')
+      .description('serve a runtime of containers at a CRI socket, for crictl and other kubelets')
+      .addOption(
+        new Option('--type <type>', 'processes of this host, or records in memory')
+          .choices(['process', 'simulated'] as const)
+          .default('process' as const),
+      )
+      .requiredOption('--listen <endpoint>', 'the socket, as unix:///PATH')
+      .option('--data-dir <dir>', "directory of the runtime's state", '.coxswain-runtime')
+      .addHelpText(
+        'after',
+        `
+Examples:
+  $ cox runtime --type process --listen unix:///run/user/1000/cox.sock
+  $ crictl --runtime-endpoint unix:///run/user/1000/cox.sock ps`,
+      ),
+  ).action(async (options) => (await import('./roles.ts')).runtime(options));
 }
 
 function addDns(program: Command): void {

@@ -31,6 +31,7 @@ import {
 } from '#cluster/roles/kubelet-configuration.ts';
 import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/proxy.ts';
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
+import { type RuntimeRoleConfig, startRuntimeRole } from '#cluster/roles/runtime.ts';
 import { startSchedulerRole, type SchedulerRoleConfig } from '#cluster/roles/scheduler.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { UserError } from '#cluster/user-error.ts';
@@ -186,6 +187,14 @@ export async function dns(
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startDnsRole({ ...options, ...role, kubeconfig });
+  });
+}
+
+export async function runtime(options: CommonOptions & Given<RuntimeRoleConfig>): Promise<void> {
+  // Calls do not depend on each other, so the server goes on after an error in one of them.
+  await run(options, (role, _progress, _signal, faults) => {
+    faults.install();
+    return startRuntimeRole({ ...options, ...role });
   });
 }
 

@@ -28,6 +28,7 @@ export type EventReason =
   | 'FailedMount'
   | 'FailedPostStartHook'
   | 'FailedPreStopHook'
+  | 'FailedPrepareDynamicResources'
   | 'FailedSync'
   | 'FailedToRetrieveImagePullSecret'
   | 'FailedUnMount'

@@ -87,6 +87,7 @@ export class Kubelet {
     // The runtime is listed before any pod is reconciled, so that no container is started twice.
     await pleg.relist(signal);
     this.#background.push(pleg.run(signal));
+    await parts.startDevices();
     await server.listen();
     informers.start(signal);
     // Static pods do not wait for the API; the others need the Node and the services.

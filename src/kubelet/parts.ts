@@ -26,6 +26,11 @@ import { podsLimit } from './allocatable.ts';
 import { Allocations } from './allocations.ts';
 import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
 import { kubeletConfiguration } from './configz.ts';
+import { DurableCheckpointFile } from './checkpoints/checkpoint-file.ts';
+import { DEVICE_CHECKPOINT } from './devices/checkpoint.ts';
+import { type DeviceHooks, DeviceManager } from './devices/device-manager.ts';
+import type { RegistrationConfig } from './devices/registration.ts';
+import { makeDra } from './dra.ts';
 import { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
 import { CgroupReader } from './cgroups/reader.ts';
@@ -58,16 +63,23 @@ import { readUsage } from './node/usage.ts';
 import { UsageRates } from './node/usage-rates.ts';
 import { LinuxCgroups } from './node/writable-cgroups.ts';
 import { ObjectTracker } from './objects.ts';
-import { localVolumesPath, pluginsRegistryDir } from './paths.ts';
+import { NodeDevices } from './node-devices.ts';
+import {
+  devicePluginsDir,
+  localVolumesPath,
+  pluginsRegistryDir,
+  podResourcesSocket,
+} from './paths.ts';
 import { Pleg } from './pleg.ts';
 import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
 import { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
 import { sharesOf } from './pod-cgroups/settings.ts';
+import { servePodResources } from './pod-resources/server.ts';
 import { PodHandler } from './pod-handler.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { ApiPodWriter } from './pod-writer.ts';
-import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
+import { findContainer, isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
 import { amountOf, amounts } from './pod/resources.ts';
 import { makePressure, type Pressure, removeEndedPod } from './pressure.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
@@ -112,6 +124,8 @@ export interface Base {
 /** The parts of a kubelet that are started, stopped or queried. */
 export interface Parts {
   readonly settings: Settings;
+  /** Reads the devices of pods from the last run, and lets device plugins register. */
+  readonly startDevices: () => Promise<void>;
   readonly informers: SharedInformerFactory;
   readonly podInformer: SharedInformer<Pod>;
   readonly objects: ObjectTracker;
@@ -158,6 +172,13 @@ export async function makeParts(base: Base): Promise<Parts> {
     onRelist: (seconds) => metrics.relisted(seconds),
     ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
   });
+  const dra = makeDra(base, settings);
+  const devices = new NodeDevices({
+    ...(hostFiles && { plugins: makeDevicePlugins(base, rootDir) }),
+    claims: dra.manager,
+    logger,
+    signal,
+  });
   const system = config.nodeSystem ?? (hostFiles ? new LinuxSystem() : undefined);
   const eviction = {
     ...DEFAULT_EVICTION,
@@ -175,6 +196,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     signal,
     rootDir,
     runtimeVersion: settings.runtimeVersion,
+    devices: () => devices.facts(),
     thresholds,
     pressure: () => pressure?.evictions.conditions ?? [],
     lastRelist: () => pleg.lastRelist,
@@ -233,7 +255,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     ? new PluginManager({
         directory: pluginDirectory(pluginsRegistryDir(rootDir), logger),
         open: (path) => registrationAt(path, clock),
-        handlers: { CSIPlugin: csi.drivers },
+        handlers: {
+          CSIPlugin: csi.drivers,
+          ...(dra.drivers !== undefined && { DRAPlugin: dra.drivers }),
+        },
         clock,
         logger,
       })
@@ -327,6 +352,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     services: serviceVariables,
     downward,
     mounter,
+    prepareResources: (pod, until) => devices.prepare(pod, until),
+    containerDevices: (pod, container, until) => devices.containerDevices(pod, container, until),
     dns: settings.dns,
     nodeHosts: () => readNodeFile('/etc/hosts'),
     rootDir,
@@ -358,6 +385,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     objects,
     allocations,
+    devices,
     cgroups,
     // Without files no container can read a token, so no token is requested or renewed.
     token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
@@ -413,6 +441,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     tokens,
     runtimeManager,
     leftovers,
+    devices,
   });
   workers.start(syncer, (pod) => handler.podFinished(pod));
   pleg.listen((uid) => handler.runtimeChanged(uid));
@@ -499,8 +528,43 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
+  const activeUids = (): ReadonlySet<string> | undefined =>
+    handler.areSourcesReady ? new Set(active.list().map((pod) => podUid(pod))) : undefined;
+  const syncAll = (uids: ReadonlySet<string>): void => {
+    for (const uid of uids) workers.sync(uid);
+  };
+  const servePods = (): Promise<void> =>
+    servePodResources(
+      {
+        clock,
+        path: podResourcesSocket(rootDir),
+        active: () => active.list(),
+        pod: (namespace, name) =>
+          [...desired.values()].find(
+            ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+          ),
+        resources: (pod, container) => devices.resourcesOf(pod, container),
+        allocatable: () => devices.allocatable(),
+        beforeList: () => devices.releaseInactive(),
+      },
+      signal,
+    ).catch((error: unknown) => logger.error('socket of pod resources not made', { err: error }));
+  const deviceHooks: DeviceHooks = {
+    active: activeUids,
+    isRunning: (uid, container) => {
+      const status = pleg.get(uid);
+      return status !== undefined && findContainer(status, container)?.state === 'running';
+    },
+    onCapacity: () => reporter.nudge(),
+    onHealth: syncAll,
+  };
   return {
     settings,
+    startDevices: async () => {
+      await devices.start(deviceHooks);
+      await dra.start(activeUids, syncAll);
+      if (hostFiles) await servePods();
+    },
     informers,
     podInformer,
     objects,
@@ -574,6 +638,19 @@ async function readSettings(
     },
     runtimeName,
     runtimeVersion: `${runtimeName}://${runtimeVersion}`,
+  };
+}
+
+function makeDevicePlugins({ config, metrics, logger }: Base, rootDir: string): RegistrationConfig {
+  const { clock } = config;
+  const directory = devicePluginsDir(rootDir);
+  const checkpoint = new DurableCheckpointFile(join(directory, DEVICE_CHECKPOINT));
+  return {
+    manager: new DeviceManager({ clock, logger, metrics, checkpoint }),
+    directory,
+    clock,
+    logger,
+    onRegistration: (resource) => metrics.deviceRegistered(resource),
   };
 }
 

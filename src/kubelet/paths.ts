@@ -38,6 +38,16 @@ export function localVolumesPath(rootDir: string): string {
   return join(rootDir, 'local-volumes');
 }
 
+/** Returns the socket of the API of pod resources. */
+export function podResourcesSocket(rootDir: string): string {
+  return join(rootDir, 'pod-resources', 'kubelet.sock');
+}
+
+/** Returns the directory of device plugins: their sockets, the kubelet's own, the checkpoint. */
+export function devicePluginsDir(rootDir: string): string {
+  return join(rootDir, 'device-plugins');
+}
+
 /** Returns the directory in which plugins create their registration sockets. */
 export function pluginsRegistryDir(rootDir: string): string {
   return join(rootDir, 'plugins_registry');

@@ -11,6 +11,7 @@ import type { Allocations } from './allocations.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEvents } from './events.ts';
 import type { Leftovers } from './leftovers.ts';
+import type { NodeDevices } from './node-devices.ts';
 import { endPod } from './end-pod.ts';
 import { EVICTED } from './eviction/admission.ts';
 import { isCriticalPod } from './eviction/critical.ts';
@@ -61,6 +62,8 @@ export interface PodHandlerConfig {
   readonly tokens: TokenManager;
   readonly runtimeManager: RuntimeManager;
   readonly leftovers: Leftovers;
+  /** Absent: pods have no devices. */
+  readonly devices?: NodeDevices;
   /** Removes the ended containers of a pod from the runtime, in the background. */
   readonly removeEnded: (uid: string) => void;
 }
@@ -69,11 +72,17 @@ export class PodHandler {
   readonly #config: PodHandlerConfig;
   /** The pods of the API and the static manifests have been read: a pod in neither is an orphan. */
   #sourcesReady = false;
+  /** By UID, in their latest version: admitted pods whose devices are being allocated. */
+  readonly #allocating = new Map<string, Pod>();
   /** UIDs of critical pods that wait until others have ended for them. */
   readonly #waiting = new Set<string>();
 
   constructor(config: PodHandlerConfig) {
     this.#config = config;
+  }
+
+  get areSourcesReady(): boolean {
+    return this.#sourcesReady;
   }
 
   /** From now on, pods that are not desired are killed. */
@@ -84,11 +93,42 @@ export class PodHandler {
   podAdded(pod: Pod): void {
     const { workers, allocations } = this.#config;
     const uid = podUid(pod);
-    const admitted =
-      workers.isTerminationRequested(uid) || isTerminal(pod.status.phase) || this.#admit(pod);
+    const ends = workers.isTerminationRequested(uid) || isTerminal(pod.status.phase);
+    const admitted = ends || this.#admit(pod);
     this.#config.desired.set(uid, pod, allocations.current(pod));
     if (!admitted) return;
-    workers.update({ type: 'create', pod });
+    if (ends) workers.update({ type: 'create', pod });
+    else this.#start(pod);
+  }
+
+  /** Starts an admitted pod, after its devices are allocated. */
+  #start(pod: Pod): void {
+    const { workers, devices, logger } = this.#config;
+    const uid = podUid(pod);
+    const allocation = devices?.admit(pod);
+    if (allocation === undefined) {
+      workers.update({ type: 'create', pod });
+      return;
+    }
+    this.#allocating.set(uid, pod);
+    this.#startWithDevices(uid, allocation).catch((error: unknown) =>
+      logger.debug('pod not started', { pod: describePod(pod), err: error }),
+    );
+  }
+
+  /** Starts the pod when its devices are allocated, or rejects it. */
+  async #startWithDevices(uid: string, allocation: Promise<Rejection | undefined>): Promise<void> {
+    const rejection = await allocation;
+    const pod = this.#allocating.get(uid);
+    // The pod was deleted meanwhile.
+    if (pod === undefined) return;
+    this.#allocating.delete(uid);
+    if (rejection === undefined) {
+      this.#config.workers.update({ type: 'create', pod });
+      return;
+    }
+    this.#reject(pod, rejection);
+    if (pod.metadata.deletionTimestamp !== undefined) this.#config.statuses.removeWhenWritten(pod);
   }
 
   podUpdated(pod: Pod): void {
@@ -97,6 +137,10 @@ export class PodHandler {
     const before = this.#config.desired.get(uid);
     this.#config.desired.set(uid, pod, allocations.current(pod));
     statuses.observe(pod);
+    if (this.#allocating.has(uid)) {
+      this.#allocating.set(uid, pod);
+      return;
+    }
     if (before !== undefined && !concernsWorker(before, pod)) return;
     if (this.#waiting.has(uid)) return;
     // Files in volumes may contain the pod's labels and annotations.
@@ -112,6 +156,7 @@ export class PodHandler {
     const { workers, statuses } = this.#config;
     const uid = podUid(pod);
     this.#config.desired.delete(uid);
+    this.#allocating.delete(uid);
     statuses.forget(uid);
     this.#retryDeferred();
     if (workers.state(uid) === undefined) return;
@@ -124,14 +169,15 @@ export class PodHandler {
    * be called before the pod is one of the desired pods.
    */
   #admit(pod: Pod): boolean {
-    const { allocatable, node, desired, active, pleg, allocations, rejects } = this.#config;
+    const { allocatable, node, desired, active, pleg, allocations, rejects, devices } =
+      this.#config;
     // The pod runs already, so it was admitted before the kubelet restarted.
     if (pleg.get(podUid(pod)) !== undefined) return true;
     const input: AdmissionInput = {
       pod,
       active: () => active.list().map((other) => allocations.current(other)),
       activeAtMost: { pods: desired.size, requested: desired.requestedAtMost },
-      allocatable,
+      allocatable: devices?.allocatableFor(pod, allocatable) ?? allocatable,
       node: node(),
     };
     const early = rejects(pod);
@@ -188,7 +234,7 @@ export class PodHandler {
     }
     this.#waiting.delete(uid);
     const wanted = desired.get(uid);
-    if (wanted !== undefined) workers.update({ type: 'create', pod: wanted });
+    if (wanted !== undefined) this.#start(wanted);
   }
 
   /** Reports the pod as rejected. Returns false. */

@@ -8,6 +8,7 @@ import type { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
 import type { DownwardContext } from './env/downward.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { PodEvents } from './events.ts';
+import type { NodeDevices } from './node-devices.ts';
 import { untilAborted } from './handlers/timeout.ts';
 import { untilAbortedObjects, type ObjectTracker } from './objects.ts';
 import type { Pleg } from './pleg.ts';
@@ -39,6 +40,8 @@ export interface SyncerConfig {
   readonly volumes: VolumeManager;
   readonly objects: ObjectTracker;
   readonly allocations: Allocations;
+  /** Absent: pods have no devices. */
+  readonly devices?: NodeDevices;
   /** Absent: pods have no cgroups of their own. */
   readonly cgroups: PodCgroups | undefined;
   readonly token: PayloadContext['token'];
@@ -128,6 +131,8 @@ export class KubeletPodSyncer implements PodSyncer {
           `detected running containers after a successful stop: ${running.map(({ name }) => name).join(', ')}`,
         );
       }
+      // Before the status is written: then others may use the claims.
+      await this.#config.devices?.unprepare(pod, signal);
       probes.remove(uid);
     } finally {
       pleg.release(uid);
@@ -343,6 +348,7 @@ export class KubeletPodSyncer implements PodSyncer {
       hostIPs: this.#config.downward().hostIPs,
       qosClass: qosClass(pod),
       ended,
+      withDeviceHealth: (of, status) => this.#config.devices?.withHealth(of, status) ?? status,
     });
   }
 

@@ -133,6 +133,9 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'csi-driver/',
     'console/server/files/',
     'dns/system/',
+    'kubelet/checkpoints/',
+    'kubelet/devices/',
+    'kubelet/dra/',
     'kubelet/garbage.ts',
     'kubelet/logs/',
     'kubelet/node/',
@@ -195,6 +198,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/serving/',
     'machinery/streams/remotecommand/',
     'proxy/health/',
+    'runtime/cri-server/',
     'scheduler/extenders/post.ts',
   ],
   https: [

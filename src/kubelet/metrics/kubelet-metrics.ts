@@ -20,6 +20,8 @@ const POD_START_BUCKETS: readonly number[] = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600,
 ];
 const RUNTIME_BUCKETS = exponentialBuckets(0.005, 2.5, 14);
+/** Upstream's 15 buckets from 0.1 to 40 seconds. */
+const CLAIM_BUCKETS = exponentialBuckets(0.1, (40 / 0.1) ** (1 / 14), 15);
 const NONE: readonly string[] = [];
 
 /** Functions that read current values when metrics are read. */
@@ -57,6 +59,9 @@ export class KubeletMetrics implements RuntimeMetrics {
   readonly #imageVolumesRequested: Family<Counter>;
   readonly #imageVolumesMounted: Family<Counter>;
   readonly #imageVolumeErrors: Family<Counter>;
+  readonly #deviceRegistrations: Family<Counter>;
+  readonly #deviceAllocation: Family<Histogram>;
+  readonly #claimOperations: Family<Histogram>;
   readonly #requests: Family<Counter>;
   readonly #requestDuration: Family<Histogram>;
 
@@ -158,6 +163,25 @@ export class KubeletMetrics implements RuntimeMetrics {
       'image_volume_mounted_errors_total',
       'Image volumes that could not be mounted.',
     );
+    this.#deviceRegistrations = counter(
+      'device_plugin_registration_total',
+      'Registrations of device plugins, by resource.',
+      'resource_name',
+    );
+    this.#deviceAllocation = histogram(
+      'device_plugin_alloc_duration_seconds',
+      'Duration of an allocation by a device plugin, by resource.',
+      DEFAULT_BUCKETS,
+      'resource_name',
+    );
+    this.#claimOperations = this.#instruments.histogram(
+      {
+        name: 'dra_operations_duration_seconds',
+        help: 'Duration of preparing or unpreparing all ResourceClaims of a pod.',
+        labels: ['operation_name', 'is_error'],
+      },
+      CLAIM_BUCKETS,
+    );
     const request = ['method', 'path', 'server_type', 'long_running'];
     this.#requests = counter('http_requests_total', 'Requests to the kubelet API.', ...request);
     this.#requestDuration = histogram(
@@ -232,6 +256,22 @@ export class KubeletMetrics implements RuntimeMetrics {
       failed: this.#imageVolumeErrors,
     };
     families[event].with().value += count;
+  }
+
+  deviceRegistered(resource: string): void {
+    this.#deviceRegistrations.with(resource).value++;
+  }
+
+  deviceAllocated(resource: string, seconds: number): void {
+    this.#deviceAllocation.with(resource).observe(seconds);
+  }
+
+  claimsHandled(
+    operation: 'PrepareResources' | 'UnprepareResources',
+    isError: boolean,
+    seconds: number,
+  ): void {
+    this.#claimOperations.with(operation, String(isError)).observe(seconds);
   }
 
   /** Counts a request. `path`: the first part of a known path, or 'other'. */

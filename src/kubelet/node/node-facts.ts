@@ -7,7 +7,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
 import { allocatableOf, type Reservations } from '../allocatable.ts';
 import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';
-import { RUNTIME_CONDITIONS, type NodeFacts } from './node-status.ts';
+import { RUNTIME_CONDITIONS, type NodeDeviceFacts, type NodeFacts } from './node-status.ts';
 
 /** The configuration of the node. See KubeletConfig. */
 export interface NodeSettings {
@@ -34,6 +34,8 @@ export interface NodeFactsConfig {
   readonly rootDir: string;
   /** For example 'containerd://1.7.24'. */
   readonly runtimeVersion: string;
+  /** Returns the resources of device plugins; undefined if the node cannot have any. */
+  readonly devices?: () => NodeDeviceFacts | undefined;
   /** The thresholds below which pods are evicted. */
   readonly thresholds: Reservations['thresholds'];
   /** Returns the pressure that the node is under. */
@@ -116,10 +118,12 @@ export class NodeFactsSource {
     this.#addresses = addressesOf(this.#config.kubelet);
     const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
+    const devices = this.#config.devices?.();
     return {
       addresses: this.addresses,
       capacity: this.capacity,
       allocatable: this.allocatable,
+      ...(devices !== undefined && { devices }),
       machine: this.machine,
       containerRuntimeVersion: this.#config.runtimeVersion,
       kubeletVersion: this.#config.kubelet.kubeletVersion ?? 'v1.36.3',

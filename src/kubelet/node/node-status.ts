@@ -4,13 +4,29 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Image } from '#cri/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
+import { isExtendedResource } from '../pod/extended-resource.ts';
 import type { NodeAddress, NodeCondition, NodeStatus, ResourceList } from '../types.ts';
 import type { MachineInfo } from './machine.ts';
+
+/** The resources of device plugins. */
+export interface NodeDeviceFacts {
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
+  /** Resources whose plugin has been gone for too long: the node has none of them. */
+  readonly removed: readonly string[];
+  /**
+   * The node has no record of devices, so extended resources of an existing Node are those of a
+   * former machine.
+   */
+  readonly isNewNode: boolean;
+}
 
 export interface NodeFacts {
   readonly addresses: readonly NodeAddress[];
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
+  /** Absent: the node has no device plugins. */
+  readonly devices?: NodeDeviceFacts;
   readonly machine: MachineInfo;
   /** For example 'containerd://1.7.24'. */
   readonly containerRuntimeVersion: string;
@@ -49,8 +65,8 @@ export function makeNodeStatus(
   const now = formatTime(nowMs);
   return {
     addresses: facts.addresses,
-    allocatable: facts.allocatable,
-    capacity: facts.capacity,
+    allocatable: withExtended(facts, facts.allocatable, previous?.capacity, 'allocatable'),
+    capacity: withExtended(facts, facts.capacity, previous?.capacity, 'capacity'),
     conditions: [
       ...nodeConditions(facts.problems, facts.pressure ?? []),
       ...(facts.runtimeConditions ?? []),
@@ -65,6 +81,24 @@ export function makeNodeStatus(
     ...(facts.images.length > 0 ? { images: containerImages(facts.images) } : {}),
     ...((facts.volumesInUse ?? []).length > 0 ? { volumesInUse: facts.volumesInUse ?? [] } : {}),
   };
+}
+
+/**
+ * Returns the kubelet's own resources and the extended resources: those of device plugins, and
+ * those that other clients have added to the Node's capacity, which are all allocatable.
+ */
+function withExtended(
+  { devices }: NodeFacts,
+  own: ResourceList,
+  previousCapacity: ResourceList | undefined,
+  list: 'capacity' | 'allocatable',
+): ResourceList {
+  const result: Record<string, string> = { ...own };
+  for (const [resource, quantity] of Object.entries(previousCapacity ?? {}))
+    if (!Object.hasOwn(own, resource) && isExtendedResource(resource))
+      result[resource] = devices?.isNewNode === true ? '0' : quantity;
+  for (const resource of devices?.removed ?? []) result[resource] = '0';
+  return { ...result, ...devices?.[list] };
 }
 
 export type BareCondition = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;

@@ -1,6 +1,7 @@
 // Builds the runtime's configuration of a container.
 
 import type { ContainerConfig, Device, Mount } from '#cri/index.ts';
+import type { ContainerDevices } from '../devices/container-devices.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';
@@ -16,7 +17,10 @@ export interface ContainerConfigInput {
   readonly imageRef: string;
   readonly environment: Environment;
   readonly mounts: readonly Mount[];
+  /** Block volumes. */
   readonly devices: readonly Device[];
+  /** The devices of device plugins and ResourceClaims. */
+  readonly assigned?: ContainerDevices;
   readonly seccompRoot: string;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
@@ -38,10 +42,14 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     args: expanded(container.args),
     workingDir: container.workingDir ?? '',
     envs: [...environment].map(([key, value]) => ({ key, value: encoder.encode(value) })),
-    mounts: input.mounts,
-    devices: input.devices,
+    mounts: [...(input.assigned?.mounts ?? []), ...input.mounts],
+    devices: [...(input.assigned?.devices ?? []), ...input.devices],
+    CDIDevices: (input.assigned?.cdiDevices ?? []).map((name) => ({ name })),
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, input.restartCount),
+    annotations: {
+      ...input.assigned?.annotations,
+      ...containerAnnotations(pod, container, input.restartCount),
+    },
     logPath: `${container.name}/${input.restartCount}.log`,
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,

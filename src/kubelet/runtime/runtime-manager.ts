@@ -9,6 +9,7 @@ import { formatDuration } from '#machinery/text/duration.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import type { ContainerDevices } from '../devices/container-devices.ts';
 import { podDns, type DnsSettings } from '../dns.ts';
 import { makeEnvironment } from '../env/make-environment.ts';
 import type { DownwardContext } from '../env/downward.ts';
@@ -76,6 +77,17 @@ export interface RuntimeManagerConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly mounter: Mounter;
+  /**
+   * Prepares the ResourceClaims of a pod before its sandbox is created. Rejects with the reason why
+   * the pod has to wait.
+   */
+  readonly prepareResources?: (pod: Pod, signal: AbortSignal) => Promise<void>;
+  /** Returns the devices of a container. Absent: containers have none. */
+  readonly containerDevices?: (
+    pod: Pod,
+    container: Container,
+    signal: AbortSignal,
+  ) => Promise<ContainerDevices>;
   readonly dns: DnsSettings;
   /** The node's own /etc/hosts, as text. */
   readonly nodeHosts: () => Promise<string>;
@@ -279,6 +291,7 @@ export class RuntimeManager {
         return { id: actions.sandboxId, config, ips: sortPodIPs(podIPs(status), nodeIP) };
       const className = pod.spec.runtimeClassName;
       const handler = className === undefined ? '' : await this.#config.runtimeHandler(className);
+      if (!(await this.#areResourcesPrepared(context))) return undefined;
       if (this.#config.hostFiles)
         await mkdir(config.logDirectory ?? '', { recursive: true, mode: 0o755 });
       const id = await runtime
@@ -312,6 +325,26 @@ export class RuntimeManager {
       events.warning(pod, 'FailedCreatePodSandBox', message);
       this.#retryAt(context, this.#config.clock.now() + this.#config.retryMs);
       return undefined;
+    }
+  }
+
+  /** Prepares the pod's ResourceClaims. Returns false if that failed and has to be retried. */
+  async #areResourcesPrepared(context: SyncContext): Promise<boolean> {
+    const { prepareResources, events, logger, clock, retryMs } = this.#config;
+    const { pod, signal } = context;
+    try {
+      await prepareResources?.(pod, signal);
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn('dynamic resources not prepared', { pod: describePod(pod), err: error });
+      events.warning(
+        pod,
+        'FailedPrepareDynamicResources',
+        `Failed to prepare dynamic resources: ${errorMessage(error)}`,
+      );
+      this.#retryAt(context, clock.now() + retryMs);
+      return false;
     }
   }
 
@@ -553,7 +586,8 @@ export class RuntimeManager {
       if (problem !== undefined) throw new Error(problem);
     }
     const downward = { ...config.downward(), podIPs: this.#podIPs(pod, sandbox) };
-    const environment = await makeEnvironment({
+    const assigned = await config.containerDevices?.(pod, container, context.signal);
+    const own = await makeEnvironment({
       pod,
       container,
       services: config.services,
@@ -562,6 +596,7 @@ export class RuntimeManager {
       onInvalidNames: (message) =>
         config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
     });
+    const environment = assigned === undefined ? own : new Map([...assigned.envs, ...own]);
     const hostNetwork = pod.spec.hostNetwork === true;
     const mounts = await makeMounts({
       pod,
@@ -593,6 +628,7 @@ export class RuntimeManager {
       imageRef,
       environment,
       mounts,
+      ...(assigned !== undefined && { assigned }),
       devices: config.hostFiles ? makeDevices(pod, container, volumes) : [],
       seccompRoot: seccompDir(config.rootDir),
       memoryCapacity: config.memoryCapacity,
@@ -721,8 +757,6 @@ function withResources(container: Container): Container {
 /** Returns the unsupported features that the pod asks for. They must not be ignored silently. */
 function unsupportedFeature(pod: Pod): string | undefined {
   if (pod.spec.hostUsers === false) return 'a user namespace of its own (hostUsers: false)';
-  if ((pod.spec.resourceClaims ?? []).length > 0)
-    return 'dynamic resource allocation (resourceClaims)';
   return undefined;
 }
 

@@ -36,6 +36,8 @@ export interface GenerateStatusInput {
   readonly ended: boolean;
   readonly actualResources?: ContainerStatusInput['actualResources'];
   readonly resize?: ResizeState;
+  /** Adds the health of a regular container's devices to its status. */
+  readonly withDeviceHealth?: (pod: Pod, status: ContainerStatus) => ContainerStatus;
 }
 
 export function generatePodStatus(input: GenerateStatusInput): PodStatus {
@@ -52,7 +54,7 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
     'regular',
     pod.spec.containers,
     previous.containerStatuses ?? [],
-  );
+  ).map((status) => input.withDeviceHealth?.(pod, status) ?? status);
   const initContainerStatuses = convert(
     'init',
     pod.spec.initContainers ?? [],

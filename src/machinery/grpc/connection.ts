@@ -4,6 +4,7 @@
 import { setMaxListeners } from 'node:events';
 import {
   Client,
+  connectivityState,
   credentials,
   Metadata,
   type MethodDefinition,
@@ -123,8 +124,37 @@ export class RpcConnection<S extends Schema> {
     }
   }
 
+  /** Connects, and resolves once the server accepts calls. Rejects with the signal's reason. */
+  connected(signal: AbortSignal): Promise<void> {
+    return this.#reaches((state) => state === connectivityState.READY, signal);
+  }
+
+  /** Resolves once the connection is lost. Rejects with the signal's reason. */
+  disconnected(signal: AbortSignal): Promise<void> {
+    return this.#reaches((state) => state !== connectivityState.READY, signal);
+  }
+
   close(): void {
     this.#client.close();
+  }
+
+  #reaches(isReached: (state: connectivityState) => boolean, signal: AbortSignal): Promise<void> {
+    const channel = this.#client.getChannel();
+    return new Promise((resolve, reject) => {
+      const abort = (): void => reject(signal.reason as Error);
+      const check = (): void => {
+        if (signal.aborted) return;
+        const state = channel.getConnectivityState(true);
+        if (isReached(state) || state === connectivityState.SHUTDOWN) {
+          signal.removeEventListener('abort', abort);
+          if (isReached(state)) resolve();
+          else reject(new RpcError('CANCELLED', 'the connection was closed'));
+        } else channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, check);
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      if (signal.aborted) abort();
+      else check();
+    });
   }
 
   #method(service: string, name: string): WireMethod {

@@ -3,7 +3,8 @@
 //
 // A field is `name: [number, type]`. The type is a protobuf scalar, an enum or message of the table,
 // one of these with `[]` (repeated), or `map<string,TYPE>`. Well-known types such as
-// google.protobuf.Timestamp are messages of the table: the wire format has no names.
+// google.protobuf.Timestamp are messages of the table: the wire format has no names. A third element
+// 'optional' is proto3's: such a field can be absent.
 
 import { fromJSON, type PackageDefinition } from '@grpc/proto-loader';
 
@@ -11,9 +12,11 @@ export interface Schema {
   /** The package's name, for example 'csi.v1'. */
   readonly package: string;
   readonly enums: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  readonly messages: Readonly<Record<string, Readonly<Record<string, readonly [number, string]>>>>;
+  readonly messages: Readonly<Record<string, Readonly<Record<string, Field>>>>;
   readonly services: Readonly<Record<string, Readonly<Record<string, Method>>>>;
 }
+
+export type Field = readonly [number, string, 'optional'?];
 
 /** The request, the response, and whether the response is a stream. */
 export type Method = readonly [string, string, 'stream'?];
@@ -48,21 +51,25 @@ type FieldType<S extends Schema, T, Shape extends 'message' | 'input'> = T exten
 type FieldTypeOf<S extends Schema, F, Shape extends 'message' | 'input'> = F extends readonly [
   number,
   infer T,
+  ...unknown[],
 ]
   ? FieldType<S, T, Shape>
   : never;
 
+/** The fields that can be absent from a received message. */
 type NestedKeys<S extends Schema, N extends MessageName<S>> = {
-  [K in keyof S['messages'][N]]: S['messages'][N][K] extends readonly [number, infer T]
-    ? T extends MessageName<S>
-      ? K
-      : never
-    : never;
+  [K in keyof S['messages'][N]]: S['messages'][N][K] extends readonly [number, string, 'optional']
+    ? K
+    : S['messages'][N][K] extends readonly [number, infer T, ...unknown[]]
+      ? T extends MessageName<S>
+        ? K
+        : never
+      : never;
 }[keyof S['messages'][N]];
 
 /**
  * A received message: scalars, enums (as names), lists and maps are always present, at least as
- * their zero value; nested messages may be absent. 64-bit integers are numbers, exact to 2^53.
+ * their zero value; nested messages and optional fields may be absent. 64-bit integers are numbers, exact to 2^53.
  */
 export type Message<S extends Schema, N extends MessageName<S>> = {
   readonly [K in Exclude<keyof S['messages'][N], NestedKeys<S, N>>]: FieldTypeOf<
@@ -116,7 +123,7 @@ export function definitionOf(schema: Schema): PackageDefinition {
 function descriptorOf(schema: Schema): Parameters<typeof fromJSON>[0] {
   const types = {
     ...mapEntries(schema.enums, (values) => ({ values: { ...values } })),
-    ...mapEntries(schema.messages, (fields) => ({ fields: mapEntries(fields, fieldJson) })),
+    ...mapEntries(schema.messages, messageJson),
     ...mapEntries(schema.services, (methods) => ({
       methods: mapEntries(methods, ([requestType, responseType, stream]) => ({
         requestType,
@@ -135,17 +142,21 @@ function descriptorOf(schema: Schema): Parameters<typeof fromJSON>[0] {
   };
 }
 
-interface FieldJson {
-  id: number;
-  type: string;
-  rule?: 'repeated';
-  keyType?: string;
+function messageJson(fields: Readonly<Record<string, Field>>): object {
+  const optional = Object.keys(fields).filter((name) => fields[name]![2] === 'optional');
+  return {
+    fields: mapEntries(fields, fieldJson),
+    ...(optional.length > 0 && {
+      oneofs: Object.fromEntries(optional.map((name) => [`_${name}`, { oneof: [name] }])),
+    }),
+  };
 }
 
-function fieldJson([id, type]: readonly [number, string]): FieldJson {
+function fieldJson([id, type, presence]: Field): object {
   const map = /^map<(\w+),(\w+)>$/.exec(type);
-  if (map) return { id, keyType: map[1]!, type: map[2]! };
-  return type.endsWith('[]') ? { id, type: type.slice(0, -2), rule: 'repeated' } : { id, type };
+  if (map) return { id, keyType: map[1], type: map[2] };
+  if (type.endsWith('[]')) return { id, type: type.slice(0, -2), rule: 'repeated' };
+  return { id, type, ...(presence !== undefined && { options: { proto3_optional: true } }) };
 }
 
 function mapEntries<V, W>(

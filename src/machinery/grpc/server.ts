@@ -1,5 +1,6 @@
 // A gRPC server at a unix socket: handlers by service and method name.
 
+import type { EventEmitter } from 'node:events';
 import { chmod, lstat, mkdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
@@ -134,12 +135,21 @@ function streaming(handler: AnyHandler): handleServerStreamingCall<object, objec
       const responses = handler(withoutNulls(call.request), context) as AsyncIterable<object>;
       for await (const response of responses) {
         if (abort.signal.aborted) return;
-        call.write(response);
+        if (!call.write(response)) await drained(call, abort.signal);
       }
       call.end();
     };
-    send().catch((error: unknown) => call.destroy(Object.assign(new Error(), statusOf(error))));
+    send().catch((error: unknown) => call.emit('error', statusOf(error)));
   };
+}
+
+/** Resolves when the caller has read what it was sent, or is gone. */
+function drained(call: EventEmitter, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    call.once('drain', resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
 }
 
 function statusOf(error: unknown): { readonly code: number; readonly details: string } {

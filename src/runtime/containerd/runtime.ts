@@ -122,10 +122,21 @@ export class ContainerdRuntime implements RuntimeService {
     sandboxConfig: PodSandboxConfig,
     options?: CallOptions,
   ): Promise<string> {
+    if ((config.CDIDevices ?? []).length > 0) await this.#checkCdi(options);
     const prepared = await this.#imageMounts.prepare(podSandboxId, config, options);
     const request = { podSandboxId, config: prepared, sandboxConfig };
     return (await this.#connection.call('RuntimeService', 'CreateContainer', request, options))
       .containerId;
+  }
+
+  /** Rejects if the runtime would ignore CDI devices: containerd has them from version 1.7 on. */
+  async #checkCdi(options?: CallOptions): Promise<void> {
+    const { runtimeName, runtimeVersion } = await this.version(options);
+    if (runtimeName !== 'containerd' || !/^v?(0|1\.[0-6])\./.test(runtimeVersion)) return;
+    throw new CriError(
+      'Unimplemented',
+      `containerd ${runtimeVersion} ignores CDI devices; they need containerd 1.7 or later`,
+    );
   }
 
   async startContainer(containerId: string, options?: CallOptions): Promise<void> {

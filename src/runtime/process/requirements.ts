@@ -31,6 +31,8 @@ function runAsOf(config: ContainerConfig): RunAs | undefined {
     context?.runAsGroup?.value ??
     (context?.runAsUser === undefined ? myGid : uid === myUid ? myGid : 0);
   const groups = context?.supplementalGroups ?? [];
+  if (context?.runAsGroup !== undefined && context.runAsUser === undefined)
+    refuse('runAsGroup needs runAsUser');
   if (context?.runAsUsername)
     refuse(
       `it does not know the image's user ${JSON.stringify(context.runAsUsername)}; use runAsUser`,

@@ -36,6 +36,7 @@ import { PodRuntime } from '../pod-runtime.ts';
 import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
+import { CDI_DIRECTORIES, withCdiDevices } from './cdi.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
 import type { Tools } from './program.ts';
@@ -57,6 +58,8 @@ export interface ProcessRuntimeConfig {
   readonly hostIp?: string;
   /** The PATH for programs. Default: this process's PATH. */
   readonly path?: string;
+  /** Directories of CDI specifications. Default: /etc/cdi and /var/run/cdi. */
+  readonly cdiDirectories?: readonly string[];
   readonly clock?: Clock;
   readonly random?: Random;
   /** Default: no logging. */
@@ -68,6 +71,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   readonly #logger: Logger;
   readonly #state: ProcessState;
   readonly #hostIp: string;
+  readonly #cdiDirectories: readonly string[];
   readonly #path: string;
   readonly #tools: Tools;
   readonly #pods: PodTable<ProcessContainer>;
@@ -77,6 +81,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     const pods = new PodTable<ProcessContainer>(clock);
     super({ name: 'process', clock, random: config.random ?? systemRandom, images, pods });
     this.#pods = pods;
+    this.#cdiDirectories = config.cdiDirectories ?? CDI_DIRECTORIES;
     this.#clock = clock;
     this.#logger = config.logger ?? silentLogger;
     this.#hostIp = config.hostIp ?? '127.0.0.1';
@@ -138,13 +143,16 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     config: ContainerConfig,
     sandboxConfig: PodSandboxConfig,
   ): Promise<string> {
+    this.#pods.readySandbox(podSandboxId);
+    const withDevices = await withCdiDevices(config, this.#cdiDirectories, this.#logger);
+    // The sandbox may have been stopped meanwhile.
     const sandbox = this.#pods.readySandbox(podSandboxId);
-    const record = this.newContainerRecord(podSandboxId, config, sandboxConfig);
+    const record = this.newContainerRecord(podSandboxId, withDevices, sandboxConfig);
     const container = this.#containerOf(record, sandbox.record);
     this.#check(container);
     this.#pods.addContainer(container);
     try {
-      const hidden = await prepareContainerDir(container.dir, config);
+      const hidden = await prepareContainerDir(container.dir, withDevices);
       if (hidden.length > 0) {
         this.#logger.warn('container mounts are hidden by existing files', {
           container: record.id,
