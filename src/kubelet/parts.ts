@@ -526,7 +526,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     signal,
     onUpdate: () => reporter?.nudge(),
   });
-  const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
+  const onNode = (seen: Node): void => {
+    podCidr.nodeSeen(seen.spec);
+    reporter?.nodeSeen(seen);
+  };
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
   const activeUids = (): ReadonlySet<string> | undefined =>
     handler.areSourcesReady ? new Set(active.list().map((pod) => podUid(pod))) : undefined;

@@ -224,8 +224,27 @@ describe('device plugins', () => {
       );
     await startPlugin();
     const node = await kubelet.waitForNode(
-      ({ status }) => status.allocatable?.['example.com/dongle'] === '4',
+      ({ status }) =>
+        status.allocatable?.['example.com/dongle'] === '4' && status.allocatable[GPU] === '2',
     );
     expect(node.status.capacity).toMatchObject({ 'example.com/dongle': '4', [GPU]: '2' });
+  });
+
+  test('extended resources that others add become allocatable, and those that they remove do not stay', async () => {
+    const setDongles = (quantity: string | null) =>
+      kubelet.client
+        .resource(nodes)
+        .patch(
+          NODE_NAME,
+          'application/merge-patch+json',
+          { status: { capacity: { 'example.com/dongle': quantity } } },
+          { subresource: 'status' },
+        );
+    await setDongles('4');
+    await kubelet.waitForNode(({ status }) => status.allocatable?.['example.com/dongle'] === '4');
+    await setDongles(null);
+    await kubelet.waitForNode(
+      ({ status }) => status.allocatable?.['example.com/dongle'] === undefined,
+    );
   });
 });

@@ -18,6 +18,7 @@ import {
   makeNodeStatus,
   nodeStatusPatch,
   PRESSURE_CONDITIONS,
+  sameExtendedResources,
   sameNodeStatus,
   type NodeFacts,
 } from './node-status.ts';
@@ -103,6 +104,17 @@ export class NodeReporter {
     // The other kubelet has reported the facts that the start has found.
     if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
+  }
+
+  /**
+   * Reports extended resources as allocatable that another client has added to the Node's capacity,
+   * and no longer those that one has removed.
+   */
+  nodeSeen(node: Node): void {
+    const reported = this.#node?.status.capacity;
+    if (reported === undefined || sameExtendedResources(reported, node.status.capacity)) return;
+    this.#node = node;
+    this.nudge();
   }
 
   /** Checks the status now, because something about the node has changed. */

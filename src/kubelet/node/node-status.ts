@@ -101,6 +101,19 @@ function withExtended(
   return { ...result, ...devices?.[list] };
 }
 
+/** Reports whether two capacities have the same extended resources in the same quantities. */
+export function sameExtendedResources(
+  a: ResourceList | undefined,
+  b: ResourceList | undefined,
+): boolean {
+  const extended = (list: ResourceList | undefined): readonly string[] =>
+    Object.entries(list ?? {})
+      .filter(([name]) => isExtendedResource(name))
+      .map(([name, quantity]) => `${name}=${quantity}`)
+      .sort();
+  return extended(a).join() === extended(b).join();
+}
+
 export type BareCondition = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** The conditions of pressure, with their reasons, messages and events. */
