@@ -433,6 +433,10 @@ function nodesOf(
   thread: ComponentsRunner | undefined,
   last: (() => Promise<void> | void)[],
 ): Pick<ClusterConfig, 'nodes' | 'thread'> {
+  const { evictionHard } = config;
+  // Invalid thresholds are refused where nothing is evicted, too.
+  const eviction =
+    evictionHard === undefined ? undefined : resourceSettings({ evictionHard }).eviction;
   const machine: ClusterNode = {
     name: machineName(),
     first: true,
@@ -441,10 +445,7 @@ function nodesOf(
     podCidrs: nodeRanges(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
-    ...(config.evictionHard !== undefined &&
-      !first.simulated && {
-        eviction: resourceSettings({ evictionHard: config.evictionHard }).eviction,
-      }),
+    ...(eviction !== undefined && !first.simulated && { eviction }),
     ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
     ...(first.proxy !== undefined &&

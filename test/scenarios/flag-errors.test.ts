@@ -84,6 +84,11 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<version>': ['VersionTLS10', 'x'],
   '<modes>': ['x', 'ABAC', 'Node,Node'],
   '<mode>': ['x', 'RBAC', ''],
+  '<thresholds>': ['x', 'memory.available<', 'memory.available<x', 'none.available<5%'],
+  '<periods>': ['x', 'memory.available=x'],
+  '<amounts>': ['x', 'memory=x'],
+  '<percent>': ['x', '-1', '101'],
+  '<size>': ['x', '-1'],
 };
 /** Flags whose values are arbitrary text, or are checked by another program, with the reason. */
 const unchecked: Readonly<Record<string, string>> = {
@@ -106,6 +111,7 @@ const lenient = new Set([
   '--cert-dir',
   '--data-dir',
   '--root-dir',
+  '--resolv-conf',
   '--pod-manifest-path',
   '--etcd-cafile',
   '--etcd-certfile',
@@ -116,6 +122,10 @@ const good: Readonly<Record<string, readonly string[]>> = {
   '--default-not-ready-toleration-seconds': ['-1'],
   '--default-unreachable-toleration-seconds': ['-1'],
   '--cluster-cidr': ['10.96.0.0/16,10.97.0.0/16'],
+  // No limit.
+  '--pod-max-pids': ['-1'],
+  '--event-qps': ['0'],
+  '--event-burst': ['0'],
 };
 
 async function stderrOf(args: readonly string[]): Promise<{ status: number; text: string }> {

@@ -81,7 +81,9 @@ export function resourceSettings(options: NodeResourceOptions): ResourceSettings
   checkSysctls(allowedUnsafeSysctls ?? []);
   const logFiles = options.containerLogMaxFiles;
   if (logFiles !== undefined && logFiles <= 1)
-    throw invalid(`containerLogMaxFiles ${logFiles} must be greater than 1`);
+    throw invalid(
+      `containerLogMaxFiles (--container-log-max-files) ${logFiles} must be greater than 1`,
+    );
   return defined({
     eviction: evictionSettings(options),
     imageGc: imageGcSettings(options),
@@ -136,12 +138,13 @@ function evictionSettings(options: NodeResourceOptions): KubeletConfig['eviction
     minimumReclaim: options.evictionMinimumReclaim ?? {},
     enforceAllocatable: enforceNodeAllocatable.includes('pods'),
   };
-  try {
-    parseThresholds(statements);
-  } catch (error) {
-    if (error instanceof ThresholdError) throw invalid(error.message);
-    throw error;
-  }
+  const { soft, softGracePeriod, minimumReclaim } = statements;
+  checkThresholds('evictionHard (--eviction-hard)', { hard });
+  checkThresholds(
+    'evictionSoft (--eviction-soft) and evictionSoftGracePeriod (--eviction-soft-grace-period)',
+    { soft, softGracePeriod },
+  );
+  checkThresholds('evictionMinimumReclaim (--eviction-minimum-reclaim)', { hard, minimumReclaim });
   return {
     ...statements,
     ...defined({
@@ -151,6 +154,17 @@ function evictionSettings(options: NodeResourceOptions): KubeletConfig['eviction
       volumeStatsMs: options.volumeStatsAggPeriod,
     }),
   };
+}
+
+/** Throws UserError, which begins with the names of the options, if they cannot be parsed. */
+function checkThresholds(names: string, statements: Partial<ThresholdStatements>): void {
+  const none = { hard: {}, soft: {}, softGracePeriod: {}, minimumReclaim: {} };
+  try {
+    parseThresholds({ ...none, enforceAllocatable: false, ...statements });
+  } catch (error) {
+    if (error instanceof ThresholdError) throw invalid(`${names}: ${error.message}`);
+    throw error;
+  }
 }
 
 function imageGcSettings(options: NodeResourceOptions): KubeletConfig['imageGc'] {
@@ -168,7 +182,10 @@ function imageGcSettings(options: NodeResourceOptions): KubeletConfig['imageGc']
         `imageGCHighThresholdPercent (--image-gc-high-threshold) ${high}`,
     );
   if (maxAge > 0 && maxAge <= minAge)
-    throw invalid('imageMaximumGCAge must be greater than imageMinimumGCAge');
+    throw invalid(
+      'imageMaximumGCAge (--image-maximum-gc-age) must be greater than imageMinimumGCAge ' +
+        '(--minimum-image-ttl-duration)',
+    );
   return {
     highThresholdPercent: high,
     lowThresholdPercent: low,
@@ -199,7 +216,7 @@ function checkSysctls(patterns: readonly string[]): void {
 function logSize(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const bytes = amountOf('containerLogMaxSize (--container-log-max-size)', text).value();
-  if (bytes <= 0) throw invalid('containerLogMaxSize must be positive');
+  if (bytes <= 0) throw invalid('containerLogMaxSize (--container-log-max-size) must be positive');
   return bytes;
 }
 

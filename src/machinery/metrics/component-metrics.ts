@@ -62,6 +62,13 @@ const STABLE: ReadonlySet<string> = new Set([
 const BETA: ReadonlySet<string> = new Set([
   'apiserver_cel_compilation_duration_seconds',
   'apiserver_cel_evaluation_duration_seconds',
+  'apiserver_flowcontrol_current_executing_requests',
+  'apiserver_flowcontrol_current_executing_seats',
+  'apiserver_flowcontrol_current_inqueue_requests',
+  'apiserver_flowcontrol_dispatched_requests_total',
+  'apiserver_flowcontrol_nominal_limit_seats',
+  'apiserver_flowcontrol_rejected_requests_total',
+  'apiserver_flowcontrol_request_wait_duration_seconds',
   'apiserver_storage_events_received_total',
   'apiserver_validating_admission_policy_check_duration_seconds',
   'apiserver_validating_admission_policy_check_total',

@@ -256,6 +256,7 @@ describe('SchedulingAlgorithm with extenders', () => {
       node: 'b',
       evaluatedNodes: 3,
       feasibleNodes: 2,
+      scores: [],
     });
   });
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { endpoints, pods } from '#api/groups/core/v1/index.ts';
 import { handle, send } from '#apiserver/testing/requests.ts';
@@ -269,6 +269,42 @@ const CALLED_IN_VAIN = [
   ['/api/v1/namespaces/default/configmaps', { metadata: { name: 'reviewed' } }],
 ] as const;
 
+/** A priority level without seats, for one user. */
+const NO_SEATS = [
+  [
+    '/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations',
+    {
+      metadata: { name: 'no-seats' },
+      spec: {
+        type: 'Limited',
+        limited: {
+          nominalConcurrencyShares: 0,
+          borrowingLimitPercent: 0,
+          limitResponse: { type: 'Reject' },
+        },
+      },
+    },
+  ],
+  [
+    '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas',
+    {
+      metadata: { name: 'no-seats' },
+      spec: {
+        priorityLevelConfiguration: { name: 'no-seats' },
+        matchingPrecedence: 2,
+        rules: [
+          {
+            subjects: [{ kind: 'User', user: { name: 'unlucky' } }],
+            resourceRules: [
+              { verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true },
+            ],
+          },
+        ],
+      },
+    },
+  ],
+] as const;
+
 const WATCH_LIST =
   '/api/v1/namespaces?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
@@ -286,6 +322,14 @@ async function serverMetrics(): Promise<void> {
     for (const [path, body] of CALLED_IN_VAIN) {
       expect((await send(t.server, { method: 'POST', path, body })).code).toBe(201);
     }
+    for (const [path, body] of NO_SEATS)
+      expect((await send(t.server, { method: 'POST', path, body })).code).toBe(201);
+    const user = { name: 'unlucky', groups: ['system:authenticated'] };
+    await vi.waitFor(async () => {
+      expect(
+        (await send(t.server, { path: '/api/v1/namespaces', user, rawHeaders: [] })).code,
+      ).toBe(429);
+    });
     const { body } = await handle(t.server, { path: WATCH_LIST });
     if (body.kind === 'watch') body.events.stop();
     for (const path of ['/metrics', '/metrics/slis']) read((await send(t.server, { path })).text);
