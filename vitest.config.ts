@@ -46,7 +46,8 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // Tests wait more than they compute.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,

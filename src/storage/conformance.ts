@@ -755,9 +755,12 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const begin = await storage.currentRevision();
         const slow = storage.watch('/p/', { afterRevision: begin });
         const other = storage.watch('/q/', { afterRevision: begin });
-        const fast = take(storage.watch('/p/', { afterRevision: begin }), 50);
-        for (let i = 0; i < 50; i++) await put(storage, '/p/a', String(i));
-        expect(await fast).toHaveLength(50);
+        const fast = storage.watch('/p/', { afterRevision: begin })[Symbol.asyncIterator]();
+        for (let i = 0; i < 50; i++) {
+          await put(storage, '/p/a', String(i));
+          expect((await fast.next()).value).toMatchObject({ revision: begin + 1 + i });
+        }
+        await fast.return?.();
         const seen: StorageEvent[] = [];
         const reason = await reasonOf(
           (async () => {
@@ -828,11 +831,15 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
       test('does not disturb watches that are under way', async () => {
         const storage = await open();
         const begin = await storage.currentRevision();
-        const stream = storage.watch('/p/', { afterRevision: begin });
+        const events = storage.watch('/p/', { afterRevision: begin })[Symbol.asyncIterator]();
+        await put(storage, '/p/a', 'first');
+        expect((await events.next()).value).toMatchObject({ revision: begin + 1 });
         for (let i = 0; i < 5; i++) await put(storage, '/p/a', String(i));
         await storage.compact(await storage.currentRevision());
         await put(storage, '/p/a', 'last');
-        expect(await take(stream, 6)).toHaveLength(6);
+        for (let i = 0; i < 6; i++)
+          expect((await events.next()).value).toMatchObject({ revision: begin + 2 + i });
+        await events.return?.();
       });
 
       test('rejects a future revision', async () => {

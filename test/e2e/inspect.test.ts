@@ -225,7 +225,7 @@ describe('a cluster in the background', () => {
     expect((await here('kubeconfig', '--user', 'a b')).stderr).toContain('is no name of a user');
   });
 
-  test('cox top: from the kubelets, where no metrics API is served', async () => {
+  test('cox top: from the metrics API, which is always served', async () => {
     const nodes = await here('top');
     expect(nodes.stdout.split('\n')[0]).toMatch(
       /^NAME +CPU\(cores\) +CPU\(%\) +MEMORY\(bytes\) +MEMORY\(%\)$/,
@@ -233,7 +233,7 @@ describe('a cluster in the background', () => {
     expect(nodes.stdout.split('\n')).toHaveLength(4);
     expect(nodes.stdout).not.toContain('<unknown>');
     const json = JSON.parse((await here('top', 'pods', '-A', '-o', 'json')).stdout);
-    expect(json).toMatchObject({ source: 'kubelets', failures: {} });
+    expect(json).toMatchObject({ source: 'metrics.k8s.io' });
   });
 
   test('cox image: says that a simulated cluster has none', async () => {

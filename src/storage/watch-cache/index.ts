@@ -8,6 +8,7 @@
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { withResolvers } from '#machinery/with-resolvers.ts';
 import { Link, LinkedList } from '#machinery/collections/linked-list.ts';
 import { forEachEvent, type WatchStream } from '#machinery/watch.ts';
 import {
@@ -79,12 +80,13 @@ const ASK_AFTER_MS = 25;
 const REFILL_PAUSE_MS = 1000;
 
 /**
- * Opens the cache, and resolves when the copy is filled. Throws the StorageError that prevented
- * that; the store is then left open.
+ * Opens the cache, and resolves when the copy is filled and follows the store. Throws the
+ * StorageError that prevented the former; the store is then left open.
  */
 export async function openWatchCache(config: WatchCacheConfig): Promise<WatchCache> {
   const cache = new WatchCache(config);
   await cache.fill();
+  await cache.follows();
   return cache;
 }
 
@@ -106,6 +108,8 @@ class WatchCache implements Storage {
   #nextCheck: Promise<Revision> | undefined;
   #check: Promise<unknown> = Promise.resolve();
   #closed = false;
+  /** Resolves with the first progress of the watch. */
+  readonly #followed = withResolvers<void>();
   readonly sizeBytes?: () => Promise<number>;
 
   constructor(config: WatchCacheConfig) {
@@ -140,6 +144,18 @@ class WatchCache implements Storage {
       progressIntervalMs: PROGRESS_MS,
     });
     void this.#follow(this.#watch, this.#state);
+  }
+
+  /**
+   * Resolves when the watch has begun, or after the time that a read would wait for it. Watches of a
+   * store in this process begin at once.
+   */
+  async follows(): Promise<void> {
+    const { clock, storage, maxWaitMs = MAX_WAIT_MS } = this.#config;
+    if (storage.requestProgress === undefined) return;
+    const giveUp = clock.setTimer(maxWaitMs, () => this.#followed.resolve());
+    await this.#followed.promise;
+    giveUp.cancel();
   }
 
   async get(key: string, options: GetOptions = {}): Promise<KeyValue | undefined> {
@@ -356,8 +372,10 @@ class WatchCache implements Storage {
     let failure: unknown;
     try {
       await forEachEvent(watch, (event) => {
-        if (event.type === 'progress') state.reached(event.revision);
-        else this.#hub.publish(state.apply(event));
+        if (event.type === 'progress') {
+          state.reached(event.revision);
+          this.#followed.resolve();
+        } else this.#hub.publish(state.apply(event));
         this.#wake(state);
       });
     } catch (error) {
