@@ -109,7 +109,7 @@ class WatchCache implements Storage {
   #check: Promise<unknown> = Promise.resolve();
   #closed = false;
   /** Resolves with the first progress of the watch. */
-  readonly #followed = withResolvers<void>();
+  readonly #followed = withResolvers();
   readonly sizeBytes?: () => Promise<number>;
 
   constructor(config: WatchCacheConfig) {
