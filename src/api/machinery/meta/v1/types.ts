@@ -88,7 +88,7 @@ export interface ObjectMeta {
   resourceVersion: string;
   /** The number of changes of the desired state. */
   generation?: number;
-  /** When the server created the object. */
+  /** CreationTimestamp is a timestamp: when the server created the object. */
   creationTimestamp: string;
   /** When the object will be deleted. Set by the server when its deletion is requested. */
   deletionTimestamp?: string;

@@ -46,6 +46,14 @@ describe('descriptions', () => {
     expect(describeField('core/v1.Pod', 'metadata', true)).toMatch(/name, namespace, labels/);
   });
 
+  test('have the words that upstream’s tests of explain look for', () => {
+    expect(describeField('core/v1.Pod', 'metadata', true)).toContain("Standard object's metadata");
+    expect(describeField('core/v1.Pod', 'apiVersion', true)).toContain('APIVersion defines');
+    expect(descriptions['meta/v1.ObjectMeta']?.fields?.['creationTimestamp']).toContain(
+      'CreationTimestamp is a timestamp',
+    );
+  });
+
   test('are sentences', () => {
     for (const [key, { type, fields = {} }] of Object.entries(descriptions)) {
       for (const text of [type, ...Object.values(fields)])

