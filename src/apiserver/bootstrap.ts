@@ -77,7 +77,7 @@ async function ensure(existing: Promise<unknown>, create: () => Promise<unknown>
     await existing;
   } catch (error) {
     if (!apierrors.isNotFound(error)) throw error;
-    await unlessExists(create());
+    await apierrors.unlessExists(create());
   }
 }
 
@@ -110,7 +110,7 @@ export async function keepKubernetesService({
       await inDefault.patch('kubernetes', 'application/merge-patch+json', patch);
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
-      await unlessExists(inDefault.create(service));
+      await apierrors.unlessExists(inDefault.create(service));
     }
   };
   const until = clock.monotonic() + SERVICE_PATIENCE_MS;
@@ -130,12 +130,4 @@ function isAddressTaken(error: unknown): boolean {
   return (
     apierrors.isInvalid(error) && errorMessage(error).includes('provided IP is already allocated')
   );
-}
-
-async function unlessExists(creation: Promise<unknown>): Promise<void> {
-  try {
-    await creation;
-  } catch (error) {
-    if (!apierrors.isAlreadyExists(error)) throw error;
-  }
 }

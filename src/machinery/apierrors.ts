@@ -468,6 +468,15 @@ export function isAlreadyExists(error: unknown): boolean {
   return reasonForError(error) === 'AlreadyExists';
 }
 
+/** Waits for a creation. Resolves, too, if the object exists already. */
+export async function unlessExists(creation: Promise<unknown>): Promise<void> {
+  try {
+    await creation;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
 export function isConflict(error: unknown): boolean {
   return is(error, 'Conflict', 409);
 }

@@ -80,15 +80,15 @@ export const CSI_PERMISSIONS: CsiPermissions = {
 /** Creates the roles. Needs administrator rights. */
 export async function grantCsiPermissions(client: Client): Promise<void> {
   const { clusterRole, clusterRoleBinding } = CSI_PERMISSIONS;
-  await unlessExists(client.resource(clusterRoles).create(clusterRole));
-  await unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding));
+  await apierrors.unlessExists(client.resource(clusterRoles).create(clusterRole));
+  await apierrors.unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding));
 }
 
 /** Creates the CSIDriver and the storage classes, unless objects of these names exist. */
 export async function publishCsiObjects(client: Client, driver: string): Promise<void> {
-  await unlessExists(client.resource(csiDrivers).create(driverObject(driver)));
+  await apierrors.unlessExists(client.resource(csiDrivers).create(driverObject(driver)));
   for (const each of classes(driver))
-    await unlessExists(client.resource(storageClasses).create(each));
+    await apierrors.unlessExists(client.resource(storageClasses).create(each));
 }
 
 function driverObject(driver: string): New<CSIDriver> {
@@ -116,12 +116,4 @@ function classes(driver: string): readonly New<StorageClass>[] {
     { ...common, metadata: { name: 'csi-directory' }, parameters: { backing: 'directory' } },
     { ...common, metadata: { name: 'csi-image' }, parameters: { backing: 'image' } },
   ];
-}
-
-async function unlessExists(creation: Promise<unknown>): Promise<void> {
-  try {
-    await creation;
-  } catch (error) {
-    if (!apierrors.isAlreadyExists(error)) throw error;
-  }
 }

@@ -31,15 +31,7 @@ export const CONSOLE_PERMISSIONS = {
 export async function grantConsolePermissions(client: Client): Promise<void> {
   const { clusterRole, clusterRoleBinding } = CONSOLE_PERMISSIONS;
   await Promise.all([
-    unlessExists(client.resource(clusterRoles).create(clusterRole)),
-    unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding)),
+    apierrors.unlessExists(client.resource(clusterRoles).create(clusterRole)),
+    apierrors.unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding)),
   ]);
-}
-
-async function unlessExists(creating: Promise<unknown>): Promise<void> {
-  try {
-    await creating;
-  } catch (error) {
-    if (!apierrors.isAlreadyExists(error)) throw error;
-  }
 }

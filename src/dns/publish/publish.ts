@@ -25,10 +25,10 @@ export async function grantDnsPermissions(client: Client): Promise<void> {
   const { clusterRole, clusterRoleBinding, role, roleBinding } = DNS_PERMISSIONS;
   const { namespace } = DNS_SERVICE;
   await Promise.all([
-    unlessExists(client.resource(clusterRoles).create(clusterRole)),
-    unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding)),
-    unlessExists(client.resource(roles).namespace(namespace).create(role)),
-    unlessExists(client.resource(roleBindings).namespace(namespace).create(roleBinding)),
+    apierrors.unlessExists(client.resource(clusterRoles).create(clusterRole)),
+    apierrors.unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding)),
+    apierrors.unlessExists(client.resource(roles).namespace(namespace).create(role)),
+    apierrors.unlessExists(client.resource(roleBindings).namespace(namespace).create(roleBinding)),
   ]);
 }
 
@@ -88,14 +88,6 @@ export async function withdrawDnsEndpoint(client: Client, node: string): Promise
       .delete(dnsSliceName(node));
   } catch (error) {
     if (!apierrors.isNotFound(error)) throw error;
-  }
-}
-
-async function unlessExists(creation: Promise<unknown>): Promise<void> {
-  try {
-    await creation;
-  } catch (error) {
-    if (!apierrors.isAlreadyExists(error)) throw error;
   }
 }
 

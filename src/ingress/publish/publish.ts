@@ -16,8 +16,8 @@ import {
 /** Creates the roles. Needs administrator rights. */
 export async function grantIngressPermissions(client: Client): Promise<void> {
   await Promise.all([
-    unlessExists(client.resource(clusterRoles).create(INGRESS_PERMISSIONS.clusterRole)),
-    unlessExists(
+    apierrors.unlessExists(client.resource(clusterRoles).create(INGRESS_PERMISSIONS.clusterRole)),
+    apierrors.unlessExists(
       client.resource(clusterRoleBindings).create(INGRESS_PERMISSIONS.clusterRoleBinding),
     ),
   ]);
@@ -29,17 +29,9 @@ export async function publishIngressClass(client: Client): Promise<void> {
   const hasDefault = items.some(
     ({ metadata }) => metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true',
   );
-  await unlessExists(client.resource(ingressClasses).create(ingressClass(!hasDefault)));
+  await apierrors.unlessExists(client.resource(ingressClasses).create(ingressClass(!hasDefault)));
 }
 
 export async function publishGatewayClass(client: Client): Promise<void> {
-  await unlessExists(client.resource(gatewayClasses).create(gatewayClass));
-}
-
-async function unlessExists(creation: Promise<unknown>): Promise<void> {
-  try {
-    await creation;
-  } catch (error) {
-    if (!apierrors.isAlreadyExists(error)) throw error;
-  }
+  await apierrors.unlessExists(client.resource(gatewayClasses).create(gatewayClass));
 }
