@@ -11,7 +11,15 @@ import { printable } from '../data/printable.ts';
 import { type Problem, problemsOf, type Warning, warningOf } from '../data/problems.ts';
 import { collectionPath } from '../data/resource-type.ts';
 import { listRoute, objectRoute } from '../data/routes.ts';
-import { Age, Empty, Loading, ObjectLink, Section, SeverityMark } from '../parts/basics.tsx';
+import {
+  Age,
+  Empty,
+  Loading,
+  ObjectLink,
+  PlainTable,
+  Section,
+  SeverityMark,
+} from '../parts/basics.tsx';
 import {
   useExtra,
   useLiveList,
@@ -309,24 +317,22 @@ function Warnings({
       {warnings.length === 0 ? (
         <Empty>There are no warnings.</Empty>
       ) : (
-        <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of warnings">
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th>Object</th>
-                <th>Reason</th>
-                <th>Message</th>
-                <th>Count</th>
-                <th>Last</th>
-              </tr>
-            </thead>
-            <tbody>
-              {warnings.map((warning, index) => (
-                <WarningLine key={keyOf(warning, index)} warning={warning} now={now} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable of="warnings">
+          <thead>
+            <tr>
+              <th>Object</th>
+              <th>Reason</th>
+              <th>Message</th>
+              <th>Count</th>
+              <th>Last</th>
+            </tr>
+          </thead>
+          <tbody>
+            {warnings.map((warning, index) => (
+              <WarningLine key={keyOf(warning, index)} warning={warning} now={now} />
+            ))}
+          </tbody>
+        </PlainTable>
       )}
     </Section>
   );

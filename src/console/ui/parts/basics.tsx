@@ -151,3 +151,22 @@ export function ErrorBox({
     </Alert>
   );
 }
+
+/** A table of text, without sorting. It scrolls sideways where it is too wide, with the keyboard, too. */
+export const PlainTable = ({
+  of,
+  className,
+  children,
+}: {
+  /** The rows, in the plural: `conditions`. For screen readers. */
+  readonly of: string;
+  readonly className?: string;
+  /** The head and the body. */
+  readonly children: ReactNode;
+}): ReactNode => (
+  <div className="table-scroll" tabIndex={0} role="group" aria-label={`Table of ${of}`}>
+    <table className={className === undefined ? 'plain-table' : `plain-table ${className}`}>
+      {children}
+    </table>
+  </div>
+);

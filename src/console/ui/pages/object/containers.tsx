@@ -5,7 +5,7 @@ import type { Severity } from '../../data/cell-severity.ts';
 import type { KubeObject } from '../../data/live-object.ts';
 import { containersOf } from '../../data/pods-of.ts';
 import { printable } from '../../data/printable.ts';
-import { Section, StatusBadge } from '../../parts/basics.tsx';
+import { PlainTable, Section, StatusBadge } from '../../parts/basics.tsx';
 
 interface State {
   readonly waiting?: { readonly reason?: string; readonly message?: string };
@@ -43,41 +43,39 @@ export function Containers({ object }: { readonly object: KubeObject }): ReactNo
   );
   return (
     <Section title="Containers">
-      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of containers">
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>State</th>
-              <th>Restarts</th>
-              <th>Image</th>
-              <th>Requests / limits</th>
-            </tr>
-          </thead>
-          <tbody>
-            {containersOf(object).map(({ name, kind, image }) => {
-              const status = statuses.get(name);
-              const { severity, text, detail } = stateWords(status, kind === 'init');
-              return (
-                <tr key={name}>
-                  <td>
-                    {printable(name)}
-                    {kind !== 'container' && <span className="muted"> ({kind})</span>}
-                  </td>
-                  <td>
-                    <StatusBadge severity={severity}>{printable(text)}</StatusBadge>
-                    {detail !== undefined && <div className="muted">{printable(detail)}</div>}
-                    <LastEnd status={status} />
-                  </td>
-                  <td className="number">{status?.restartCount ?? 0}</td>
-                  <td className="mono">{printable(image)}</td>
-                  <td className="mono">{resourceText(resources.get(name))}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable of="containers">
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>State</th>
+            <th>Restarts</th>
+            <th>Image</th>
+            <th>Requests / limits</th>
+          </tr>
+        </thead>
+        <tbody>
+          {containersOf(object).map(({ name, kind, image }) => {
+            const status = statuses.get(name);
+            const { severity, text, detail } = stateWords(status, kind === 'init');
+            return (
+              <tr key={name}>
+                <td>
+                  {printable(name)}
+                  {kind !== 'container' && <span className="muted"> ({kind})</span>}
+                </td>
+                <td>
+                  <StatusBadge severity={severity}>{printable(text)}</StatusBadge>
+                  {detail !== undefined && <div className="muted">{printable(detail)}</div>}
+                  <LastEnd status={status} />
+                </td>
+                <td className="number">{status?.restartCount ?? 0}</td>
+                <td className="mono">{printable(image)}</td>
+                <td className="mono">{resourceText(resources.get(name))}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </PlainTable>
     </Section>
   );
 }

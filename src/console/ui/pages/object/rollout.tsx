@@ -5,7 +5,15 @@ import { type ReactNode, useState } from 'react';
 import { printable } from '../../data/printable.ts';
 import { collectionPath, objectPath } from '../../data/resource-type.ts';
 import { type Revision, revisionsOf, revisionTypeId, undoPatch } from '../../data/rollout.ts';
-import { Age, Empty, ErrorBox, ObjectLink, Section, StatusBadge } from '../../parts/basics.tsx';
+import {
+  Age,
+  Empty,
+  ErrorBox,
+  ObjectLink,
+  PlainTable,
+  Section,
+  StatusBadge,
+} from '../../parts/basics.tsx';
 import { useLiveList, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';
 import type { TabProps } from './tab-props.ts';
@@ -46,55 +54,53 @@ export function RolloutTab({ type, object }: TabProps): ReactNode {
         {revisions.length === 0 ? (
           <Empty>{state.kind === 'loading' ? 'Loading …' : 'There are no revisions.'}</Empty>
         ) : (
-          <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of revisions">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th>Revision</th>
-                  <th>Images</th>
-                  <th>Cause</th>
-                  <th>Pods</th>
-                  <th>Age</th>
-                  <th>Undo</th>
-                </tr>
-              </thead>
-              <tbody>
-                {revisions.map((revision) => (
-                  <tr key={revision.name}>
-                    <td>
-                      <ObjectLink
-                        type={revisionType}
-                        namespace={object.metadata.namespace}
-                        name={revision.name}
+          <PlainTable of="revisions">
+            <thead>
+              <tr>
+                <th>Revision</th>
+                <th>Images</th>
+                <th>Cause</th>
+                <th>Pods</th>
+                <th>Age</th>
+                <th>Undo</th>
+              </tr>
+            </thead>
+            <tbody>
+              {revisions.map((revision) => (
+                <tr key={revision.name}>
+                  <td>
+                    <ObjectLink
+                      type={revisionType}
+                      namespace={object.metadata.namespace}
+                      name={revision.name}
+                    >
+                      {revision.number}
+                    </ObjectLink>{' '}
+                    {revision.current && <StatusBadge severity="ok">current</StatusBadge>}
+                  </td>
+                  <td className="mono">{revision.images.map(printable).join(', ')}</td>
+                  <td>{printable(revision.cause)}</td>
+                  <td className="number">{revision.replicas ?? '–'}</td>
+                  <td>
+                    <Age time={revision.created} />
+                  </td>
+                  <td>
+                    {!revision.current && (
+                      <Button
+                        size="compact-xs"
+                        variant="default"
+                        disabled={paused}
+                        loading={undoing === revision.number}
+                        onClick={() => void undo(revision)}
                       >
-                        {revision.number}
-                      </ObjectLink>{' '}
-                      {revision.current && <StatusBadge severity="ok">current</StatusBadge>}
-                    </td>
-                    <td className="mono">{revision.images.map(printable).join(', ')}</td>
-                    <td>{printable(revision.cause)}</td>
-                    <td className="number">{revision.replicas ?? '–'}</td>
-                    <td>
-                      <Age time={revision.created} />
-                    </td>
-                    <td>
-                      {!revision.current && (
-                        <Button
-                          size="compact-xs"
-                          variant="default"
-                          disabled={paused}
-                          loading={undoing === revision.number}
-                          onClick={() => void undo(revision)}
-                        >
-                          Back to revision {revision.number}
-                        </Button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+                        Back to revision {revision.number}
+                      </Button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </PlainTable>
         )}
       </Section>
     </div>

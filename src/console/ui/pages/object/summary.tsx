@@ -7,7 +7,7 @@ import { printable } from '../../data/printable.ts';
 import { mentionsOf } from '../../data/related.ts';
 import { typeId } from '../../data/resource-type.ts';
 import { conditionSeverity, conditionsOf } from '../../data/status-words.ts';
-import { Age, ObjectLink, Section, SeverityMark } from '../../parts/basics.tsx';
+import { Age, ObjectLink, PlainTable, Section, SeverityMark } from '../../parts/basics.tsx';
 import { useTypes } from '../../parts/hooks.ts';
 import { Containers } from './containers.tsx';
 import { Data } from './data.tsx';
@@ -38,40 +38,38 @@ function Conditions({ object }: { readonly object: KubeObject }): ReactNode {
   if (conditions.length === 0) return null;
   return (
     <Section title="Conditions">
-      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of conditions">
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th>Condition</th>
-              <th>Status</th>
-              <th>Reason</th>
-              <th>Since</th>
-            </tr>
-          </thead>
-          <tbody>
-            {conditions.map((condition) => {
-              const severity = conditionSeverity(condition);
-              return (
-                <tr key={condition.type}>
-                  <td className="nowrap">
-                    <SeverityMark severity={severity} /> {printable(condition.type)}
-                  </td>
-                  <td>{printable(condition.status)}</td>
-                  <td>
-                    {printable(condition.reason ?? '')}
-                    {condition.message !== undefined && condition.message !== '' && (
-                      <div className="muted">{printable(condition.message)}</div>
-                    )}
-                  </td>
-                  <td className="nowrap">
-                    <Age time={condition.lastTransitionTime} />
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable of="conditions">
+        <thead>
+          <tr>
+            <th>Condition</th>
+            <th>Status</th>
+            <th>Reason</th>
+            <th>Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {conditions.map((condition) => {
+            const severity = conditionSeverity(condition);
+            return (
+              <tr key={condition.type}>
+                <td className="nowrap">
+                  <SeverityMark severity={severity} /> {printable(condition.type)}
+                </td>
+                <td>{printable(condition.status)}</td>
+                <td>
+                  {printable(condition.reason ?? '')}
+                  {condition.message !== undefined && condition.message !== '' && (
+                    <div className="muted">{printable(condition.message)}</div>
+                  )}
+                </td>
+                <td className="nowrap">
+                  <Age time={condition.lastTransitionTime} />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </PlainTable>
     </Section>
   );
 }

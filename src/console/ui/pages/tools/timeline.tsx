@@ -23,6 +23,7 @@ import {
   ErrorBox,
   Loading,
   ObjectLink,
+  PlainTable,
   Section,
   SeverityMark,
 } from '../../parts/basics.tsx';
@@ -367,37 +368,35 @@ function State({
   }, [state, types]);
   return (
     <Section title={`State: ${state.length} objects`}>
-      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of objects">
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th>Object</th>
-              <th>State</th>
-            </tr>
-          </thead>
-          <tbody>
-            {sorted.slice(0, MAX_SHOWN).map((object) => {
-              const { row } = object;
-              const type = types.find((each) => typeId(each) === object.typeId);
-              return (
-                <tr
-                  key={row.uid}
-                  className={current?.object.row.uid === row.uid ? 'row-current' : undefined}
-                >
-                  <td>
-                    <span className="muted">{type?.kind} </span>
-                    <ObjectLink type={type} namespace={row.namespace} name={row.name} />
-                  </td>
-                  <td>
-                    <Cells object={object} columns={columns.get(object.typeId) ?? []} />
-                    {row.deleting && <span className="state-waiting"> being deleted</span>}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable of="objects">
+        <thead>
+          <tr>
+            <th>Object</th>
+            <th>State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, MAX_SHOWN).map((object) => {
+            const { row } = object;
+            const type = types.find((each) => typeId(each) === object.typeId);
+            return (
+              <tr
+                key={row.uid}
+                className={current?.object.row.uid === row.uid ? 'row-current' : undefined}
+              >
+                <td>
+                  <span className="muted">{type?.kind} </span>
+                  <ObjectLink type={type} namespace={row.namespace} name={row.name} />
+                </td>
+                <td>
+                  <Cells object={object} columns={columns.get(object.typeId) ?? []} />
+                  {row.deleting && <span className="state-waiting"> being deleted</span>}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </PlainTable>
       {sorted.length > MAX_SHOWN && (
         <p className="muted">The first {MAX_SHOWN} objects are shown.</p>
       )}

@@ -6,7 +6,7 @@ import { isAbort, messageOf } from '../../data/api-error.ts';
 import { linesOf } from '../../data/lines.ts';
 import { printable } from '../../data/printable.ts';
 import { type ClientRates, type TrafficLine, TrafficRates } from '../../data/traffic.ts';
-import { Loading, Section } from '../../parts/basics.tsx';
+import { Loading, PlainTable, Section } from '../../parts/basics.tsx';
 import { type Services, useServices } from '../../services.ts';
 
 const RETRY_MS = 2000;
@@ -63,39 +63,37 @@ const rateText = (rate: number): string => (rate === 0 ? '' : rate.toFixed(rate 
 function Clients({ clients }: { readonly clients: readonly ClientRates[] }): ReactNode {
   return (
     <Section title={`Clients: ${clients.length}`}>
-      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of clients">
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th>Client</th>
-              <th>Last two minutes</th>
-              <th className="number">Reads/s</th>
-              <th className="number">Writes/s</th>
-              <th className="number">Events/s</th>
-              <th className="number">Failures/s</th>
-              <th className="number">Watches</th>
+      <PlainTable of="clients">
+        <thead>
+          <tr>
+            <th>Client</th>
+            <th>Last two minutes</th>
+            <th className="number">Reads/s</th>
+            <th className="number">Writes/s</th>
+            <th className="number">Events/s</th>
+            <th className="number">Failures/s</th>
+            <th className="number">Watches</th>
+          </tr>
+        </thead>
+        <tbody>
+          {clients.slice(0, SHOWN).map((client) => (
+            <tr key={client.key}>
+              <td>
+                {printable(client.user)}
+                <div className="muted">{printable(client.userAgent)}</div>
+              </td>
+              <td>
+                <Sparkline values={client.history} />
+              </td>
+              <td className="number">{rateText(client.reads)}</td>
+              <td className="number">{rateText(client.writes)}</td>
+              <td className="number">{rateText(client.events)}</td>
+              <td className="number state-problem">{rateText(client.failures)}</td>
+              <td className="number">{client.openWatches}</td>
             </tr>
-          </thead>
-          <tbody>
-            {clients.slice(0, SHOWN).map((client) => (
-              <tr key={client.key}>
-                <td>
-                  {printable(client.user)}
-                  <div className="muted">{printable(client.userAgent)}</div>
-                </td>
-                <td>
-                  <Sparkline values={client.history} />
-                </td>
-                <td className="number">{rateText(client.reads)}</td>
-                <td className="number">{rateText(client.writes)}</td>
-                <td className="number">{rateText(client.events)}</td>
-                <td className="number state-problem">{rateText(client.failures)}</td>
-                <td className="number">{client.openWatches}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </PlainTable>
     </Section>
   );
 }

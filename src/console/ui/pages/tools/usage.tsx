@@ -6,7 +6,7 @@ import { isNotFound } from '../../data/api-error.ts';
 import type { KubeObject } from '../../data/live-object.ts';
 import { printable } from '../../data/printable.ts';
 import { bytesText, coresText, parseQuantity } from '../../data/quantity.ts';
-import { Empty, ErrorBox, Loading, ObjectLink, Section } from '../../parts/basics.tsx';
+import { Empty, ErrorBox, Loading, ObjectLink, PlainTable, Section } from '../../parts/basics.tsx';
 import { usePolled, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';
 
@@ -49,40 +49,38 @@ export function UsagePage(): ReactNode {
       {value === undefined && error === undefined && <Loading what="metrics" />}
       {value !== undefined && (
         <Section title={`Nodes: ${value.length}`}>
-          <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of nodes">
-            <table className="plain-table usage-table">
-              <thead>
-                <tr>
-                  <th>Node</th>
-                  <th>CPU</th>
-                  <th>Memory</th>
+          <PlainTable of="nodes" className="usage-table">
+            <thead>
+              <tr>
+                <th>Node</th>
+                <th>CPU</th>
+                <th>Memory</th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.slice(0, SHOWN).map(({ name, cpu, cpuMax, memory, memoryMax }) => (
+                <tr key={name}>
+                  <td>
+                    <ObjectLink type={types.byId('nodes')} namespace={undefined} name={name} />
+                  </td>
+                  <td>
+                    <Bar
+                      label={`CPU of ${printable(name)}`}
+                      share={cpu / cpuMax}
+                      text={`${coresText(cpu)} of ${coresText(cpuMax)}`}
+                    />
+                  </td>
+                  <td>
+                    <Bar
+                      label={`Memory of ${printable(name)}`}
+                      share={memory / memoryMax}
+                      text={`${bytesText(memory)} of ${bytesText(memoryMax)}`}
+                    />
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {value.slice(0, SHOWN).map(({ name, cpu, cpuMax, memory, memoryMax }) => (
-                  <tr key={name}>
-                    <td>
-                      <ObjectLink type={types.byId('nodes')} namespace={undefined} name={name} />
-                    </td>
-                    <td>
-                      <Bar
-                        label={`CPU of ${printable(name)}`}
-                        share={cpu / cpuMax}
-                        text={`${coresText(cpu)} of ${coresText(cpuMax)}`}
-                      />
-                    </td>
-                    <td>
-                      <Bar
-                        label={`Memory of ${printable(name)}`}
-                        share={memory / memoryMax}
-                        text={`${bytesText(memory)} of ${bytesText(memoryMax)}`}
-                      />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+              ))}
+            </tbody>
+          </PlainTable>
           {value.length > SHOWN && (
             <p className="muted">The {SHOWN} nodes with the highest usage are shown.</p>
           )}

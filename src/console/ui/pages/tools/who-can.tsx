@@ -5,7 +5,7 @@ import { type ReactNode, useMemo, useState } from 'react';
 import { collectionPath, typeId } from '../../data/resource-type.ts';
 import { printable } from '../../data/printable.ts';
 import { type Binding, type Grant, type Rbac, type Role, whoCan } from '../../data/who-can.ts';
-import { Empty, ErrorBox, Loading, ObjectLink, Section } from '../../parts/basics.tsx';
+import { Empty, ErrorBox, Loading, ObjectLink, PlainTable, Section } from '../../parts/basics.tsx';
 import { useLoad, usePreferences, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';
 
@@ -113,58 +113,56 @@ function Grants({ grants }: { readonly grants: readonly Grant[] }): ReactNode {
   if (grants.length === 0) return <Empty>RBAC allows it to no subject.</Empty>;
   return (
     <Section title={`Subjects: ${grants.length}`}>
-      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table of subjects">
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th>Subject</th>
-              <th>Binding</th>
-              <th>Role</th>
-              <th>Only names</th>
-            </tr>
-          </thead>
-          <tbody>
-            {grants.map(({ subject, binding, role, onlyNames }) => {
-              const { name, namespace } = binding.metadata;
-              const kind = namespace === undefined ? 'clusterrolebindings' : 'rolebindings';
-              const roleKind = role.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
-              return (
-                <tr key={`${kind}/${namespace}/${name}/${subject.kind}/${subject.name}`}>
-                  <td>
-                    <span className="muted">{printable(subject.kind)} </span>
-                    {subject.kind === 'ServiceAccount' ? (
-                      <ObjectLink
-                        type={types.byId('serviceaccounts')}
-                        namespace={subject.namespace}
-                        name={subject.name}
-                      >
-                        {printable(`${subject.namespace ?? ''}/${subject.name}`)}
-                      </ObjectLink>
-                    ) : (
-                      printable(subject.name)
-                    )}
-                  </td>
-                  <td>
+      <PlainTable of="subjects">
+        <thead>
+          <tr>
+            <th>Subject</th>
+            <th>Binding</th>
+            <th>Role</th>
+            <th>Only names</th>
+          </tr>
+        </thead>
+        <tbody>
+          {grants.map(({ subject, binding, role, onlyNames }) => {
+            const { name, namespace } = binding.metadata;
+            const kind = namespace === undefined ? 'clusterrolebindings' : 'rolebindings';
+            const roleKind = role.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
+            return (
+              <tr key={`${kind}/${namespace}/${name}/${subject.kind}/${subject.name}`}>
+                <td>
+                  <span className="muted">{printable(subject.kind)} </span>
+                  {subject.kind === 'ServiceAccount' ? (
                     <ObjectLink
-                      type={types.byId(`${kind}.${RBAC}`)}
-                      namespace={namespace}
-                      name={name}
-                    />
-                  </td>
-                  <td>
-                    <ObjectLink
-                      type={types.byId(`${roleKind}.${RBAC}`)}
-                      namespace={namespace}
-                      name={role.name}
-                    />
-                  </td>
-                  <td>{onlyNames.map(printable).join(', ')}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+                      type={types.byId('serviceaccounts')}
+                      namespace={subject.namespace}
+                      name={subject.name}
+                    >
+                      {printable(`${subject.namespace ?? ''}/${subject.name}`)}
+                    </ObjectLink>
+                  ) : (
+                    printable(subject.name)
+                  )}
+                </td>
+                <td>
+                  <ObjectLink
+                    type={types.byId(`${kind}.${RBAC}`)}
+                    namespace={namespace}
+                    name={name}
+                  />
+                </td>
+                <td>
+                  <ObjectLink
+                    type={types.byId(`${roleKind}.${RBAC}`)}
+                    namespace={namespace}
+                    name={role.name}
+                  />
+                </td>
+                <td>{onlyNames.map(printable).join(', ')}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </PlainTable>
     </Section>
   );
 }
