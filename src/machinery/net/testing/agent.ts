@@ -6,9 +6,13 @@ import { createInterface } from 'node:readline';
 
 /**
  * The result of a connection: the server's name and the client's address as the server sees it, or
- * the reason of the failure.
+ * the reason of the failure. `unreachable`: the kernel has no route, or no neighbor answers.
  */
-export type Attempt = { readonly server: string; readonly source: string } | 'refused' | 'timeout';
+export type Attempt =
+  | { readonly server: string; readonly source: string }
+  | 'refused'
+  | 'timeout'
+  | 'unreachable';
 
 export interface Request {
   readonly protocol?: 'tcp' | 'udp';
@@ -25,6 +29,8 @@ const net = require('node:net'), dgram = require('node:dgram');
 const say = (value) => process.stdout.write(JSON.stringify(value) + '\\n');
 const plain = (address) => address.replace('::ffff:', '');
 const sockets = new Map();
+const reasons = { ETIMEDOUT: 'timeout', EHOSTUNREACH: 'unreachable', ENETUNREACH: 'unreachable' };
+const reasonOf = (error) => reasons[error.code] || 'refused';
 function serve({ name, host, port, udp }) {
   return new Promise((resolve, reject) => {
     if (udp) {
@@ -75,7 +81,7 @@ function tcp({ host, port, localPort, localAddress, timeoutMs }) {
     const done = (result) => { clearTimeout(timer); socket.destroy(); resolve(result); };
     socket.on('data', (chunk) => (text += chunk));
     socket.on('end', () => done(text === '' ? 'refused' : parse(text)));
-    socket.on('error', (error) => done(error.code === 'ETIMEDOUT' ? 'timeout' : 'refused'));
+    socket.on('error', (error) => done(reasonOf(error)));
   });
 }
 function udp({ host, port, localPort, localAddress, timeoutMs }) {
@@ -91,9 +97,9 @@ function udp({ host, port, localPort, localAddress, timeoutMs }) {
       if (localPort) sockets.set(key, socket); else socket.close();
       resolve(result);
     };
-    socket.on('error', () => done('refused'));
+    socket.on('error', (error) => done(reasonOf(error)));
     socket.on('message', (data) => done(parse(String(data))));
-    const send = () => socket.send('x', (error) => { if (error) done('refused'); });
+    const send = () => socket.send('x', (error) => { if (error) done(reasonOf(error)); });
     if (kept) send();
     else {
       const local = { port: localPort || 0, ...(localAddress ? { address: localAddress } : {}) };

@@ -92,7 +92,9 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     port = 80,
     protocol: 'tcp' | 'udp' = 'tcp',
   ): Promise<boolean> {
-    return (await lab.agent(from).connect({ host, port, protocol, timeoutMs: 700 })) !== 'timeout';
+    const result = await lab.agent(from).connect({ host, port, protocol, timeoutMs: 700 });
+    // Rules that drop packets also drop those that look for neighbors.
+    return result !== 'timeout' && result !== 'unreachable';
   }
 
   /**
