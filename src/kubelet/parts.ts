@@ -21,7 +21,6 @@ import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { ImageManager } from './images/image-manager.ts';
 import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
 import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
@@ -36,9 +35,12 @@ import { ObjectTracker } from './objects.ts';
 import type { Base } from './parts/base.ts';
 import { makeCgroups } from './parts/cgroups.ts';
 import { makeDevicePlugins } from './parts/device-plugins.ts';
+import { makeImageManager } from './parts/images.ts';
+import { machineTopology, makeResourceManagers } from './parts/resource-managers.ts';
 import { makeReporter } from './parts/reporter.ts';
 import { makeServer } from './parts/server.ts';
 import { type Settings, readSettings, readNodeFile } from './parts/settings.ts';
+import { makeShutdown } from './parts/shutdown.ts';
 import { makeStorage } from './parts/storage.ts';
 import { podResourcesSocket } from './paths.ts';
 import { Pleg } from './pleg.ts';
@@ -55,9 +57,15 @@ import { makePressure, type Pressure, removeEndedPod } from './pressure.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
 import { ContainerKiller } from './runtime/kill.ts';
+import type {
+  ResourceHooks,
+  ResourceManagers,
+  RunningContainer,
+} from './resource-managers/resource-managers.ts';
 import { RuntimeManager } from './runtime/runtime-manager.ts';
 import type { KubeletServer } from './server/server.ts';
 import { StaticPods } from './static-pods.ts';
+import type { ShutdownManager } from './shutdown/shutdown-manager.ts';
 import { StatusManager } from './status/status-manager.ts';
 import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
@@ -70,7 +78,11 @@ const RETRY_MS = 10_000;
 /** The parts of a kubelet that are started, stopped or queried. */
 export interface Parts {
   readonly settings: Settings;
-  /** Reads the devices of pods from the last run, and lets device plugins register. */
+  /** Absent on simulated nodes. */
+  readonly managers: ResourceManagers | undefined;
+  /** Absent: pods are not ended when the machine shuts down. */
+  readonly shutdown: ShutdownManager | undefined;
+  /** Reads the devices, CPUs and memory of pods from the last run, and lets device plugins register. */
   readonly startDevices: () => Promise<void>;
   readonly informers: SharedInformerFactory;
   readonly podInformer: SharedInformer<Pod>;
@@ -119,12 +131,6 @@ export async function makeParts(base: Base): Promise<Parts> {
     ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
   });
   const dra = makeDra(base, settings);
-  const devices = new NodeDevices({
-    ...(hostFiles && { plugins: makeDevicePlugins(base, rootDir) }),
-    claims: dra.manager,
-    logger,
-    signal,
-  });
   const system = config.nodeSystem ?? (hostFiles ? new LinuxSystem() : undefined);
   const eviction = {
     ...DEFAULT_EVICTION,
@@ -132,8 +138,9 @@ export async function makeParts(base: Base): Promise<Parts> {
     ...config.eviction,
   };
   const thresholds = parseThresholds(eviction);
-  // Set below: what the node is short of depends on its pods.
+  // Set below: both depend on the pods of the node.
   let pressure: Pressure | undefined;
+  let shutdown: ShutdownManager | undefined;
   const node = await NodeFactsSource.read({
     kubelet: config,
     runtime: base.runtime,
@@ -145,9 +152,21 @@ export async function makeParts(base: Base): Promise<Parts> {
     devices: () => devices.facts(),
     thresholds,
     pressure: () => pressure?.evictions.conditions ?? [],
+    shutdown: () => shutdown?.problem,
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
+  const machine = await machineTopology(base, settings, memoryCapacity);
+  const managers =
+    machine && makeResourceManagers(base, settings, machine, node.capacity, thresholds);
+  const devices = new NodeDevices({
+    ...(hostFiles &&
+      machine !== undefined && { plugins: makeDevicePlugins(base, rootDir, machine) }),
+    ...(managers !== undefined && { managers }),
+    claims: dra.manager,
+    logger,
+    signal,
+  });
   const downward = (): DownwardContext => ({
     podIPs: [],
     hostIPs: node.hostIPs,
@@ -236,7 +255,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
 
   const nodeEvents = new NodeEvents(recorder, config.nodeName);
-  const cgroups = await makeCgroups(config, node.capacity, active, logger);
+  const cgroups = await makeCgroups(config, node.capacity, active, managers, logger);
   if (cgroups !== undefined)
     nodeEvents.normal('NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
 
@@ -249,7 +268,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     ...common,
     runtime,
     images,
-    imageManager: new ImageManager({ images, clock, events }),
+    imageManager: makeImageManager(base, events),
     killer,
     hooks,
     probes,
@@ -266,6 +285,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     podLogsDir,
     hostFiles,
     memoryCapacity,
+    ...(managers !== undefined && { placements: managers }),
     cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     runtimeHandler: async (name) =>
@@ -323,12 +343,21 @@ export async function makeParts(base: Base): Promise<Parts> {
       cgroups,
       onConditions: () => reporter?.nudge(),
     });
+  shutdown = makeShutdown({
+    base,
+    settings,
+    active,
+    workers,
+    events,
+    nodeEvents,
+    onChange: () => reporter?.nudge(),
+  });
   const sysctls = new SysctlAllowlist(
     node.machine.kernelVersion,
     config.allowedUnsafeSysctls ?? [],
   );
   const handler = new PodHandler({
-    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod),
+    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod) ?? shutdown?.admit(),
     signal,
     removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
     clock,
@@ -418,6 +447,12 @@ export async function makeParts(base: Base): Promise<Parts> {
       },
       signal,
     ).catch((error: unknown) => logger.error('socket of pod resources not made', { err: error }));
+  const resourceHooks: ResourceHooks = {
+    active: () => (handler.areSourcesReady ? active.list() : undefined),
+    running: () => runningContainers(active.list(), pleg),
+    setCpus: (id, cpusetCpus, until) =>
+      runtime.updateContainerResources(id, { cpusetCpus }, { signal: until }),
+  };
   const deviceHooks: DeviceHooks = {
     active: activeUids,
     isRunning: (uid, container) => {
@@ -429,7 +464,10 @@ export async function makeParts(base: Base): Promise<Parts> {
   };
   return {
     settings,
+    managers,
+    shutdown,
     startDevices: async () => {
+      await managers?.start(resourceHooks);
       await devices.start(deviceHooks);
       await dra.start(activeUids, syncAll);
       if (hostFiles) await servePods();
@@ -464,6 +502,15 @@ export async function makeParts(base: Base): Promise<Parts> {
     csi,
     plugins,
   };
+}
+
+/** Returns the running containers of the pods. */
+function runningContainers(pods: readonly Pod[], pleg: Pleg): readonly RunningContainer[] {
+  return pods.flatMap((pod) =>
+    (pleg.get(podUid(pod))?.containers ?? []).flatMap(({ name, id, state }) =>
+      state === 'running' ? [{ pod, name, id }] : [],
+    ),
+  );
 }
 
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {

@@ -13,11 +13,17 @@ import { SysctlAllowlist, SysctlPatternError } from '#kubelet/sysctls.ts';
 import type { Taint } from '#api/groups/core/v1/index.ts';
 import { parseQuantity, type Quantity, QuantityError } from '#machinery/text/quantity.ts';
 import { UserError } from '../user-error.ts';
+import {
+  type ResourceManagerOptions,
+  resourceManagerSettings,
+  withReservedCpus,
+} from './resource-manager-options.ts';
+import { type ShutdownOptions, shutdownPeriods } from './shutdown-options.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
 /** With upstream's names. Durations are milliseconds. */
-export interface NodeResourceOptions {
+export interface NodeResourceOptions extends ResourceManagerOptions, ShutdownOptions {
   readonly evictionHard?: Settings;
   readonly evictionSoft?: Settings;
   readonly evictionSoftGracePeriod?: Settings;
@@ -71,11 +77,25 @@ type ResourceSettings = Pick<
   | 'resolvConf'
   | 'taints'
   | 'maxRestartBackoffMs'
+  | 'resourceManagers'
+  | 'shutdownPeriods'
 >;
 
-/** Returns the settings of the kubelet. Throws UserError for the first option that is invalid. */
-export function resourceSettings(options: NodeResourceOptions): ResourceSettings {
-  const { kubeReserved, systemReserved, allowedUnsafeSysctls } = options;
+/**
+ * Returns the settings of the kubelet. `featureGates`: 'Name=true,…'. Throws UserError for the first
+ * option that is invalid.
+ */
+export function resourceSettings(
+  options: NodeResourceOptions,
+  featureGates = '',
+): ResourceSettings {
+  const { allowedUnsafeSysctls } = options;
+  const resourceManagers = resourceManagerSettings(options, featureGates);
+  const { kubeReserved, systemReserved } = withReservedCpus(
+    options.reservedCpus,
+    options.kubeReserved,
+    options.systemReserved,
+  );
   checkReserved('kubeReserved (--kube-reserved)', kubeReserved);
   checkReserved('systemReserved (--system-reserved)', systemReserved);
   checkSysctls(allowedUnsafeSysctls ?? []);
@@ -101,6 +121,8 @@ export function resourceSettings(options: NodeResourceOptions): ResourceSettings
     resolvConf: options.resolvConf,
     taints: options.registerWithTaints,
     maxRestartBackoffMs: options.maxContainerRestartPeriod,
+    resourceManagers,
+    shutdownPeriods: shutdownPeriods(options),
   });
 }
 

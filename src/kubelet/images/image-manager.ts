@@ -49,6 +49,8 @@ export interface ImageManagerConfig {
   readonly images: ImageService;
   readonly clock: Clock;
   readonly events: PodEvents;
+  /** Returns credentials of the node for the image. Absent: there are none. */
+  readonly nodeCredentials?: (image: string, signal: AbortSignal) => Promise<readonly AuthConfig[]>;
   /** The delay after the first failed pull, in milliseconds. Default: 10,000. */
   readonly backoffMs?: number;
   /** The maximum delay, in milliseconds. Default: 300,000. */
@@ -141,7 +143,10 @@ export class ImageManager {
     try {
       const reference = await this.#pull(
         { image, annotations },
-        credentialsFor(image, pullSecrets),
+        [
+          ...credentialsFor(image, pullSecrets),
+          ...((await this.#config.nodeCredentials?.(image, signal)) ?? []),
+        ],
         sandboxConfig,
         signal,
       );

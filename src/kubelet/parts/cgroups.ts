@@ -9,6 +9,7 @@ import { DEFAULT_EVICTION } from '../eviction/settings.ts';
 import { PodCgroups } from '../pod-cgroups/pod-cgroups.ts';
 import { sharesOf } from '../pod-cgroups/settings.ts';
 import { amounts } from '../pod/resources.ts';
+import type { ResourceManagers } from '../resource-managers/resource-managers.ts';
 import type { ResourceList } from '../types.ts';
 
 /** Creates the cgroups of the node. Rejects if the kernel does not allow it. */
@@ -16,6 +17,7 @@ export async function makeCgroups(
   config: KubeletConfig,
   capacity: ResourceList,
   active: ActivePods,
+  managers: ResourceManagers | undefined,
   logger: Logger,
 ): Promise<PodCgroups | undefined> {
   const { cgroupRoot: root, kubeReserved, systemReserved, podPidsLimit } = config;
@@ -38,6 +40,7 @@ export async function makeCgroups(
     },
     maxProcessesPerPod: podPidsLimit,
     activePods: () => active.list(),
+    hasExclusiveCpus: (pod) => managers?.hasExclusiveCpus(pod) === true,
   });
   await cgroups.start();
   return cgroups;

@@ -6,7 +6,7 @@ import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
-import { containerResources } from '../pod/resources.ts';
+import { containerResources, type Placement } from '../pod/resources.ts';
 import { containerSecurityContext, stopSignal } from './security-context.ts';
 
 export interface ContainerConfigInput {
@@ -21,6 +21,8 @@ export interface ContainerConfigInput {
   readonly devices: readonly Device[];
   /** The devices of device plugins and ResourceClaims. */
   readonly assigned?: ContainerDevices;
+  /** Where the container runs. Default: anywhere. */
+  readonly placement?: Placement | undefined;
   readonly seccompRoot: string;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
@@ -55,7 +57,7 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     stdinOnce: container.stdinOnce === true,
     tty: container.tty === true,
     linux: {
-      resources: containerResources(pod, container, input.memoryCapacity),
+      resources: containerResources(pod, container, input.memoryCapacity, input.placement),
       securityContext: containerSecurityContext(pod, container, input.seccompRoot, input.targetId),
     },
     ...(signal !== undefined ? { stopSignal: signal } : {}),

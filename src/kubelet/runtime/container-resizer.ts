@@ -18,13 +18,15 @@ import {
   type RuntimePodStatus,
   parseContainerId,
 } from '../pod/pod-status.ts';
-import { amounts, containerResources } from '../pod/resources.ts';
+import { amounts, containerResources, type Placement } from '../pod/resources.ts';
 
 export interface ContainerResizerConfig {
   readonly runtime: RuntimeService;
   readonly logger: Logger;
   /** The node's memory, in bytes. */
   readonly memoryCapacity: number;
+  /** Returns where a container runs. Absent: anywhere. */
+  readonly placement?: (pod: Pod, container: Container) => Placement;
 }
 
 interface Given {
@@ -104,7 +106,9 @@ export class ContainerResizer {
     try {
       for (const { container, record } of this.#changes(pod, status)) {
         if (stopped.has(record.id)) continue;
-        const resources = containerResources(pod, container, this.#config.memoryCapacity);
+        const { memoryCapacity, placement } = this.#config;
+        const place = placement?.(pod, container);
+        const resources = containerResources(pod, container, memoryCapacity, place);
         await this.#config.runtime.updateContainerResources(record.id, resources, { signal });
         this.started(pod, container, record.id);
       }

@@ -44,7 +44,7 @@ import {
 } from '../pod/pod-status.ts';
 import { sortPodIPs } from '../pod/pod-ips.ts';
 import { readSandbox } from './read-status.ts';
-import { overheadResources, sandboxResources } from '../pod/resources.ts';
+import { overheadResources, type Placement, sandboxResources } from '../pod/resources.ts';
 import { makeSandboxConfig, podLogDirectory } from './sandbox-config.ts';
 import { verifyRunAsNonRoot } from './security-context.ts';
 
@@ -59,6 +59,15 @@ export interface RuntimeMetrics {
    */
   containerStarted(type: ContainerType, code?: string): void;
   imageVolumes(event: 'requested' | 'mounted' | 'failed', count: number): void;
+}
+
+/** Where containers run. */
+export interface Placements {
+  placement(pod: Pod, container: Container): Placement;
+  /** Reports whether a container of the pod has exclusive CPUs. */
+  hasExclusiveCpus(pod: Pod): boolean;
+  /** Called when a container has been created with its placement. */
+  containerStarts(pod: Pod, container: Container, id: string): void;
 }
 
 export interface RuntimeManagerConfig {
@@ -88,6 +97,8 @@ export interface RuntimeManagerConfig {
     container: Container,
     signal: AbortSignal,
   ) => Promise<ContainerDevices>;
+  /** Decides on which CPUs and NUMA nodes containers run. Absent: on all. */
+  readonly placements?: Placements;
   readonly dns: DnsSettings;
   /** The node's own /etc/hosts, as text. */
   readonly nodeHosts: () => Promise<string>;
@@ -169,7 +180,13 @@ export class RuntimeManager {
   constructor(config: RuntimeManagerConfig) {
     this.#config = config;
     this.#backoff = new Backoff(config.clock, config.restartBackoffMs, config.maxRestartBackoffMs);
-    this.resizer = new ContainerResizer(config);
+    const { placements } = config;
+    this.resizer = new ContainerResizer({
+      ...config,
+      ...(placements !== undefined && {
+        placement: (pod, container) => placements.placement(pod, container),
+      }),
+    });
   }
 
   startFailure(uid: string, containerName: string): StartFailure | undefined {
@@ -375,7 +392,7 @@ export class RuntimeManager {
   }
 
   #sandboxConfig(pod: Pod, attempt: number): PodSandboxConfig {
-    const { dns, events, podLogsDir, rootDir, cgroupParent } = this.#config;
+    const { dns, events, podLogsDir, rootDir, cgroupParent, placements } = this.#config;
     return makeSandboxConfig({
       pod,
       attempt,
@@ -384,7 +401,7 @@ export class RuntimeManager {
       podLogsDir,
       seccompRoot: seccompDir(rootDir),
       cgroupParent: cgroupParent(pod),
-      resources: sandboxResources(pod),
+      resources: sandboxResources(pod, placements?.hasExclusiveCpus(pod) !== true),
       overhead: overheadResources(pod),
     });
   }
@@ -517,6 +534,7 @@ export class RuntimeManager {
         : new StartError('CreateContainerConfigError', errorMessage(error), undefined, error);
     }
     this.resizer.started(pod, container, containerId);
+    this.#config.placements?.containerStarts(pod, container, containerId);
     context.acted = true;
     events.container(pod, container, 'Normal', 'Created', 'Container created');
 
@@ -632,6 +650,7 @@ export class RuntimeManager {
       devices: config.hostFiles ? makeDevices(pod, container, volumes) : [],
       seccompRoot: seccompDir(config.rootDir),
       memoryCapacity: config.memoryCapacity,
+      placement: config.placements?.placement(pod, container),
       ...(targetId !== undefined ? { targetId } : {}),
     });
   }
