@@ -49,6 +49,7 @@ export default defineConfig({
     // Tests wait more than they compute.
     maxWorkers: 3,
     // Limits end what hangs. They are far above what tests take, since the machine may be busy.
+    testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [
@@ -58,7 +59,6 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.{ts,tsx}', 'tools/**/*.test.ts'],
           isolate: false,
-          testTimeout: 120_000,
         },
       },
       {
@@ -80,7 +80,6 @@ export default defineConfig({
             'test/torture/**/*.test.ts',
           ],
           isolate: false,
-          testTimeout: 180_000,
         },
       },
       {
@@ -89,7 +88,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: alone,
-          testTimeout: 240_000,
           sequence: { groupOrder: 1 },
         },
       },
@@ -100,7 +98,6 @@ export default defineConfig({
           include: alone,
           globalSetup: ['test/e2e/clean-up.ts'],
           fileParallelism: false,
-          testTimeout: 240_000,
           sequence: { groupOrder: 2 },
         },
       },

@@ -30,7 +30,6 @@ type Host = 'a' | 'b';
 
 describe.skipIf(missing !== undefined)(
   `a pool of addresses${missing === undefined ? '' : ` (skipped: ${missing})`}`,
-  { timeout: 60_000 },
   () => {
     let lab: LinkLab;
     let server: TestServer;

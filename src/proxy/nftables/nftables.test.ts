@@ -54,7 +54,6 @@ proxyConformance({
 
 describe.skipIf(missing !== undefined)(
   `rules of others${missing === undefined ? '' : ` (skipped: ${missing})`}`,
-  { timeout: 60_000 },
   () => {
     let lab: Lab;
     beforeAll(async () => {
