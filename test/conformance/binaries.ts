@@ -120,6 +120,15 @@ export function ensureOther(
   return path;
 }
 
+/** Returns the path of CoreDNS, which is built first if it is missing. */
+export const ensureCoredns = (progress: (text: string) => void): string =>
+  ensureOther(
+    'coredns',
+    fileURLToPath(new URL('../swap/coredns', import.meta.url)),
+    'github.com/coredns/coredns',
+    progress,
+  );
+
 /**
  * Builds a program unless it exists. `go` is the verb with its arguments; the last one is the
  * package.

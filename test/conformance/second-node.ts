@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
-import { type Cable, onOtherMachine, run } from './cable.ts';
+import { type Cable, onOtherMachine, run, withDirectoryAt } from './cable.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
@@ -36,15 +36,19 @@ export interface SecondNode {
 
 /**
  * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
- * kubeconfig names an address that the node can reach. Resolves when the node reports that it is
- * ready; rejects with a UserError if it ends instead.
+ * kubeconfig names an address that the node can reach. `kubeletRoot` is the root directory of the
+ * other node's kubelet: tests expect the same path on all nodes, so this node has a directory of its
+ * own at that path. Resolves when the node reports that it is ready; rejects with a UserError if it
+ * ends instead.
  */
 export async function startSecondNode(
   dir: string,
   clusterDir: string,
+  kubeletRoot: string,
   logFile: string,
 ): Promise<SecondNode> {
-  mkdirSync(dir, { recursive: true });
+  const ownRoot = join(dir, 'kubelet-root');
+  mkdirSync(ownRoot, { recursive: true });
   const pki = join(clusterDir, 'pki');
   const server =
     /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
@@ -61,7 +65,7 @@ export async function startSecondNode(
       pki,
       '--server',
       server,
-      '-o',
+      '--file',
       file,
     );
     return file;
@@ -83,24 +87,30 @@ export async function startSecondNode(
   };
   try {
     roles.push(
-      await startRole('kubelet', logFile, {
-        kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
-        'cert-dir': pki,
-        'data-dir': dir,
-        runtime: 'containerd',
-        'hostname-override': NODE_NAME,
-        'node-ip': SECOND_ADDRESS,
-        'cluster-cidr': POD_CIDR,
-        'cluster-dns': CLUSTER_DNS,
-        'network-policy-kubeconfig': kubeconfig('network-policy'),
-      }),
+      await startRole(
+        'kubelet',
+        logFile,
+        (command) => withDirectoryAt(ownRoot, kubeletRoot, command),
+        {
+          kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
+          'cert-dir': pki,
+          'data-dir': dir,
+          'root-dir': kubeletRoot,
+          runtime: 'containerd',
+          'hostname-override': NODE_NAME,
+          'node-ip': SECOND_ADDRESS,
+          'cluster-cidr': POD_CIDR,
+          'cluster-dns': CLUSTER_DNS,
+          'network-policy-kubeconfig': kubeconfig('network-policy'),
+        },
+      ),
     );
     const proxyFlags = {
       kubeconfig: kubeconfig('proxy'),
       'hostname-override': NODE_NAME,
       'cluster-cidr': POD_CIDR,
     };
-    roles.push(await startRole('proxy', logFile, proxyFlags));
+    roles.push(await startRole('proxy', logFile, (command) => command, proxyFlags));
   } catch (error) {
     await stop();
     throw error;
@@ -119,10 +129,11 @@ interface Role {
 async function startRole(
   name: string,
   logFile: string,
+  wrap: (command: readonly string[]) => readonly string[],
   flags: Readonly<Record<string, string>>,
 ): Promise<Role> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const [program, ...rest] = onOtherMachine(CABLE, [process.execPath, cox, name, ...args]);
+  const [program, ...rest] = onOtherMachine(CABLE, wrap([process.execPath, cox, name, ...args]));
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const stop = async (): Promise<void> => {
