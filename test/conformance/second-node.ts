@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
-import { type Cable, onOtherMachine, run, withDirectoryAt } from './cable.ts';
+import { type Cable, onOtherMachine, run, asMachine } from './cable.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
@@ -90,7 +90,7 @@ export async function startSecondNode(
       await startRole(
         'kubelet',
         logFile,
-        (command) => withDirectoryAt(ownRoot, kubeletRoot, command),
+        (command) => asMachine(NODE_NAME, { directory: ownRoot, path: kubeletRoot }, command),
         {
           kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
           'cert-dir': pki,
