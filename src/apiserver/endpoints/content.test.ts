@@ -289,18 +289,19 @@ describe('responses', () => {
   });
 
   test('of tables may have the identifying metadata only, for clients that ask for it', async () => {
-    const { json } = await get(`${TABLE.replace(',', ';metadata=identity,')}`, PATH);
+    const { json } = await get(TABLE.replace(',', ';metadata=identity,'), PATH);
     expect(json.kind).toBe('Table');
     const [row] = json.rows as readonly { readonly object: { readonly metadata: object } }[];
     expect(Object.keys(row?.object ?? {})).toEqual(['metadata']);
     expect(Object.keys(row?.object.metadata ?? {}).toSorted()).toEqual([
       'creationTimestamp',
+      'labels',
       'name',
       'namespace',
       'resourceVersion',
       'uid',
     ]);
-    const other = (await get(`${TABLE.replace(',', ';metadata=some,')}`, PATH)).json;
+    const other = (await get(TABLE.replace(',', ';metadata=some,'), PATH)).json;
     expect(other.rows).toMatchObject([{ object: { kind: 'PartialObjectMetadata' } }]);
   });
 

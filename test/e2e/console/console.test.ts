@@ -481,6 +481,38 @@ describe.skipIf(missingBrowser !== undefined)(
         .waitFor();
     });
 
+    browserTest('the keyboard alone: filter, rows, search, pages', async ({ named: own }) => {
+      const name = own('typed');
+      await client.resource(pods).namespace('default').create(pod(name));
+      const page = await adminPage('/list/pods');
+      await page.getByRole('link', { name, exact: true }).waitFor();
+      await page.keyboard.press('/');
+      await page.keyboard.type(name);
+      await page.locator('[role=grid][aria-rowcount="2"]').waitFor();
+      const focused = (): Promise<string | null> =>
+        page.evaluate<string | null>(`document.activeElement.getAttribute('role')`);
+      for (let presses = 0; (await focused()) !== 'grid'; presses++) {
+        expect(presses).toBeLessThan(8);
+        await page.keyboard.press('Tab');
+      }
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Search everything' }).waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await page.keyboard.type('kube-system');
+      await page
+        .getByRole('option', { name: /^kube-system/ })
+        .first()
+        .waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'kube-system', level: 1 }).waitFor();
+      await page.keyboard.press('g');
+      await page.keyboard.press('n');
+      await page.getByRole('heading', { name: /^Nodes/, level: 1 }).waitFor();
+    });
+
     // The last test: it ends the cluster of all others.
     browserTest('the server disappears and returns', async () => {
       const page = await adminPage('/list/pods');

@@ -53,10 +53,14 @@ describe.skipIf(missingBrowser !== undefined)(
       origin = `https://127.0.0.1:${port}`;
       cluster = await coxUp(
         [
-          ...['--runtime', 'simulated', '--store', 'memory'],
-          ...['--oidc-issuer-url', issuer.url, '--oidc-client-id', CLIENT_ID],
-          ...['--oidc-ca-file', ca, '--oidc-username-claim', 'email'],
-          ...['--oidc-groups-claim', 'groups', '--oidc-groups-prefix', 'oidc:'],
+          '--runtime=simulated',
+          '--store=memory',
+          `--oidc-issuer-url=${issuer.url}`,
+          `--oidc-client-id=${CLIENT_ID}`,
+          `--oidc-ca-file=${ca}`,
+          '--oidc-username-claim=email',
+          '--oidc-groups-claim=groups',
+          '--oidc-groups-prefix=oidc:',
         ],
         { dataDir: join(dir.path, 'data'), port },
       );
@@ -132,7 +136,7 @@ describe.skipIf(missingBrowser !== undefined)(
       await page.getByRole('alert').getByText('does not accept the identity').waitFor();
     });
 
-    browserTest('a response that this browser has not asked for signs nobody in', async () => {
+    browserTest('a response that this browser has not asked for begins no session', async () => {
       const { page: victim } = await newPage();
       const { page: attacker } = await newPage();
       await openAddress(attacker, `${origin}/console/`);

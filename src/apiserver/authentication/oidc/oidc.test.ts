@@ -20,7 +20,7 @@ describe('claims', () => {
     ['for several clients', { aud: ['other', CLIENT] }, undefined],
     ['of another issuer', { iss: 'https://other.example' }, 'different provider'],
     ['for another client', { aud: 'other' }, 'expected audience "kubernetes"'],
-    ['for nobody', { aud: undefined }, 'expected audience'],
+    ['without an audience', { aud: undefined }, 'expected audience'],
     ['that has expired', { exp: seconds - 1 }, 'token is expired'],
     ['without an end', { exp: undefined }, 'token is expired'],
     ['whose end is no number', { exp: '9999999999' }, 'token is expired'],

@@ -72,7 +72,7 @@ export class SessionPaths {
     return this.#oidc.serve(request);
   }
 
-  /** Serves /console/sign-in: the ways in, for the page of somebody who is not signed in. */
+  /** Serves /console/sign-in: the ways in, for a page without a session. */
   serveSignIn(request: ConsoleRequest): ConsoleResponse {
     expectMethod(request, 'GET', 'HEAD');
     return json(this.#oidc === undefined ? {} : { oidc: { issuer: this.#oidc.issuer } });

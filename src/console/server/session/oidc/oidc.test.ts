@@ -70,10 +70,8 @@ const follow = (path: string, cookie?: string): Promise<RawResponse> =>
   });
 
 function begunCookie(response: RawResponse): string {
-  const [, value] = new RegExp(`^${OIDC_COOKIE}=([^;]+);`).exec(
-    String(response.headers['set-cookie']),
-  ) ?? ['', ''];
-  return value!;
+  const header = String(response.headers['set-cookie']);
+  return new RegExp(`^${OIDC_COOKIE}=([^;]+);`).exec(header)?.[1] ?? '';
 }
 
 /** Begins a sign-in. Returns the cookie, and the path with which the provider sends the browser back. */

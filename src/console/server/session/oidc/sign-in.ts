@@ -24,7 +24,7 @@ export const SIGN_IN_LIFE_MS = 10 * 60_000;
 /** Routes of the page are shorter. */
 const MAX_ROUTE = 500;
 
-/** What the browser keeps between the two steps, sealed. */
+/** The state that the browser keeps between the two steps, sealed. */
 interface Begun {
   readonly state: string;
   readonly nonce: string;
@@ -130,7 +130,7 @@ export class OidcSignIn {
     const code = query.get('code') ?? '';
     if (code === '') throw new SignInError('provider-error', 'the provider sends no code');
     const token = await this.#redeem(code, begun);
-    // A token of another sign-in, which somebody may have stolen.
+    // A token of another sign-in may be stolen.
     const nonce = claimsOf(token)?.['nonce'];
     if (typeof nonce !== 'string' || !isEqual(nonce, begun.nonce))
       throw new SignInError('not-accepted', 'the ID token has another nonce');

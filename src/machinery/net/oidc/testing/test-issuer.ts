@@ -18,7 +18,7 @@ export interface TestIssuerConfig {
   readonly clientSecret?: string;
   /** The time of tokens, in ms. */
   readonly now: () => number;
-  /** The claims of whoever signs in, beside those that every token has. */
+  /** The claims of the user who signs in, beside those that every token has. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
