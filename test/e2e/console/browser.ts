@@ -22,7 +22,7 @@ export const missingBrowser =
 /** A size of window that shows the whole layout. */
 const WINDOW = { width: 1280, height: 800 };
 /** How long a page may take to show something. Other tests share the machine. */
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 45_000;
 
 export function launchBrowser(args: readonly string[] = []): Promise<Browser> {
   return chromium.launch({

@@ -57,7 +57,7 @@ const WIDGETS = {
 
 describe.skipIf(missingBrowser !== undefined)(
   named('the console', missingBrowser),
-  { timeout: 90_000 },
+  { timeout: 240_000 },
   () => {
     const dir = temporaryDir();
     let cluster: RunningCluster;

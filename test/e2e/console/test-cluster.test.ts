@@ -24,7 +24,7 @@ import {
 
 describe.skipIf(missingBrowser !== undefined)(
   named('the console of a test cluster', missingBrowser),
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   () => {
     let cluster: ForkableCluster;
     let browser: Browser;
