@@ -28,7 +28,6 @@ const CLAIMS = { sub: '1', email: 'jane@example.com', groups: ['viewers'] };
 
 describe.skipIf(missingBrowser !== undefined)(
   named('the console with OpenID Connect', missingBrowser),
-  { timeout: 240_000 },
   () => {
     const dir = temporaryDir();
     let issuer: TestIssuer;

@@ -24,7 +24,6 @@ import {
 
 describe.skipIf(missingBrowser !== undefined)(
   named('the console of a test cluster', missingBrowser),
-  { timeout: 240_000 },
   () => {
     let cluster: ForkableCluster;
     let browser: Browser;

@@ -39,8 +39,7 @@ beforeAll(async () => {
     now: () => running.clock.now(),
     claims: CLAIMS,
   });
-  // Pairs of keys are slow to make on a machine with other work.
-}, 120_000);
+});
 afterAll(() => issuer.stop());
 
 beforeEach(async () => {
@@ -55,7 +54,7 @@ beforeEach(async () => {
     },
     { oidc: { provider, clientId: CLIENT_ID, usernamePrefix: '-', groupsClaim: 'groups' } },
   );
-}, 60_000);
+});
 afterEach(() => running.stop());
 
 /** Sends a request of a browser that follows a link or a redirect: without the page's header. */
