@@ -68,6 +68,11 @@ export function withNodeResourceFlags(command: Command): Command {
       '--image-credential-provider-bin-dir <dir>',
       'programs of the plugins of --image-credential-provider-config',
     )
+    .option(
+      '--serialize-image-pulls [bool]',
+      'pull one image at a time (default: any number)',
+      yesOrNo,
+    )
     .option('--kube-reserved <amounts>', 'resources for the kubelet: cpu=100m', pairs('='))
     .option(
       '--system-reserved <amounts>',

@@ -14,6 +14,7 @@ import type { Random } from '#machinery/random.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { NetworkReadiness } from './network-readiness.ts';
 import type { MachineInfo } from './node/machine.ts';
+import type { SwapBehavior } from './runtime/swap.ts';
 import type { AccessSettings } from './server/access.ts';
 import type { ServerListenConfig } from './server/config.ts';
 import type { MachineTopology } from './resource-managers/machine-topology.ts';
@@ -117,6 +118,10 @@ export interface KubeletConfig {
   readonly shutdownPeriods?: readonly ShutdownPeriod[];
   /** Delays shutdowns of the machine. Default: systemd-logind. */
   readonly shutdownInhibitor?: ShutdownInhibitor;
+  /** Whether Burstable pods use swap. Default: 'NoSwap'. */
+  readonly swapBehavior?: SwapBehavior;
+  /** The maximum number of image pulls at a time. Default: any number. */
+  readonly maxParallelPulls?: number;
   /** The maximum number of processes of a pod; needs `cgroupRoot`. Default: no limit. */
   readonly podPidsLimit?: number;
   /** Kernel parameters, or prefixes with '*', that pods may set beside the safe ones. */

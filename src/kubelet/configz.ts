@@ -63,7 +63,13 @@ export function kubeletConfiguration({
     ...(config.podCIDRs?.[0] !== undefined && { podCIDR: config.podCIDRs[0] }),
     ...(config.hostFiles !== false && { resolvConf: config.resolvConf ?? '/etc/resolv.conf' }),
     contentType: 'application/json',
-    serializeImagePulls: false,
+    serializeImagePulls: config.maxParallelPulls === 1,
+    ...(config.maxParallelPulls !== undefined && {
+      maxParallelImagePulls: config.maxParallelPulls,
+    }),
+    ...(config.swapBehavior !== undefined && {
+      memorySwap: { swapBehavior: config.swapBehavior },
+    }),
     enableControllerAttachDetach: true,
     failSwapOn: false,
     containerLogMaxSize: newQuantity(

@@ -2,7 +2,6 @@
 // container configurations and statuses need to know of them.
 
 import type { Logger } from '#machinery/log.ts';
-import { errorMessage } from '#machinery/error-message.ts';
 import type { Rejection } from './admission.ts';
 import { type ContainerDevices, NO_DEVICES } from './devices/container-devices.ts';
 import type { DeviceHooks, DeviceManager } from './devices/device-manager.ts';

@@ -28,6 +28,7 @@ import { MirrorPods } from './mirror-pods.ts';
 import { NodeDevices } from './node-devices.ts';
 import { KernelLog } from './node/kernel-log.ts';
 import { LinuxSystem } from './node/linux-system.ts';
+import { readSwapFacts } from './node/swap-facts.ts';
 import { NodeEvents } from './node/node-events.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import type { NodeReporter } from './node/node-reporter.ts';
@@ -224,7 +225,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     ...common,
     events,
     runner: new ProbeRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork }),
-    onChange: (uid) => workers.sync(uid),
+    onChange: (uid) => {
+      workers.sync(uid);
+      syncer.verdictChanged(uid);
+    },
   });
 
   // Status reports and inputs of pods.
@@ -249,7 +253,12 @@ export async function makeParts(base: Base): Promise<Parts> {
     writer: new ApiPodWriter(client, mirrors),
   });
   const active = new ActivePods(desired, workers, statuses);
+  const { cpuManagerPolicy, memoryManagerPolicy } = config.resourceManagers ?? {};
   const allocations = new Allocations({
+    staticManagers: [
+      ...(cpuManagerPolicy === 'static' ? (['CPU'] as const) : []),
+      ...(memoryManagerPolicy === 'Static' ? (['Memory'] as const) : []),
+    ],
     allocatable: () => node.allocatable,
     active: () => active.list(),
   });
@@ -286,6 +295,9 @@ export async function makeParts(base: Base): Promise<Parts> {
     hostFiles,
     memoryCapacity,
     ...(managers !== undefined && { placements: managers }),
+    swap: hostFiles
+      ? await readSwapFacts(config.swapBehavior ?? 'NoSwap', memoryCapacity)
+      : undefined,
     cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     runtimeHandler: async (name) =>

@@ -1,7 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
+import { pods } from '#api/groups/core/v1/index.ts';
 import type { KubeletConfig } from './config.ts';
-import { DEFAULT_RESOURCE_MANAGERS } from './resource-managers/settings.ts';
-import type { ResourceManagerSettings } from './resource-managers/settings.ts';
+import {
+  DEFAULT_RESOURCE_MANAGERS,
+  type ResourceManagerSettings,
+} from './resource-managers/settings.ts';
 import { makeMachine } from './resource-managers/testing/make-topology.ts';
 import { type Harness, startHarness } from './testing/harness.ts';
 import type { Pod } from './types.ts';
@@ -45,7 +48,7 @@ async function resourcesOf(pod: string): Promise<Resources> {
   const containers = await runtime.listContainers({});
   const { id } = containers.find(({ labels }) => labels['io.kubernetes.pod.name'] === pod)!;
   const { status } = await runtime.containerStatus(id);
-  return (status?.resources?.linux ?? {}) as Resources;
+  return status?.resources?.linux ?? {};
 }
 
 test('a Guaranteed pod has CPUs of its own, and others run on the rest', async () => {
@@ -89,6 +92,29 @@ test('the rejection has upstream’s reason and message', async () => {
     message: `Pod was rejected: ${LOCALITY}`,
   });
   expect(await harness.eventsOf('three')).toContain(`TopologyAffinityError: ${LOCALITY}`);
+});
+
+test('a Guaranteed pod keeps its amounts', async () => {
+  harness = await startHarness(nodeWith({}));
+  await createPod('own', '1');
+  const resources = {
+    requests: { cpu: '2', memory: '64Mi' },
+    limits: { cpu: '2', memory: '64Mi' },
+  };
+  const patch = { spec: { containers: [{ name: 'main', resources }] } };
+  const type = 'application/strategic-merge-patch+json';
+  const inDefault = harness.client.resource(pods).namespace('default');
+  await inDefault.patch('own', type, patch, { subresource: 'resize' });
+  const { status } = await harness.waitForPod('own', ({ status: { conditions } }) =>
+    (conditions ?? []).some((condition) => condition.type === 'PodResizePending'),
+  );
+  expect(status.conditions).toContainEqual(
+    expect.objectContaining({
+      type: 'PodResizePending',
+      reason: 'Infeasible',
+      message: 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"',
+    }),
+  );
 });
 
 test('half a core is rejected with full-pcpus-only', async () => {

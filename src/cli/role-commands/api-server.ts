@@ -14,6 +14,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../flags.ts';
+import { withOidcFlags } from '../oidc-flags.ts';
 import { withCommonFlags } from './common-flags.ts';
 
 /** Parses the value of --version=v…: the version that is spoken, with or without a suffix of the user's. */
@@ -27,7 +28,7 @@ function reportedVersion(text: string): string {
 }
 
 export function addApiServer(program: Command): void {
-  withCommonFlags(
+  const command = withCommonFlags(
     program
       .command('apiserver')
       .description(
@@ -269,5 +270,8 @@ Examples:
   $ cox apiserver --store memory --cert-dir pki --bind-address 127.0.0.1
   $ cox apiserver --etcd-servers http://127.0.0.1:2379 --cert-dir pki`,
       ),
-  ).action(async (options) => (await import('../roles.ts')).apiServer(options));
+  );
+  withOidcFlags(command).action(async (options) =>
+    (await import('../roles.ts')).apiServer(options),
+  );
 }

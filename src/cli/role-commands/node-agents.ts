@@ -1,7 +1,7 @@
 // The commands of the roles beside a kubelet: `cox proxy`, `cox runtime`, `cox csi-driver`.
 
 import { type Command, Option } from 'commander';
-import { list, wholeNumber, yesOrNo } from '../flags.ts';
+import { duration, list, wholeNumber, yesOrNo } from '../flags.ts';
 import { withCommonFlags, withLogFlags } from './common-flags.ts';
 
 export function addProxy(program: Command): void {
@@ -42,6 +42,39 @@ export function addProxy(program: Command): void {
         '--metrics-bind-address <address>',
         'where /metrics and /proxyMode are; empty: nowhere',
         '127.0.0.1:10249',
+      )
+      .option(
+        '--conntrack-max-per-core <count>',
+        'connections that the kernel tracks, per processor core; 0: its limit is left alone',
+        wholeNumber,
+        32_768,
+      )
+      .option('--conntrack-min <count>', 'at least so many connections', wholeNumber, 131_072)
+      .option(
+        '--conntrack-tcp-be-liberal [bool]',
+        'accept packets outside of the TCP window',
+        yesOrNo,
+        false,
+      )
+      .option(
+        '--conntrack-tcp-timeout-close-wait <duration>',
+        'how long connections in the state CLOSE_WAIT are kept (default: 1h); 0: left alone',
+        duration,
+      )
+      .option(
+        '--conntrack-tcp-timeout-established <duration>',
+        'how long idle connections are kept (default: 24h); 0: left alone',
+        duration,
+      )
+      .option(
+        '--conntrack-udp-timeout <duration>',
+        'how long UDP without replies is tracked (default: 0, left alone)',
+        duration,
+      )
+      .option(
+        '--conntrack-udp-timeout-stream <duration>',
+        'how long UDP with replies is tracked (default: 0, left alone)',
+        duration,
       )
       .option('--cleanup [bool]', 'remove the rules, and end', yesOrNo, false),
   )

@@ -56,6 +56,9 @@ export interface NodeResourceOptions extends ResourceManagerOptions, ShutdownOpt
   readonly registerWithTaints?: readonly Taint[];
   readonly maxContainerRestartPeriod?: number;
   readonly podLogsDir?: string;
+  readonly swapBehavior?: string;
+  readonly serializeImagePulls?: boolean;
+  readonly maxParallelImagePulls?: number;
 }
 
 type ResourceSettings = Pick<
@@ -79,6 +82,8 @@ type ResourceSettings = Pick<
   | 'maxRestartBackoffMs'
   | 'resourceManagers'
   | 'shutdownPeriods'
+  | 'swapBehavior'
+  | 'maxParallelPulls'
 >;
 
 /**
@@ -123,6 +128,8 @@ export function resourceSettings(
     maxRestartBackoffMs: options.maxContainerRestartPeriod,
     resourceManagers,
     shutdownPeriods: shutdownPeriods(options),
+    swapBehavior: swapBehaviorOf(options.swapBehavior),
+    maxParallelPulls: parallelPulls(options),
   });
 }
 
@@ -214,6 +221,27 @@ function imageGcSettings(options: NodeResourceOptions): KubeletConfig['imageGc']
     minAgeMs: minAge,
     maxAgeMs: maxAge,
   };
+}
+
+function swapBehaviorOf(behavior = ''): KubeletConfig['swapBehavior'] {
+  if (behavior === '') return undefined;
+  if (behavior === 'NoSwap' || behavior === 'LimitedSwap') return behavior;
+  throw invalid(
+    `memorySwap.swapBehavior ${JSON.stringify(behavior)} must be one of: "", "LimitedSwap" or "NoSwap"`,
+  );
+}
+
+function parallelPulls(options: NodeResourceOptions): number | undefined {
+  const { serializeImagePulls: isSerial, maxParallelImagePulls: max } = options;
+  if (max !== undefined && max < 1)
+    throw invalid(`maxParallelImagePulls ${max} must be a positive number`);
+  if (max !== undefined && max > 1 && isSerial !== false) {
+    throw invalid(
+      'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls ' +
+        '(--serialize-image-pulls) is set to false',
+    );
+  }
+  return isSerial === true ? 1 : max;
 }
 
 function checkReserved(name: string, amounts: Settings | undefined): void {

@@ -63,7 +63,7 @@ export function resourceManagerSettings(
       MEMORY_POLICIES,
       (value) => `unknown policy: ${value}`,
     ),
-    reservedMemory: options.reservedMemory ?? [],
+    reservedMemory: (options.reservedMemory ?? []).map(withTexts),
     topologyManagerPolicy: oneOf(
       options.topologyManagerPolicy ?? 'none',
       TOPOLOGY_POLICIES,
@@ -111,11 +111,20 @@ function check(settings: ResourceManagerSettings): void {
   checkReservedMemory(settings.reservedMemory);
 }
 
+/** Returns the reservation with texts as amounts: in YAML they may be numbers. */
+function withTexts({ numaNode, limits }: MemoryReservation): MemoryReservation {
+  if (!Number.isInteger(numaNode) || typeof limits !== 'object')
+    throw invalid('reservedMemory needs the fields numaNode and limits');
+  const amounts: readonly (readonly [string, unknown])[] = Object.entries(limits);
+  return {
+    numaNode,
+    limits: Object.fromEntries(amounts.map(([name, text]) => [name, String(text)])),
+  };
+}
+
 function checkReservedMemory(reservations: readonly MemoryReservation[]): void {
   const seen = new Set<string>();
   for (const { numaNode, limits } of reservations) {
-    if (!Number.isInteger(numaNode) || typeof limits !== 'object' || limits === null)
-      throw invalid('reservedMemory needs the fields numaNode and limits');
     for (const [resource, amount] of Object.entries(limits)) {
       if (resource !== 'memory' && !resource.startsWith('hugepages-')) {
         throw invalid(
@@ -143,7 +152,7 @@ function checkReservedMemory(reservations: readonly MemoryReservation[]): void {
 
 function bytesOf(amount: string): number {
   try {
-    return parseQuantity(String(amount)).value();
+    return parseQuantity(amount).value();
   } catch (error) {
     if (error instanceof QuantityError)
       throw invalid(`reservedMemory (--reserved-memory): ${amount}: ${error.message}`);

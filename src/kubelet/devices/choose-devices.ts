@@ -18,8 +18,8 @@ export interface DeviceChoice {
   readonly reusable: ReadonlySet<string>;
   /** The NUMA nodes of the resource's devices, by id. */
   readonly numaNodes?: ReadonlyMap<string, readonly number[]>;
-  /** The NUMA nodes that were chosen for the container, as bits. Absent: any. */
-  readonly mask?: number | undefined;
+  /** The NUMA nodes that were chosen for the container, as bits; undefined for any. */
+  readonly mask: number | undefined;
 }
 
 export interface Choice {

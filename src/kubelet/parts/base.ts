@@ -1,4 +1,4 @@
-// What exists before the parts of a kubelet are made.
+// The dependencies of all parts of a kubelet.
 
 import type { EventRecorder } from '#client/events/index.ts';
 import type { Runtime } from '#cri/index.ts';

@@ -10,8 +10,14 @@ export function makeImageManager(
   { config, runtime: { images }, metrics, logger }: Base,
   events: PodEvents,
 ): ImageManager {
-  const { clock, credentialPlugins } = config;
-  if (credentialPlugins === undefined) return new ImageManager({ images, clock, events });
+  const { clock, credentialPlugins, maxParallelPulls } = config;
+  const common = {
+    images,
+    clock,
+    events,
+    ...(maxParallelPulls !== undefined && { maxParallelPulls }),
+  };
+  if (credentialPlugins === undefined) return new ImageManager(common);
   const plugins = new CredentialPlugins({
     providers: credentialPlugins.providers,
     run: pluginsIn(credentialPlugins.directory),
@@ -20,9 +26,7 @@ export function makeImageManager(
     metrics,
   });
   return new ImageManager({
-    images,
-    clock,
-    events,
+    ...common,
     nodeCredentials: (image, signal) => plugins.credentialsFor(image, signal),
   });
 }

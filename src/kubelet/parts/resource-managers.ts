@@ -14,7 +14,7 @@ import type { ResourceManagers } from '../resource-managers/resource-managers.ts
 import { DEFAULT_RESOURCE_MANAGERS } from '../resource-managers/settings.ts';
 import type { ResourceList } from '../types.ts';
 import type { Base } from './base.ts';
-import { noFile } from './no-file.ts';
+import { noFile } from './simulated-checkpoint.ts';
 import type { Settings } from './settings.ts';
 
 /** Returns the processors and NUMA nodes; undefined for a simulated node without any. */

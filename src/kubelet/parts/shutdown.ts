@@ -10,7 +10,7 @@ import type { PodWorkers } from '../pod-workers.ts';
 import { LogindInhibitor } from '../shutdown/logind.ts';
 import { SHUTDOWN_STATE, ShutdownManager } from '../shutdown/shutdown-manager.ts';
 import type { Base } from './base.ts';
-import { noFile } from './no-file.ts';
+import { noFile } from './simulated-checkpoint.ts';
 import type { Settings } from './settings.ts';
 
 export interface ShutdownParts {

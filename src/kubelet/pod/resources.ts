@@ -110,7 +110,7 @@ export interface Placement {
   readonly isExclusive: boolean;
 }
 
-export const ANYWHERE: Placement = { cpus: '', memoryNodes: '', isExclusive: false };
+const ANYWHERE: Placement = { cpus: '', memoryNodes: '', isExclusive: false };
 
 /** Returns the resources of a container. `memoryCapacity`: of the node, in bytes. */
 export function containerResources(

@@ -24,7 +24,7 @@ import { TopologyManager, type TopologyMetrics } from './topology-manager.ts';
 export interface ManagersConfig {
   readonly settings: ResourceManagerSettings;
   readonly machine: MachineTopology;
-  /** What pods do not get: reservations, and amounts of hard eviction thresholds. */
+  /** The resources that pods do not get: reservations, and amounts of hard eviction thresholds. */
   readonly reserved: ResourceList;
   readonly cpuFile: CheckpointFile;
   readonly memoryFile: CheckpointFile;

@@ -32,7 +32,7 @@ export async function readTopology(
   });
   const nodes = await Promise.all(ids.toSorted((a, b) => a - b).map((id) => readNode(files, id)));
   const nodeOf = new Map<number, number>();
-  for (const { id, cpus } of nodes) for (const cpu of cpus) nodeOf.set(cpu, id);
+  for (const { node, cpus } of nodes) for (const cpu of cpus) nodeOf.set(cpu, node.id);
   const infos = new Map<number, CpuInfo>();
   for (const cpu of online) infos.set(cpu, await readCpu(files, cpu, nodeOf.get(cpu) ?? 0));
   return {
@@ -41,7 +41,7 @@ export async function readTopology(
     nodes:
       nodes.length === 0
         ? [{ id: 0, memory: totalMemory, hugePages: [], distances: [10] }]
-        : nodes.map(({ cpus: _, ...node }) => node),
+        : nodes.map(({ node }) => node),
   };
 }
 
@@ -78,7 +78,7 @@ async function lastCache(
 async function readNode(
   files: TopologyFiles,
   id: number,
-): Promise<NumaNode & { readonly cpus: ReadonlySet<number> }> {
+): Promise<{ readonly node: NumaNode; readonly cpus: ReadonlySet<number> }> {
   const directory = `${NODES}/node${id}`;
   const [cpus, memory, distances, sizes] = await Promise.all([
     files.read(`${directory}/cpulist`),
@@ -93,13 +93,13 @@ async function readNode(
     const count = numberOf(await files.read(`${directory}/hugepages/${name}/nr_hugepages`)) ?? 0;
     hugePages.push({ pageSize: Number(kilobytes) * 1024, count });
   }
-  return {
+  const node = {
     id,
-    cpus: parseCpuSet(cpus?.trim() ?? ''),
     memory: Number(/MemTotal:\s+(\d+) kB/.exec(memory ?? '')?.[1] ?? 0) * 1024,
     distances: (distances ?? '').trim().split(/\s+/).filter(Boolean).map(Number),
     hugePages: hugePages.toSorted((a, b) => a.pageSize - b.pageSize),
   };
+  return { node, cpus: parseCpuSet(cpus?.trim() ?? '') };
 }
 
 function numberOf(text: string | undefined): number | undefined {

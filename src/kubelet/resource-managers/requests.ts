@@ -1,4 +1,4 @@
-// What containers of a pod ask for exclusively: whole CPUs, and memory on certain NUMA nodes. Only
+// The exclusive resources that containers of a pod ask for: whole CPUs, and memory on certain NUMA nodes. Only
 // Guaranteed pods get either.
 
 import { amountOf, qosClass } from '../pod/resources.ts';

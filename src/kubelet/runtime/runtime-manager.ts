@@ -30,6 +30,7 @@ import type { VolumePaths } from '../volumes/volume-manager.ts';
 import { Backoff } from '../backoff.ts';
 import { computePodActions, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
 import { ContainerResizer } from './container-resizer.ts';
+import { type SwapFacts, swapResources } from './swap.ts';
 import { makeContainerConfig } from './container-config.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
 import type { ContainerKiller } from './kill.ts';
@@ -44,7 +45,12 @@ import {
 } from '../pod/pod-status.ts';
 import { sortPodIPs } from '../pod/pod-ips.ts';
 import { readSandbox } from './read-status.ts';
-import { overheadResources, type Placement, sandboxResources } from '../pod/resources.ts';
+import {
+  containerResources,
+  overheadResources,
+  type Placement,
+  sandboxResources,
+} from '../pod/resources.ts';
 import { makeSandboxConfig, podLogDirectory } from './sandbox-config.ts';
 import { verifyRunAsNonRoot } from './security-context.ts';
 
@@ -99,6 +105,8 @@ export interface RuntimeManagerConfig {
   ) => Promise<ContainerDevices>;
   /** Decides on which CPUs and NUMA nodes containers run. Absent: on all. */
   readonly placements?: Placements;
+  /** How containers use swap; undefined if the kernel cannot limit it. */
+  readonly swap: SwapFacts | undefined;
   readonly dns: DnsSettings;
   /** The node's own /etc/hosts, as text. */
   readonly nodeHosts: () => Promise<string>;
@@ -180,13 +188,20 @@ export class RuntimeManager {
   constructor(config: RuntimeManagerConfig) {
     this.#config = config;
     this.#backoff = new Backoff(config.clock, config.restartBackoffMs, config.maxRestartBackoffMs);
-    const { placements } = config;
     this.resizer = new ContainerResizer({
-      ...config,
-      ...(placements !== undefined && {
-        placement: (pod, container) => placements.placement(pod, container),
-      }),
+      runtime: config.runtime,
+      logger: config.logger,
+      resourcesOf: (pod, container) => this.#resourcesOf(pod, container),
     });
+  }
+
+  #resourcesOf(pod: Pod, container: Container): LinuxContainerResources {
+    const { memoryCapacity, placements, swap } = this.#config;
+    const placement = placements?.placement(pod, container);
+    const resources = containerResources(pod, container, memoryCapacity, placement);
+    if (swap === undefined) return resources;
+    const memoryLimit = resources.memoryLimitInBytes ?? 0;
+    return { ...resources, ...swapResources(pod, container, memoryLimit, swap) };
   }
 
   startFailure(uid: string, containerName: string): StartFailure | undefined {
@@ -649,8 +664,7 @@ export class RuntimeManager {
       ...(assigned !== undefined && { assigned }),
       devices: config.hostFiles ? makeDevices(pod, container, volumes) : [],
       seccompRoot: seccompDir(config.rootDir),
-      memoryCapacity: config.memoryCapacity,
-      placement: config.placements?.placement(pod, container),
+      resources: this.#resourcesOf(pod, container),
       ...(targetId !== undefined ? { targetId } : {}),
     });
   }

@@ -4,7 +4,14 @@
 import { formatTime } from '#machinery/text/time.ts';
 import { timeIfKnown } from '../time.ts';
 import type { FsDetails, NodeDetails } from '../node/node-details.ts';
-import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../node/usage.ts';
+import type {
+  CpuSample,
+  IoSample,
+  MemorySample,
+  PodUsage,
+  SwapSample,
+  Usage,
+} from '../node/usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,8 +35,15 @@ export function statsSummary({ usage, nodeName, startedAt, details }: SummaryInp
           time: node.time,
           coreNanoseconds: node.cpuNanoseconds,
           ...(node.nanoCores !== undefined && { nanoCores: node.nanoCores }),
+          ...(node.pressure !== undefined && { psi: node.pressure.cpu }),
         }),
-        memory: memoryFields(node),
+        memory: memoryFields({
+          ...node,
+          ...(node.pressure !== undefined && { psi: node.pressure.memory }),
+        }),
+        ...(node.pressure !== undefined && {
+          io: ioFields({ time: node.time, psi: node.pressure.io }),
+        }),
         swap: swapFields({ time: node.time, ...node.swap }),
       }),
       ...(details !== undefined && detailFields(details)),
@@ -81,6 +95,7 @@ function podFields(pod: PodUsage, details: NodeDetails | undefined): Fields {
       ...(container.cpu !== undefined && { cpu: cpuFields(container.cpu) }),
       ...(container.memory !== undefined && { memory: memoryFields(container.memory) }),
       ...(container.swap !== undefined && { swap: swapFields(container.swap) }),
+      ...(container.io !== undefined && { io: ioFields(container.io) }),
       ...(!onlyCpuAndMemory &&
         container.writableLayer !== undefined && {
           rootfs: fsFields({
@@ -96,17 +111,23 @@ function podFields(pod: PodUsage, details: NodeDetails | undefined): Fields {
     })),
     ...(pod.cpu !== undefined && { cpu: cpuFields(pod.cpu) }),
     ...(pod.memory !== undefined && { memory: memoryFields(pod.memory) }),
+    ...(pod.io !== undefined && { io: ioFields(pod.io) }),
     ...(!onlyCpuAndMemory && pod.network !== undefined && { network: networkFields(pod.network) }),
     ...(!onlyCpuAndMemory &&
       pod.processCount !== undefined && { process_stats: { process_count: pod.processCount } }),
   };
 }
 
-function cpuFields({ time, coreNanoseconds, nanoCores }: CpuSample): Fields {
+function ioFields({ time, psi }: IoSample): Fields {
+  return { time: formatTime(time), psi };
+}
+
+function cpuFields({ time, coreNanoseconds, nanoCores, psi }: CpuSample): Fields {
   return {
     time: formatTime(time),
     ...(nanoCores !== undefined && { usageNanoCores: nanoCores }),
     ...(coreNanoseconds !== undefined && { usageCoreNanoSeconds: coreNanoseconds }),
+    ...(psi !== undefined && { psi }),
   };
 }
 
@@ -119,6 +140,7 @@ function memoryFields(memory: MemorySample): Fields {
     rssBytes,
     pageFaults,
     majorPageFaults,
+    psi,
   } = memory;
   return {
     time: formatTime(time),
@@ -128,6 +150,7 @@ function memoryFields(memory: MemorySample): Fields {
     ...(rssBytes !== undefined && { rssBytes }),
     ...(pageFaults !== undefined && { pageFaults }),
     ...(majorPageFaults !== undefined && { majorPageFaults }),
+    ...(psi !== undefined && { psi }),
   };
 }
 

@@ -31,7 +31,7 @@ export class SmtAlignmentError extends Error {
 }
 
 /** The assignments of the last run do not fit this machine or configuration. */
-export class CpuStateError extends Error {
+class CpuStateError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'CpuStateError';

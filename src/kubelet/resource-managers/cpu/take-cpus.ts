@@ -1,8 +1,7 @@
 // Chooses CPUs: whole sockets, NUMA nodes and cores as far as possible, and those that are used most
 // before others, so that large free parts stay free. The choice is upstream's.
 
-import type { CpuInfo, CpuTopology } from '../machine-topology.ts';
-import { cpusPerCore, numaNodesOf } from '../machine-topology.ts';
+import { type CpuInfo, cpusPerCore, type CpuTopology, numaNodesOf } from '../machine-topology.ts';
 import { type CpuSet, sorted } from '../cpu-set.ts';
 
 /** Not enough CPUs are free. */

@@ -1,8 +1,7 @@
 // Chooses CPUs evenly from as few NUMA nodes as possible (KEP-2902), for the policy option
 // distribute-cpus-across-numa.
 
-import type { CpuTopology } from '../machine-topology.ts';
-import { numaNodesOf } from '../machine-topology.ts';
+import { type CpuTopology, numaNodesOf } from '../machine-topology.ts';
 import { type CpuSet, difference, union } from '../cpu-set.ts';
 import { combinations } from '../hints/numa-mask.ts';
 import { type CpuOrder, CpuShortageError, orderedNumaNodes, takePacked } from './take-cpus.ts';

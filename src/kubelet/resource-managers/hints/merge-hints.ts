@@ -37,9 +37,9 @@ export function mergeHints(
   const perResource = providers.flatMap(listsOf);
   const lists =
     policy === 'single-numa-node' ? perResource.map((list) => list.filter(isSingle)) : perResource;
-  const useDistances = policy !== 'single-numa-node' && numa.distances !== undefined;
+  const distances = policy === 'single-numa-node' ? undefined : numa.distances;
   const better = (a: number, b: number): boolean =>
-    useDistances ? isCloser(numa.distances!, a, b) : isNarrower(a, b);
+    distances === undefined ? isNarrower(a, b) : isCloser(distances, a, b);
   const best = bestOf(candidatesOf(lists, all), targetCount(lists), better) ?? {
     mask: all,
     preferred: false,

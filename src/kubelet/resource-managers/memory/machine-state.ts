@@ -58,7 +58,7 @@ function tableOf(total: number, systemReserved: number, taken: number): MemoryTa
 const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti'];
 
 /** Returns the resource of pages of this size, for example 'hugepages-2Mi'. */
-export function hugePageResource(bytes: number): string {
+function hugePageResource(bytes: number): string {
   let size = bytes;
   let unit = 0;
   while (size % 1024 === 0 && unit < UNITS.length - 1) {

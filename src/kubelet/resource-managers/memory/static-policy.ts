@@ -4,13 +4,23 @@
 
 import type { Hint, Hints } from '../hints/hint.ts';
 import { countOf, isNarrower, maskOf, nodesOf, subsetsOf } from '../hints/numa-mask.ts';
-import { containersOf, hasPodLevelResources, isEndingInit } from '../requests.ts';
-import { memoryRequests, podMemoryRequests } from '../requests.ts';
+import {
+  containersOf,
+  hasPodLevelResources,
+  isEndingInit,
+  memoryRequests,
+  podMemoryRequests,
+} from '../requests.ts';
 import { qosClass } from '../../pod/resources.ts';
 import { isSidecar } from '../../pod/restart-policy.ts';
 import { podUid, type Container, type Pod } from '../../types.ts';
-import { isSameGroup, type MachineState, type MemoryBlock } from './machine-state.ts';
-import { release, reserve } from './machine-state.ts';
+import {
+  isSameGroup,
+  type MachineState,
+  type MemoryBlock,
+  release,
+  reserve,
+} from './machine-state.ts';
 
 type Requests = ReadonlyMap<string, number>;
 

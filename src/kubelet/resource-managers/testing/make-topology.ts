@@ -9,9 +9,9 @@ import {
 
 export interface TopologyShape {
   readonly sockets: number;
-  /** Of each socket. */
+  /** The number in each socket. */
   readonly numaNodes: number;
-  /** Of each NUMA node. */
+  /** The number in each NUMA node. */
   readonly cores: number;
   readonly threads: number;
 }
