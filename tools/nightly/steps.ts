@@ -4,7 +4,7 @@ export interface Step {
   readonly name: string;
   /** Arguments of `npm run --silent`. */
   readonly command: readonly string[];
-  /** Those of the short form, some minutes on two cores. Undefined: it leaves the step out. */
+  /** The arguments in the short form, some minutes on two cores. Undefined: it leaves the step out. */
   readonly short?: readonly string[];
   /** The step is ended after so many minutes, and has failed. */
   readonly minutes: number;
@@ -33,7 +33,10 @@ export const steps: readonly Step[] = [
   { name: 'tests', command: ['test'], minutes: 30 },
   withShort(
     conformance('API, controllers, scheduler, pods', 90, '--set', 'A,C,S,P'),
-    ...['--set', 'A', '--focus', 'Watchers'],
+    '--set',
+    'A',
+    '--focus',
+    'Watchers',
   ),
   conformance('containers', 120, '--set', 'K'),
   conformance('network', 90, '--set', 'N'),
@@ -42,14 +45,24 @@ export const steps: readonly Step[] = [
   conformance('slow', 240, '--set', 'slow'),
   withShort(
     conformance('kubectl', 60, '--set', 'kubectl'),
-    ...['--set', 'kubectl', '--focus', 'run_kubectl_(?:version|results)_tests'],
+    '--set',
+    'kubectl',
+    '--focus',
+    'run_kubectl_(?:version|results)_tests',
   ),
   conformance('swapped roles', 480, '--swap', 'all'),
   conformance('older kubelet', 60, '--swap', 'kubelet=v1.34.4'),
   { name: 'Gateway API', command: ['gateway'], minutes: 30 },
   withShort(
     { name: 'fuzz', command: ['fuzz'], minutes: 180 },
-    ...['--fills', '10', '--bodies', '200', '--every', '20', '--minutes', '1'],
+    '--fills',
+    '10',
+    '--bodies',
+    '200',
+    '--every',
+    '20',
+    '--minutes',
+    '1',
   ),
   withShort({ name: 'torture', command: ['torture'], minutes: 240 }, '--short'),
   ...[
