@@ -102,7 +102,7 @@ export const ensureEtcd = (progress: (text: string) => void): string =>
  * Returns the path of a program that has a module of its own. It is built when it is used for the
  * first time.
  */
-export function ensureOther(
+function ensureOther(
   name: string,
   moduleDir: string,
   packagePath: string,
@@ -119,6 +119,15 @@ export function ensureOther(
   renameSync(partial, path);
   return path;
 }
+
+/** Returns the path of CoreDNS, which is built first if it is missing. */
+export const ensureCoredns = (progress: (text: string) => void): string =>
+  ensureOther(
+    'coredns',
+    fileURLToPath(new URL('../swap/coredns', import.meta.url)),
+    'github.com/coredns/coredns',
+    progress,
+  );
 
 /**
  * Builds a program unless it exists. `go` is the verb with its arguments; the last one is the

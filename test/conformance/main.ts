@@ -12,6 +12,7 @@ import { recordSwaps, type SwapResult } from '../swap/record.ts';
 import { startSwapCluster } from '../swap/cluster.ts';
 import { ensureSwapPrograms } from '../swap/programs.ts';
 import { isTestOf, parseSwaps, type Swap, swapName, swaps } from '../swap/roles.ts';
+import { runKubectlSet } from './kubectl-set.ts';
 import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
 import { readNeeds, runsSimulated, testKey } from './needs.ts';
@@ -31,9 +32,11 @@ const usage = `usage: npm run conformance -- [flags]
                      P pod status, K containers, N network
                      more sets, without conformance tests, which run only if they are named:
                      default: tests that upstream enables by default, without slow: those with
-                     the label [Slow]; policy: network policies
+                     the label [Slow]; policy: network policies; kubectl: the
+                     scripts of test/cmd
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
+  --nodes N          so many real nodes, 2 or 3 (default 2)
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
   --kubeconfig FILE  run against that cluster instead of one of our own
   --swap SWAPS       on a cluster of upstream's programs and one role of ours (ROLE=ours), or the other
@@ -56,6 +59,7 @@ async function main(): Promise<void> {
       smoke: { type: 'boolean', default: false },
       parallel: { type: 'string', default: '4' },
       kubeconfig: { type: 'string' },
+      nodes: { type: 'string', default: '2' },
       timeout: { type: 'string' },
       swap: { type: 'string' },
       output: { type: 'string', default: join(root, '.cache', 'conformance') },
@@ -70,6 +74,8 @@ async function main(): Promise<void> {
   const parallel = Number(flags.parallel);
   if (!Number.isInteger(parallel) || parallel < 1)
     throw new UserError('--parallel: a whole number from 1 was expected');
+  const nodes = Number(flags.nodes);
+  if (nodes !== 2 && nodes !== 3) throw new UserError('--nodes: 2 or 3 was expected');
   const timeoutSeconds = flags.timeout === undefined ? undefined : Number(flags.timeout);
   if (timeoutSeconds !== undefined && !(Number.isInteger(timeoutSeconds) && timeoutSeconds > 0)) {
     throw new UserError('--timeout: a whole number of seconds from 1 was expected');
@@ -88,7 +94,8 @@ async function main(): Promise<void> {
 
   const binaries = ensureBinaries(say);
   const needs = readNeeds();
-  const chosen = chooseTests(suiteTests(binaries), needs, selection);
+  const kubectlTests = [...needs.keys()].filter((key) => needs.get(key) === 'kubectl');
+  const chosen = chooseTests([...suiteTests(binaries), ...kubectlTests], needs, selection);
   if (flags.list)
     return void process.stdout.write(
       chosen.map((name) => `${needs.get(testKey(name)) ?? '?'}\t${name}\n`).join(''),
@@ -101,14 +108,26 @@ async function main(): Promise<void> {
     binaries,
     parallel,
     pull: flags.pull,
+    nodes,
     output: resolve(flags.output),
     timeoutSeconds,
     signal: stop.signal,
   };
   if (swapped !== undefined) return await runSwaps(swapped, chosen, options, flags.record);
-  const groups = groupsOf(chosen, needs, flags.kubeconfig, options);
   const results: TestResult[] = [];
   const suiteFailures: string[] = [];
+  const ofKubectl = chosen.filter((name) => needs.get(testKey(name)) === 'kubectl');
+  if (ofKubectl.length > 0) {
+    if (flags.kubeconfig !== undefined)
+      throw new UserError('the set kubectl starts servers of its own: leave out --kubeconfig');
+    const outputDir = join(options.output, 'kubectl');
+    const { signal } = options;
+    const report = await runKubectlSet({ tests: ofKubectl, outputDir, progress: say, signal });
+    results.push(...report.results);
+    suiteFailures.push(...report.suiteFailures);
+  }
+  const ofSuite = chosen.filter((name) => !ofKubectl.includes(name));
+  const groups = groupsOf(ofSuite, needs, flags.kubeconfig, options);
   for (const group of groups) {
     if (stop.signal.aborted) break;
     const report = await runGroup(group, options);
@@ -149,6 +168,8 @@ interface Options {
   readonly parallel: number;
   /** Whether the published images are pulled; otherwise they are made on this machine. */
   readonly pull: boolean;
+  /** The number of real nodes. */
+  readonly nodes: number;
   readonly output: string;
   /** The limit of each test's duration. */
   readonly timeoutSeconds: number | undefined;
@@ -172,7 +193,7 @@ function groupsOf(
   chosen: readonly string[],
   needs: ReturnType<typeof readNeeds>,
   kubeconfig: string | undefined,
-  { binaries }: Options,
+  { binaries, nodes }: Options,
 ): readonly Group[] {
   if (kubeconfig !== undefined) {
     const running = { kubeconfig, containerdSockets: [], stop: async () => undefined };
@@ -195,6 +216,7 @@ function groupsOf(
     start: (outputDir) =>
       startCluster({
         simulated: isSimulated,
+        nodes,
         logFile: join(outputDir, 'cluster.log'),
         kubectl: binaries.kubectl,
       }),
@@ -223,6 +245,8 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
     return await (timeoutSeconds === undefined ? runSuite : runEach)({
       binaries,
       kubeconfig: cluster.kubeconfig,
+      ...(cluster.kubeletRoot !== undefined && { kubeletRoot: cluster.kubeletRoot }),
+      ...(cluster.nodes !== undefined && { nodes: cluster.nodes }),
       tests,
       parallel: Math.min(parallel, tests.length),
       outputDir,

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 
 export const conformanceSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
 /** Sets of tests that are not conformance tests. They run only if --set names them. */
-export const otherSets = ['default', 'slow', 'policy'] as const;
+export const otherSets = ['default', 'slow', 'policy', 'kubectl'] as const;
 export const testSets = [...conformanceSets, ...otherSets] as const;
 export type TestSet = (typeof testSets)[number];
 
@@ -20,6 +20,7 @@ export const setDescriptions: Readonly<Record<TestSet, string>> = {
   default: 'enabled by default beyond conformance',
   slow: 'enabled by default, labelled [Slow]',
   policy: 'network policies',
+  kubectl: 'kubectl, by the scripts of test/cmd',
 };
 
 /** Returns whether tests of the set need no real containers. */

@@ -22,6 +22,10 @@ import { UserError } from '#cluster/user-error.ts';
 export interface RunConfig {
   readonly binaries: Binaries;
   readonly kubeconfig: string;
+  /** The root directory of the kubelets, if it is known. */
+  readonly kubeletRoot?: string;
+  /** The number of nodes, if it is known. */
+  readonly nodes?: number;
   /** Exact names. */
   readonly tests: readonly string[];
   readonly parallel: number;
@@ -74,6 +78,8 @@ export async function runSuite(config: RunConfig): Promise<Report> {
         '--provider=skeleton',
         `--kubectl-path=${binaries.kubectl}`,
         `--e2e-output-dir=${outputDir}`,
+        ...(config.kubeletRoot === undefined ? [] : [`--kubelet-root-dir=${config.kubeletRoot}`]),
+        ...(config.nodes === undefined ? [] : [`--num-nodes=${config.nodes}`]),
       ],
       { stdio: ['ignore', 'pipe', log], detached: true, cwd: outputDir },
     );

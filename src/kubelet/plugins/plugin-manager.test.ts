@@ -233,5 +233,5 @@ describe('with real sockets', () => {
         versions: ['1.0.0'],
       },
     ]);
-  }, 90_000);
+  });
 });
