@@ -29,7 +29,7 @@ const IN_FLIGHT = 8;
 /** The goal of 150,000 deliveries a second to 10,000 watchers. */
 const GOAL = { perSecond: 150_000, p99Ms: 200 };
 /** Watches of one connection: all watches of an informer factory, and the most that servers allow. */
-const WATCHES_PER_CONNECTION = [1, 100];
+const WATCHES_PER_CONNECTION = (process.env.PER ?? "1,100").split(",").map(Number);
 
 export async function watchers(options: WatchersOptions): Promise<void> {
   for (const count of options.watchers)

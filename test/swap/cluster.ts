@@ -23,6 +23,7 @@ import {
   NODE_POD_CIDR,
   POD_CIDR,
   SERVICE_CIDR,
+  simulatedNode,
   type World,
 } from './commands.ts';
 import type { SwapPrograms } from './programs.ts';
@@ -40,6 +41,8 @@ const CABLE: Cable = {
 };
 const ADDRESS = CABLE.secondAddress;
 const NODE = 'swap';
+const SIMULATED_NODES = ['swap-1', 'swap-2', 'swap-3'];
+const ROLES_OF_NODES: readonly Role[] = ['kubelet', 'proxy', 'dns'];
 const READY_TIMEOUT_MS = 180_000;
 const POLL_MS = 500;
 /** Identities beside the node's, by the names that `cox certs kubeconfig` takes. */
@@ -47,6 +50,11 @@ const IDENTITIES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'dns'] 
 
 export interface SwapClusterConfig {
   readonly swap: Swap;
+  /**
+   * Three nodes of ours without containers, in the place of kubelet, proxy and DNS; otherwise one
+   * real node.
+   */
+  readonly simulated: boolean;
   readonly programs: SwapPrograms;
   readonly kubectl: string;
   /** The directory of one log for each process. */
@@ -54,11 +62,12 @@ export interface SwapClusterConfig {
 }
 
 /**
- * Resolves when the node is ready. Rejects with a UserError, which has the end of the log, if a
+ * Resolves when the nodes are ready. Rejects with a UserError, which has the end of the log, if a
  * process ends or the time is up.
  */
 export async function startSwapCluster(config: SwapClusterConfig): Promise<RunningCluster> {
-  const { swap, programs, kubectl, logDir } = config;
+  const { swap, simulated, programs, kubectl, logDir } = config;
+  const nodes = simulated ? SIMULATED_NODES : [NODE];
   mkdirSync(logDir, { recursive: true });
   const dir = mkdtempSync(join(tmpdir(), 'cox-swap-'));
   const processes = new Processes(logDir);
@@ -76,15 +85,17 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
       undo.push(() => void spawnSync('ip', ['route', 'delete', range]));
     }
     undo.push(() => processes.stop());
-    const containerd = await processes.startUntilReady('containerd', [
-      process.execPath,
-      '--import',
-      tsx,
-      containerdProcess,
-      join(dir, 'containerd'),
-      NODE_POD_CIDR,
-    ]);
-    const world = makeWorld(dir, containerd, programs);
+    const containerd = simulated
+      ? undefined
+      : await processes.startUntilReady('containerd', [
+          process.execPath,
+          '--import',
+          tsx,
+          containerdProcess,
+          join(dir, 'containerd'),
+          NODE_POD_CIDR,
+        ]);
+    const world = makeWorld(dir, containerd ?? '', programs, nodes);
     processes.start('etcd', [
       programs.etcd,
       `--data-dir=${join(dir, 'etcd')}`,
@@ -98,18 +109,23 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
     await admin.until('the API server is ready', ['get', '--raw', '/readyz']);
     admin.apply(run(process.execPath, cox, 'dns', '--print-permissions'));
     admin.apply(kubeletAccess);
-    for (const role of roles) if (role !== 'apiserver') start(role);
+    for (const role of roles)
+      if (role !== 'apiserver' && !(simulated && ROLES_OF_NODES.includes(role))) start(role);
+    if (simulated)
+      for (const [index, node] of nodes.entries())
+        processes.start(node, simulatedNode(node, index, world));
     undo.push(() => removeNamespaces(kubectl, kubeconfig));
-    if (makerOf(swap, 'dns') === 'upstream') admin.apply(dnsService(world));
-    await admin.until('the node is there', ['get', 'node', NODE]);
-    await admin.until('the node is ready', [
+    if (!simulated && makerOf(swap, 'dns') === 'upstream') admin.apply(dnsService(world));
+    await admin.until('the nodes are there', ['get', 'node', ...nodes]);
+    await admin.until('the nodes are ready', [
       'wait',
       'node',
-      NODE,
+      ...nodes,
       '--for=condition=Ready',
       '--timeout=5s',
     ]);
-    return { kubeconfig, containerdSockets: [containerd.replace('unix://', '')], stop };
+    const containerdSockets = containerd === undefined ? [] : [containerd.replace('unix://', '')];
+    return { kubeconfig, containerdSockets, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -117,17 +133,22 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
 }
 
 /** Makes certificates, identities and settings. */
-function makeWorld(dir: string, runtimeEndpoint: string, programs: SwapPrograms): World {
+function makeWorld(
+  dir: string,
+  runtimeEndpoint: string,
+  programs: SwapPrograms,
+  nodes: readonly string[],
+): World {
   const pki = join(dir, 'pki');
   const server = `https://${ADDRESS}:${API_PORT}`;
   const certs = (...args: readonly string[]): void =>
     void run(process.execPath, cox, 'certs', ...args, '--cert-dir', pki);
   certs('init', '--hosts', ADDRESS);
-  certs('node', NODE, '--hosts', ADDRESS);
-  const kubeconfig = (identity: string, ...more: readonly string[]): void =>
-    certs('kubeconfig', identity, ...more, '--server', server, '-o', join(dir, `${identity}.conf`));
+  for (const node of nodes) certs('node', node, '--hosts', ADDRESS);
+  const kubeconfig = (identity: string, file = identity, ...more: readonly string[]): void =>
+    certs('kubeconfig', identity, ...more, '--server', server, '-f', join(dir, `${file}.conf`));
   for (const identity of IDENTITIES) kubeconfig(identity);
-  kubeconfig('kubelet', '--node', NODE);
+  for (const node of nodes) kubeconfig('kubelet', node === NODE ? 'kubelet' : node, '--node', node);
   const world: World = {
     pki,
     dir,
