@@ -67,6 +67,22 @@ export const onOtherMachine = (
   command: readonly string[],
 ): readonly [string, ...string[]] => ['nsenter', `--net=/run/netns/${namespace}`, ...command];
 
+/**
+ * Returns a command that runs a program with `directory` in the place of `path`. Mounts that the
+ * program makes are its own; mounts of this machine appear there, too.
+ */
+export const withDirectoryAt = (
+  directory: string,
+  path: string,
+  command: readonly string[],
+): readonly [string, ...string[]] => [
+  ...['unshare', '--mount', '--propagation', 'slave', 'sh', '-c'],
+  'mount --make-rshared / && mount --bind "$0" "$1" && shift && exec "$@"',
+  directory,
+  path,
+  ...command,
+];
+
 const masqueraded = ({ secondAddress, name }: Cable): readonly string[] => [
   'POSTROUTING',
   '-s',

@@ -3,7 +3,7 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +18,8 @@ export interface RunningCluster {
   readonly kubeconfig: string;
   /** The socket of each containerd that runs the cluster's containers; empty on simulated nodes. */
   readonly containerdSockets: readonly string[];
+  /** The root directory of the kubelets, the same path on each node; undefined on simulated nodes. */
+  readonly kubeletRoot?: string;
   stop(): Promise<void>;
 }
 
@@ -25,14 +27,19 @@ export interface RunningCluster {
  * Returns the flags of `npm run up`. There are several nodes, as tests move pods between them. Real
  * nodes are this machine, where another cluster may use the default addresses, so they get others.
  */
-const upFlags = (simulated: boolean): readonly string[] =>
+const upFlags = (simulated: boolean, kubeletRoot: string): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
-    : ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS];
+    : [
+        ...['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS],
+        ...['--root-dir', kubeletRoot],
+      ];
 
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise two real ones. */
   readonly simulated: boolean;
+  /** Whether each real node gets the reference CSI driver. */
+  readonly csiDriver: boolean;
   /** The file of the cluster's log. */
   readonly logFile: string;
   /** Path of kubectl, which removes the cluster's remaining objects when it stops. */
@@ -45,6 +52,7 @@ export interface ClusterConfig {
  */
 export async function startCluster({
   simulated,
+  csiDriver,
   logFile,
   kubectl,
 }: ClusterConfig): Promise<RunningCluster> {
@@ -62,10 +70,12 @@ export async function startCluster({
       undo.push(() => removeCable(CABLE));
     }
     const first = join(dir, 'cluster');
-    undo.push(await startUp(first, upFlags(simulated), logFile));
+    const kubeletRoot = join(dir, 'kubelet');
+    mkdirSync(kubeletRoot);
+    undo.push(await startUp(first, [...upFlags(simulated, kubeletRoot), ...(csiDriver ? ['--csi-driver'] : [])], logFile));
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) return { kubeconfig, containerdSockets: [], stop };
-    const second = await startSecondNode(join(dir, 'second'), first, logFile);
+    const second = await startSecondNode(join(dir, 'second'), first, kubeletRoot, logFile, csiDriver);
     undo.push(
       () => second.stop(),
       () => removeNamespaces(kubectl, kubeconfig),
@@ -73,6 +83,7 @@ export async function startCluster({
     return {
       kubeconfig,
       containerdSockets: [join(first, 'containerd', 'containerd.sock'), second.containerdSocket],
+      kubeletRoot,
       stop,
     };
   } catch (error) {

@@ -14,7 +14,7 @@ import { ensureSwapPrograms } from '../swap/programs.ts';
 import { isTestOf, parseSwaps, type Swap, swapName, swaps } from '../swap/roles.ts';
 import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
-import { readNeeds, runsSimulated, testKey } from './needs.ts';
+import { needsCsiDriver, readNeeds, runsSimulated, testKey } from './needs.ts';
 import { formatResult, mergeResults, parseResults, type TestResult } from './results.ts';
 import { runEach } from './run-each.ts';
 import { runSuite } from './run.ts';
@@ -31,7 +31,8 @@ const usage = `usage: npm run conformance -- [flags]
                      P pod status, K containers, N network
                      more sets, without conformance tests, which run only if they are named:
                      default: tests that upstream enables by default, without slow: those with
-                     the label [Slow]; policy: network policies
+                     the label [Slow]; policy: network policies; dra: dynamic resource allocation;
+                     csi: the reference CSI driver
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
@@ -186,26 +187,33 @@ function groupsOf(
       },
     ];
   }
-  const simulated = chosen.filter((name) => runsSimulated(needs.get(testKey(name)) ?? 'N'));
-  const group = (tests: readonly string[], isSimulated: boolean): Group => ({
-    tests,
-    on: isSimulated ? 'simulated nodes' : 'containerd',
-    folder: isSimulated ? 'simulated' : 'containers',
-    needsImages: !isSimulated,
-    start: (outputDir) =>
-      startCluster({
-        simulated: isSimulated,
-        logFile: join(outputDir, 'cluster.log'),
-        kubectl: binaries.kubectl,
-      }),
-  });
-  return [
-    group(simulated, true),
-    group(
-      chosen.filter((name) => !simulated.includes(name)),
-      false,
-    ),
-  ].filter(({ tests }) => tests.length > 0);
+  const kinds = {
+    simulated: { on: 'simulated nodes', simulated: true, csiDriver: false },
+    containers: { on: 'containerd', simulated: false, csiDriver: false },
+    csi: { on: 'containerd, with the CSI driver', simulated: false, csiDriver: true },
+  } as const;
+  const kindOf = (name: string): keyof typeof kinds => {
+    const set = needs.get(testKey(name)) ?? 'N';
+    return runsSimulated(set) ? 'simulated' : needsCsiDriver(set) ? 'csi' : 'containers';
+  };
+  return (['simulated', 'containers', 'csi'] as const)
+    .map((folder): Group => {
+      const { on, simulated, csiDriver } = kinds[folder];
+      return {
+        tests: chosen.filter((name) => kindOf(name) === folder),
+        on,
+        folder,
+        needsImages: !simulated,
+        start: (outputDir) =>
+          startCluster({
+            simulated,
+            csiDriver,
+            logFile: join(outputDir, 'cluster.log'),
+            kubectl: binaries.kubectl,
+          }),
+      };
+    })
+    .filter(({ tests }) => tests.length > 0);
 }
 
 async function runGroup(group: Group, options: Options): ReturnType<typeof runSuite> {
@@ -223,6 +231,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
     return await (timeoutSeconds === undefined ? runSuite : runEach)({
       binaries,
       kubeconfig: cluster.kubeconfig,
+      kubeletRoot: cluster.kubeletRoot,
       tests,
       parallel: Math.min(parallel, tests.length),
       outputDir,

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
-import { type Cable, onOtherMachine, run } from './cable.ts';
+import { type Cable, onOtherMachine, run, withDirectoryAt } from './cable.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
@@ -36,15 +36,20 @@ export interface SecondNode {
 
 /**
  * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
- * kubeconfig names an address that the node can reach. Resolves when the node reports that it is
- * ready; rejects with a UserError if it ends instead.
+ * kubeconfig names an address that the node can reach. `kubeletRoot` is the root directory of the
+ * other node's kubelet: tests expect the same path on all nodes, so this node has a directory of its
+ * own at that path. `csiDriver`: with the reference CSI driver. Resolves when the node reports that it is ready; rejects with a UserError if it
+ * ends instead.
  */
 export async function startSecondNode(
   dir: string,
   clusterDir: string,
+  kubeletRoot: string,
   logFile: string,
+  csiDriver: boolean,
 ): Promise<SecondNode> {
-  mkdirSync(dir, { recursive: true });
+  const ownRoot = join(dir, 'kubelet-root');
+  mkdirSync(ownRoot, { recursive: true });
   const pki = join(clusterDir, 'pki');
   const server =
     /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
@@ -61,7 +66,7 @@ export async function startSecondNode(
       pki,
       '--server',
       server,
-      '-o',
+      '--file',
       file,
     );
     return file;
@@ -82,25 +87,42 @@ export async function startSecondNode(
     for (const role of roles.splice(0).reverse()) await role.stop();
   };
   try {
-    roles.push(
-      await startRole('kubelet', logFile, {
+    const kubelet = await startRole(
+      'kubelet',
+      logFile,
+      (command) => withDirectoryAt(ownRoot, kubeletRoot, command),
+      {
         kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
         'cert-dir': pki,
         'data-dir': dir,
+        'root-dir': kubeletRoot,
         runtime: 'containerd',
         'hostname-override': NODE_NAME,
         'node-ip': SECOND_ADDRESS,
         'cluster-cidr': POD_CIDR,
         'cluster-dns': CLUSTER_DNS,
         'network-policy-kubeconfig': kubeconfig('network-policy'),
-      }),
+      },
     );
+    roles.push(kubelet);
+    if (csiDriver) {
+      // What the driver mounts has to be visible to the kubelet and to containers.
+      const beside = ['nsenter', `--mount=/proc/${kubelet.pid}/ns/mnt`];
+      roles.push(
+        await startRole('csi-driver', logFile, (command) => [...beside, ...command], {
+          kubeconfig: kubeconfig('csi-driver'),
+          'node-name': NODE_NAME,
+          'root-dir': kubeletRoot,
+          'volumes-dir': join(dir, 'csi'),
+        }),
+      );
+    }
     const proxyFlags = {
       kubeconfig: kubeconfig('proxy'),
       'hostname-override': NODE_NAME,
       'cluster-cidr': POD_CIDR,
     };
-    roles.push(await startRole('proxy', logFile, proxyFlags));
+    roles.push(await startRole('proxy', logFile, (command) => command, proxyFlags));
   } catch (error) {
     await stop();
     throw error;
@@ -109,6 +131,7 @@ export async function startSecondNode(
 }
 
 interface Role {
+  readonly pid: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -119,10 +142,11 @@ interface Role {
 async function startRole(
   name: string,
   logFile: string,
+  wrap: (command: readonly string[]) => readonly string[],
   flags: Readonly<Record<string, string>>,
 ): Promise<Role> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const [program, ...rest] = onOtherMachine(CABLE, [process.execPath, cox, name, ...args]);
+  const [program, ...rest] = onOtherMachine(CABLE, wrap([process.execPath, cox, name, ...args]));
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const stop = async (): Promise<void> => {
@@ -135,7 +159,7 @@ async function startRole(
     await stop();
     throw error;
   }
-  return { stop };
+  return { pid: child.pid, stop };
 }
 
 async function ready(

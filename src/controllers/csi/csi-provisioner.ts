@@ -40,6 +40,7 @@ import {
   PROVISIONER_FINALIZER,
   type VolumeRequest,
 } from './new-volume.ts';
+import { finalizersPatch, MERGE_PATCH } from './patches.ts';
 import { secretValues } from './secrets.ts';
 import { requirementFor } from './topology.ts';
 
@@ -164,11 +165,16 @@ export class CsiProvisioner implements Controller {
     selected: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, driver, service, nodeName } = this.#config;
+    const { client, driver, service, nodeName, defaultFsType } = this.#config;
     if (claim.spec.selector !== undefined) throw new Error('claim Selector is not supported');
     if ((claim.spec.volumeAttributesClassName ?? '') !== '')
       throw new Error('volume attributes classes are not supported');
-    const parameters = classParameters(storageClass.parameters ?? {}, claim, volumeName);
+    const parameters = classParameters(
+      storageClass.parameters ?? {},
+      claim,
+      volumeName,
+      defaultFsType,
+    );
     const place = selected ?? nodeName;
     const segments = place === undefined ? undefined : this.#nodes.segments(place);
     if (place !== undefined && segments === undefined)
@@ -268,10 +274,7 @@ export class CsiProvisioner implements Controller {
     const finalizers = (deleted.metadata.finalizers ?? []).filter(
       (each) => each !== PROVISIONER_FINALIZER,
     );
-    await resource.update(
-      { ...deleted, metadata: { ...deleted.metadata, finalizers } },
-      { signal },
-    );
+    await resource.patch(name, MERGE_PATCH, finalizersPatch(deleted, finalizers), { signal });
   }
 
   /** Removes the selected node from the claim, so that the scheduler selects another one. */
