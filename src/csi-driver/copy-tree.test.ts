@@ -67,20 +67,23 @@ const round = () => {
 round();
 `;
 
-test.skipIf(!tool)('a container that swaps a directory for a link gets nothing of the host', async () => {
-  const outside = join(root, 'outside');
-  await mkdir(outside);
-  for (let i = 0; i < 300; i++) await writeFile(join(outside, String(i)), 'secret');
-  await writeFile(join(root, 'swap.cjs'), SWAPPER);
-  swapper = fork(join(root, 'swap.cjs'), [join(root, 'volume'), outside], { execArgv: [] });
-  await new Promise((resolve, reject) => swapper?.once('message', resolve).once('exit', reject));
-  for (let i = 0; i < 20; i++) {
-    const copy = join(root, `copy${i}`);
-    await copyTree(join(root, 'volume'), copy);
-    for (const entry of await readdir(copy, { recursive: true, withFileTypes: true })) {
-      if (entry.isFile())
-        expect(await readFile(join(entry.parentPath, entry.name), 'utf8')).toBe('own');
+test.skipIf(!tool)(
+  'a container that swaps a directory for a link gets nothing of the host',
+  async () => {
+    const outside = join(root, 'outside');
+    await mkdir(outside);
+    for (let i = 0; i < 300; i++) await writeFile(join(outside, String(i)), 'secret');
+    await writeFile(join(root, 'swap.cjs'), SWAPPER);
+    swapper = fork(join(root, 'swap.cjs'), [join(root, 'volume'), outside], { execArgv: [] });
+    await new Promise((resolve, reject) => swapper?.once('message', resolve).once('exit', reject));
+    for (let i = 0; i < 20; i++) {
+      const copy = join(root, `copy${i}`);
+      await copyTree(join(root, 'volume'), copy);
+      for (const entry of await readdir(copy, { recursive: true, withFileTypes: true })) {
+        if (entry.isFile())
+          expect(await readFile(join(entry.parentPath, entry.name), 'utf8')).toBe('own');
+      }
     }
-  }
-  expect(swapper.exitCode).toBeNull();
-});
+    expect(swapper.exitCode).toBeNull();
+  },
+);

@@ -89,6 +89,27 @@ describe('hooks and order', () => {
     expect(harness.clock.now() - begin).toBeGreaterThanOrEqual(7900);
   });
 
+  test('the readiness of a pod is reported while its containers are being stopped', async () => {
+    await harness.createPod('web', {
+      terminationGracePeriodSeconds: 30,
+      containers: [
+        {
+          ...main,
+          lifecycle: { preStop: { sleep: { seconds: 20 } } },
+          readinessProbe: { exec: { command: ['true'] }, initialDelaySeconds: 8, periodSeconds: 1 },
+        },
+      ],
+    });
+    await harness.waitForPod('web', isRunning);
+    await harness.deletePod('web');
+    const ready = await harness.waitForPod(
+      'web',
+      (pod) => pod.status.containerStatuses?.[0]?.ready === true,
+    );
+    expect(ready.metadata.deletionTimestamp).toBeDefined();
+    await harness.waitForGone('web');
+  });
+
   test('a sidecar starts before the containers and stops after them', async () => {
     await harness.createPod(
       'web',

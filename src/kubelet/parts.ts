@@ -300,7 +300,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     ...common,
     events,
     runner: new ProbeRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork }),
-    onChange: (uid) => workers.sync(uid),
+    onChange: (uid) => {
+      workers.sync(uid);
+      syncer.verdictChanged(uid);
+    },
   });
 
   // Status reports and inputs of pods.

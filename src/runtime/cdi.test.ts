@@ -74,5 +74,7 @@ test('unknown devices and impossible edits are rejected by name', async () => {
   await expect(apply(['x.io/gpu=b', 'no such'])).rejects.toThrow(
     'unresolvable CDI devices x.io/gpu=b, no such',
   );
-  await expect(apply(['x.io/gpu=a'])).rejects.toThrow('a test: CDI edits of hooks are not possible');
+  await expect(apply(['x.io/gpu=a'])).rejects.toThrow(
+    'a test: CDI edits of hooks are not possible',
+  );
 });

@@ -87,10 +87,7 @@ export async function withCdiDevices(
 function edited(config: ContainerConfig, edits: Edits, reason: string): ContainerConfig {
   for (const key of Object.keys(edits)) {
     if (SUPPORTED.has(key)) continue;
-    throw new CriError(
-      'InvalidArgument',
-      `${reason}: CDI edits of ${key} are not possible`,
-    );
+    throw new CriError('InvalidArgument', `${reason}: CDI edits of ${key} are not possible`);
   }
   return {
     ...config,

@@ -102,7 +102,7 @@ export const ensureEtcd = (progress: (text: string) => void): string =>
  * Returns the path of a program that has a module of its own. It is built when it is used for the
  * first time.
  */
-export function ensureOther(
+function ensureOther(
   name: string,
   moduleDir: string,
   packagePath: string,

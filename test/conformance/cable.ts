@@ -68,16 +68,18 @@ export const onOtherMachine = (
 ): readonly [string, ...string[]] => ['nsenter', `--net=/run/netns/${namespace}`, ...command];
 
 /**
- * Returns a command that runs a program with `directory` in the place of `path`. Mounts that the
- * program makes are its own; mounts of this machine appear there, too.
+ * Returns a command that runs a program on a machine of this name, with `directory` in the place of
+ * `path`. Mounts that the program makes are its own; mounts of this machine appear there, too.
  */
-export const withDirectoryAt = (
-  directory: string,
-  path: string,
+export const asMachine = (
+  name: string,
+  { directory, path }: { readonly directory: string; readonly path: string },
   command: readonly string[],
 ): readonly [string, ...string[]] => [
-  ...['unshare', '--mount', '--propagation', 'slave', 'sh', '-c'],
-  'mount --make-rshared / && mount --bind "$0" "$1" && shift && exec "$@"',
+  'unshare',
+  ...['--uts', '--mount', '--propagation', 'slave', 'sh', '-c'],
+  'hostname "$0" && mount --make-rshared / && mount --bind "$1" "$2" && shift 2 && exec "$@"',
+  name,
   directory,
   path,
   ...command,

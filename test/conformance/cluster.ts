@@ -72,10 +72,15 @@ export async function startCluster({
     const first = join(dir, 'cluster');
     const kubeletRoot = join(dir, 'kubelet');
     mkdirSync(kubeletRoot);
-    undo.push(await startUp(first, [...upFlags(simulated, kubeletRoot), ...(csiDriver ? ['--csi-driver'] : [])], logFile));
+    const flags = [...upFlags(simulated, kubeletRoot), ...(csiDriver ? ['--csi-driver'] : [])];
+    undo.push(await startUp(first, flags, logFile));
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) return { kubeconfig, containerdSockets: [], stop };
-    const second = await startSecondNode(join(dir, 'second'), first, kubeletRoot, logFile, csiDriver);
+    const second = await startSecondNode(join(dir, 'second'), first, {
+      kubeletRoot,
+      logFile,
+      csiDriver,
+    });
     undo.push(
       () => second.stop(),
       () => removeNamespaces(kubectl, kubeconfig),

@@ -146,6 +146,7 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     mkdirSync(join(dir, 'var/log/nginx'), { recursive: true });
     appendFileSync(join(dir, 'etc/passwd'), USERS);
     appendFileSync(join(dir, 'etc/group'), GROUPS);
+    addApplets(dir);
   },
   agnhost(dir) {
     goBuild('k8s.io/kubernetes/test/images/agnhost', join(dir, 'agnhost'));
@@ -198,6 +199,15 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     );
   },
 };
+
+/** Adds the programs of busybox that the root file system lacks: published images have them all. */
+function addApplets(dir: string): void {
+  const folders = ['usr/local/bin', 'usr/bin', 'usr/sbin', 'bin', 'sbin'];
+  for (const applet of run(join(dir, 'bin/busybox'), ['--list']).trim().split('\n')) {
+    if (folders.some((folder) => existsSync(join(dir, folder, applet)))) continue;
+    symlinkSync('/bin/busybox', join(dir, 'usr/local/bin', applet));
+  }
+}
 
 const source = (path: string): string => join(moduleSource(), 'test', 'images', path);
 

@@ -231,7 +231,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
     return await (timeoutSeconds === undefined ? runSuite : runEach)({
       binaries,
       kubeconfig: cluster.kubeconfig,
-      kubeletRoot: cluster.kubeletRoot,
+      ...(cluster.kubeletRoot !== undefined && { kubeletRoot: cluster.kubeletRoot }),
       tests,
       parallel: Math.min(parallel, tests.length),
       outputDir,

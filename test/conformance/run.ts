@@ -23,7 +23,7 @@ export interface RunConfig {
   readonly binaries: Binaries;
   readonly kubeconfig: string;
   /** The root directory of the kubelets, if it is known. */
-  readonly kubeletRoot?: string | undefined;
+  readonly kubeletRoot?: string;
   /** Exact names. */
   readonly tests: readonly string[];
   readonly parallel: number;

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
-import { type Cable, onOtherMachine, run, withDirectoryAt } from './cable.ts';
+import { type Cable, onOtherMachine, run, asMachine } from './cable.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
@@ -38,15 +38,22 @@ export interface SecondNode {
  * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
  * kubeconfig names an address that the node can reach. `kubeletRoot` is the root directory of the
  * other node's kubelet: tests expect the same path on all nodes, so this node has a directory of its
- * own at that path. `csiDriver`: with the reference CSI driver. Resolves when the node reports that it is ready; rejects with a UserError if it
+ * own at that path. `csiDriver`: with the reference CSI driver. Resolves when the node reports that it
+ * is ready; rejects with a UserError if it
  * ends instead.
  */
 export async function startSecondNode(
   dir: string,
   clusterDir: string,
-  kubeletRoot: string,
-  logFile: string,
-  csiDriver: boolean,
+  {
+    kubeletRoot,
+    logFile,
+    csiDriver,
+  }: {
+    readonly kubeletRoot: string;
+    readonly logFile: string;
+    readonly csiDriver: boolean;
+  },
 ): Promise<SecondNode> {
   const ownRoot = join(dir, 'kubelet-root');
   mkdirSync(ownRoot, { recursive: true });
@@ -90,7 +97,7 @@ export async function startSecondNode(
     const kubelet = await startRole(
       'kubelet',
       logFile,
-      (command) => withDirectoryAt(ownRoot, kubeletRoot, command),
+      (command) => asMachine(NODE_NAME, { directory: ownRoot, path: kubeletRoot }, command),
       {
         kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
         'cert-dir': pki,

@@ -154,7 +154,11 @@ export class HealthCache {
     const timeoutMs = entry.HealthCheckTimeout / 1e6;
     const texts = [entry.PoolName, entry.DeviceName, entry.Message];
     const isKnown = Object.values(STATUS).includes(entry.Health);
-    if (!isKnown || !Number.isFinite(updatedAt + timeoutMs) || texts.some((text) => typeof text !== 'string'))
+    if (
+      !isKnown ||
+      !Number.isFinite(updatedAt + timeoutMs) ||
+      texts.some((text) => typeof text !== 'string')
+    )
       throw new Error(`damaged entry ${JSON.stringify(entry).slice(0, MAX_MESSAGE)}`);
     // The clock may have been set back since.
     const age = Math.max(0, this.#clock.now() - updatedAt);

@@ -79,7 +79,9 @@ test('each type of volume is measured as upstream measures it', () => {
 test('volumes, logs and /etc/hosts; claims are named, and abnormal volumes reported', async () => {
   const { reader, asked, abnormal } = start();
   const files = (await reader.read([pod], 'all')).get('u1');
-  expect(files?.volumes.map(({ name, claim, usedBytes }) => [name, claim?.name, usedBytes])).toEqual([
+  expect(
+    files?.volumes.map(({ name, claim, usedBytes }) => [name, claim?.name, usedBytes]),
+  ).toEqual([
     ['scratch', undefined, 4096],
     ['ram', undefined, 40 * GIB],
     ['data', 'claim', 40],
