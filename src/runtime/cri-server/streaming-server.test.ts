@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RuntimeService } from '#cri/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
@@ -8,11 +8,14 @@ import { SeededRandom } from '#machinery/random.ts';
 import { StreamingServer } from './streaming-server.ts';
 
 const clock = new VirtualClock();
-const server = new StreamingServer({
-  runtime: { exec: () => Promise.resolve({ exitCode: 0 }) } as unknown as RuntimeService,
-  clock,
-  random: new SeededRandom('streams'),
-  logger: silentLogger,
+let server: StreamingServer;
+beforeEach(() => {
+  server = new StreamingServer({
+    runtime: { exec: () => Promise.resolve({ exitCode: 0 }) } as unknown as RuntimeService,
+    clock,
+    random: new SeededRandom('streams'),
+    logger: silentLogger,
+  });
 });
 afterEach(() => server.close());
 
