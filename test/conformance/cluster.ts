@@ -36,9 +36,9 @@ const upFlags = (simulated: boolean, kubeletRoot: string): readonly string[] =>
       ];
 
 export interface ClusterConfig {
-  /** Three simulated nodes; otherwise two real ones. */
+  /** Three simulated nodes; otherwise two real ones, or one. */
   readonly simulated: boolean;
-  /** Whether each real node gets the reference CSI driver. */
+  /** One real node, with the reference CSI driver: its volumes are on one node. */
   readonly csiDriver: boolean;
   /** The file of the cluster's log. */
   readonly logFile: string;
@@ -76,18 +76,19 @@ export async function startCluster({
     undo.push(await startUp(first, flags, logFile));
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) return { kubeconfig, containerdSockets: [], stop };
-    const second = await startSecondNode(join(dir, 'second'), first, {
-      kubeletRoot,
-      logFile,
-      csiDriver,
-    });
+    const firstSocket = join(first, 'containerd', 'containerd.sock');
+    if (csiDriver) {
+      undo.push(() => removeNamespaces(kubectl, kubeconfig));
+      return { kubeconfig, containerdSockets: [firstSocket], kubeletRoot, stop };
+    }
+    const second = await startSecondNode(join(dir, 'second'), first, kubeletRoot, logFile);
     undo.push(
       () => second.stop(),
       () => removeNamespaces(kubectl, kubeconfig),
     );
     return {
       kubeconfig,
-      containerdSockets: [join(first, 'containerd', 'containerd.sock'), second.containerdSocket],
+      containerdSockets: [firstSocket, second.containerdSocket],
       kubeletRoot,
       stop,
     };
