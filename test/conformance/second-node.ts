@@ -1,0 +1,175 @@
+// A second real node on one machine: a kubelet with a containerd of its own and a service proxy, in
+// a network namespace of their own. It joins the cluster as docs/running-apart.md describes. A pair
+// of interfaces is the cable between the two machines; routes to each other's pods are the
+// product's.
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { UserError } from '#cluster/user-error.ts';
+import { type Cable, onOtherMachine, run, asMachine } from './cable.ts';
+
+const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
+
+/** Addresses that other clusters of this machine should not use. */
+export const POD_CIDR = '10.250.0.0/16';
+export const FIRST_ADDRESS = '10.251.255.1';
+const SECOND_ADDRESS = '10.251.255.2';
+const NODE_NAME = 'second';
+/** Address of the Service `kube-dns` in the default range of services. */
+const CLUSTER_DNS = '10.96.0.10';
+/** The cable to the machine of the second node. The API server listens on this end of it. */
+export const CABLE: Cable = {
+  namespace: 'cox-conformance',
+  name: 'coxconf0',
+  firstAddress: FIRST_ADDRESS,
+  secondAddress: SECOND_ADDRESS,
+};
+
+export interface SecondNode {
+  readonly containerdSocket: string;
+  /** Stops the node. Its containers keep running: remove the pods before. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
+ * kubeconfig names an address that the node can reach. `kubeletRoot` is the root directory of the
+ * other node's kubelet: tests expect the same path on all nodes, so this node has a directory of its
+ * own at that path. Resolves when the node reports that it is ready; rejects with a UserError if it
+ * ends instead.
+ */
+export async function startSecondNode(
+  dir: string,
+  clusterDir: string,
+  kubeletRoot: string,
+  logFile: string,
+): Promise<SecondNode> {
+  const ownRoot = join(dir, 'kubelet-root');
+  mkdirSync(ownRoot, { recursive: true });
+  const pki = join(clusterDir, 'pki');
+  const server =
+    /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
+  const kubeconfig = (role: string, ...flags: readonly string[]): string => {
+    const file = join(dir, `${role}.conf`);
+    run(
+      process.execPath,
+      cox,
+      'certs',
+      'kubeconfig',
+      role,
+      ...flags,
+      '--cert-dir',
+      pki,
+      '--server',
+      server,
+      '--file',
+      file,
+    );
+    return file;
+  };
+  run(
+    process.execPath,
+    cox,
+    'certs',
+    'node',
+    NODE_NAME,
+    '--cert-dir',
+    pki,
+    '--hosts',
+    SECOND_ADDRESS,
+  );
+  const roles: Role[] = [];
+  const stop = async (): Promise<void> => {
+    for (const role of roles.splice(0).reverse()) await role.stop();
+  };
+  try {
+    roles.push(
+      await startRole(
+        'kubelet',
+        logFile,
+        (command) => asMachine(NODE_NAME, { directory: ownRoot, path: kubeletRoot }, command),
+        {
+          kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
+          'cert-dir': pki,
+          'data-dir': dir,
+          'root-dir': kubeletRoot,
+          runtime: 'containerd',
+          'hostname-override': NODE_NAME,
+          'node-ip': SECOND_ADDRESS,
+          'cluster-cidr': POD_CIDR,
+          'cluster-dns': CLUSTER_DNS,
+          'network-policy-kubeconfig': kubeconfig('network-policy'),
+        },
+      ),
+    );
+    const proxyFlags = {
+      kubeconfig: kubeconfig('proxy'),
+      'hostname-override': NODE_NAME,
+      'cluster-cidr': POD_CIDR,
+    };
+    roles.push(await startRole('proxy', logFile, (command) => command, proxyFlags));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), stop };
+}
+
+interface Role {
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts `cox ROLE` in the node's network namespace. Resolves when it reports that it is ready;
+ * rejects with a UserError if it ends instead.
+ */
+async function startRole(
+  name: string,
+  logFile: string,
+  wrap: (command: readonly string[]) => readonly string[],
+  flags: Readonly<Record<string, string>>,
+): Promise<Role> {
+  const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+  const [program, ...rest] = onOtherMachine(CABLE, wrap([process.execPath, cox, name, ...args]));
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    await ended;
+  };
+  try {
+    await ready(name, child, ended, logFile);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { stop };
+}
+
+async function ready(
+  name: string,
+  child: ChildProcess,
+  ended: Promise<void>,
+  logFile: string,
+): Promise<void> {
+  const lastLines: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        appendFileSync(logFile, `${NODE_NAME} ${name}: ${line}\n`);
+        lastLines.push(line);
+        if (line.startsWith('ready:')) resolve();
+      });
+    }
+    child.once('error', reject);
+    const failure = (): Error =>
+      new UserError(
+        `the second node's ${name} was not started:\n${lastLines.slice(-20).join('\n')}`,
+      );
+    void ended.then(() => reject(failure()));
+  });
+}
