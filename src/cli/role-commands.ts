@@ -507,6 +507,39 @@ function addProxy(program: Command): void {
         'where /metrics and /proxyMode are; empty: nowhere',
         '127.0.0.1:10249',
       )
+      .option(
+        '--conntrack-max-per-core <count>',
+        'connections that the kernel tracks, per processor core; 0: its limit is left alone',
+        wholeNumber,
+        32_768,
+      )
+      .option('--conntrack-min <count>', 'at least so many connections', wholeNumber, 131_072)
+      .option(
+        '--conntrack-tcp-be-liberal [bool]',
+        'accept packets outside of the TCP window',
+        yesOrNo,
+        false,
+      )
+      .option(
+        '--conntrack-tcp-timeout-close-wait <duration>',
+        'how long connections in the state CLOSE_WAIT are kept (default: 1h); 0: left alone',
+        duration,
+      )
+      .option(
+        '--conntrack-tcp-timeout-established <duration>',
+        'how long idle connections are kept (default: 24h); 0: left alone',
+        duration,
+      )
+      .option(
+        '--conntrack-udp-timeout <duration>',
+        'how long UDP without replies is tracked (default: 0, left alone)',
+        duration,
+      )
+      .option(
+        '--conntrack-udp-timeout-stream <duration>',
+        'how long UDP with replies is tracked (default: 0, left alone)',
+        duration,
+      )
       .option('--cleanup [bool]', 'remove the rules, and end', yesOrNo, false),
   )
     .addHelpText(

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp } from './clean-up.ts';
-import { layCable, removeCable } from './cable.ts';
-import { CABLE, FIRST_ADDRESS, POD_CIDR, startSecondNode } from './second-node.ts';
+import { layCable, removeCable, run } from './cable.ts';
+import { FIRST_ADDRESS, MACHINES, POD_CIDR, startJoinedNode } from './joined-node.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -20,6 +20,8 @@ export interface RunningCluster {
   readonly containerdSockets: readonly string[];
   /** The root directory of the kubelets, the same path on each node; undefined on simulated nodes. */
   readonly kubeletRoot?: string;
+  /** The number of nodes; undefined on simulated nodes. */
+  readonly nodes?: number;
   stop(): Promise<void>;
 }
 
@@ -36,9 +38,11 @@ const upFlags = (simulated: boolean, kubeletRoot: string): readonly string[] =>
       ];
 
 export interface ClusterConfig {
-  /** Three simulated nodes; otherwise two real ones, or one. */
+  /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
-  /** One real node, with the reference CSI driver: its volumes are on one node. */
+  /** The number of real nodes: from one to three. */
+  readonly nodes: number;
+  /** Whether the first node has the reference CSI driver. */
   readonly csiDriver: boolean;
   /** The file of the cluster's log. */
   readonly logFile: string;
@@ -52,6 +56,7 @@ export interface ClusterConfig {
  */
 export async function startCluster({
   simulated,
+  nodes,
   csiDriver,
   logFile,
   kubectl,
@@ -64,10 +69,13 @@ export async function startCluster({
   };
   try {
     writeFileSync(logFile, '');
+    const machines = MACHINES.slice(0, nodes - 1);
     if (!simulated) {
       // Another run may have a cable: only the run that laid it removes it.
-      layCable(CABLE);
-      undo.push(() => removeCable(CABLE));
+      for (const { cable } of machines) {
+        layCable(cable);
+        undo.push(() => removeCable(cable));
+      }
     }
     const first = join(dir, 'cluster');
     const kubeletRoot = join(dir, 'kubelet');
@@ -76,22 +84,21 @@ export async function startCluster({
     undo.push(await startUp(first, flags, logFile));
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) return { kubeconfig, containerdSockets: [], stop };
-    const firstSocket = join(first, 'containerd', 'containerd.sock');
-    if (csiDriver) {
-      undo.push(() => removeNamespaces(kubectl, kubeconfig));
-      return { kubeconfig, containerdSockets: [firstSocket], kubeletRoot, stop };
+    const containerdSockets = [join(first, 'containerd', 'containerd.sock')];
+    for (const machine of machines) {
+      const node = await startJoinedNode(
+        machine,
+        join(dir, machine.node),
+        first,
+        kubeletRoot,
+        logFile,
+      );
+      undo.push(() => node.stop());
+      containerdSockets.push(node.containerdSocket);
     }
-    const second = await startSecondNode(join(dir, 'second'), first, kubeletRoot, logFile);
-    undo.push(
-      () => second.stop(),
-      () => removeNamespaces(kubectl, kubeconfig),
-    );
-    return {
-      kubeconfig,
-      containerdSockets: [firstSocket, second.containerdSocket],
-      kubeletRoot,
-      stop,
-    };
+    labelZones(kubectl, kubeconfig);
+    undo.push(() => removeNamespaces(kubectl, kubeconfig));
+    return { kubeconfig, containerdSockets, kubeletRoot, nodes: machines.length + 1, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -136,6 +143,16 @@ async function startUp(
     throw error;
   }
   return stop;
+}
+
+/** Puts each node into a zone of its own. */
+function labelZones(kubectl: string, kubeconfig: string): void {
+  const on = [`--kubeconfig=${kubeconfig}`];
+  const names = run(kubectl, ...on, 'get', 'nodes', '-o', 'name')
+    .trim()
+    .split('\n');
+  for (const [index, name] of names.entries())
+    run(kubectl, ...on, 'label', name, `topology.kubernetes.io/zone=zone-${index + 1}`);
 }
 
 /** Deletes all namespaces of tests, since a cluster that stops leaves its containers running. */

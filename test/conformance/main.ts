@@ -35,6 +35,7 @@ const usage = `usage: npm run conformance -- [flags]
                      csi: the reference CSI driver
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
+  --nodes N          so many real nodes, 2 or 3 (default 2)
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
   --kubeconfig FILE  run against that cluster instead of one of our own
   --swap SWAPS       on a cluster of upstream's programs and one role of ours (ROLE=ours), or the other
@@ -57,6 +58,7 @@ async function main(): Promise<void> {
       smoke: { type: 'boolean', default: false },
       parallel: { type: 'string', default: '4' },
       kubeconfig: { type: 'string' },
+      nodes: { type: 'string', default: '2' },
       timeout: { type: 'string' },
       swap: { type: 'string' },
       output: { type: 'string', default: join(root, '.cache', 'conformance') },
@@ -71,6 +73,8 @@ async function main(): Promise<void> {
   const parallel = Number(flags.parallel);
   if (!Number.isInteger(parallel) || parallel < 1)
     throw new UserError('--parallel: a whole number from 1 was expected');
+  const nodes = Number(flags.nodes);
+  if (nodes !== 2 && nodes !== 3) throw new UserError('--nodes: 2 or 3 was expected');
   const timeoutSeconds = flags.timeout === undefined ? undefined : Number(flags.timeout);
   if (timeoutSeconds !== undefined && !(Number.isInteger(timeoutSeconds) && timeoutSeconds > 0)) {
     throw new UserError('--timeout: a whole number of seconds from 1 was expected');
@@ -102,6 +106,7 @@ async function main(): Promise<void> {
     binaries,
     parallel,
     pull: flags.pull,
+    nodes,
     output: resolve(flags.output),
     timeoutSeconds,
     signal: stop.signal,
@@ -150,6 +155,8 @@ interface Options {
   readonly parallel: number;
   /** Whether the published images are pulled; otherwise they are made on this machine. */
   readonly pull: boolean;
+  /** The number of real nodes. */
+  readonly nodes: number;
   readonly output: string;
   /** The limit of each test's duration. */
   readonly timeoutSeconds: number | undefined;
@@ -173,7 +180,7 @@ function groupsOf(
   chosen: readonly string[],
   needs: ReturnType<typeof readNeeds>,
   kubeconfig: string | undefined,
-  { binaries }: Options,
+  { binaries, nodes }: Options,
 ): readonly Group[] {
   if (kubeconfig !== undefined) {
     const running = { kubeconfig, containerdSockets: [], stop: async () => undefined };
@@ -208,6 +215,7 @@ function groupsOf(
           startCluster({
             simulated,
             csiDriver,
+            nodes: csiDriver ? 1 : nodes,
             logFile: join(outputDir, 'cluster.log'),
             kubectl: binaries.kubectl,
           }),
@@ -232,6 +240,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
       binaries,
       kubeconfig: cluster.kubeconfig,
       ...(cluster.kubeletRoot !== undefined && { kubeletRoot: cluster.kubeletRoot }),
+      ...(cluster.nodes !== undefined && { nodes: cluster.nodes }),
       tests,
       parallel: Math.min(parallel, tests.length),
       outputDir,

@@ -24,6 +24,8 @@ export interface RunConfig {
   readonly kubeconfig: string;
   /** The root directory of the kubelets, if it is known. */
   readonly kubeletRoot?: string;
+  /** The number of nodes, if it is known. */
+  readonly nodes?: number;
   /** Exact names. */
   readonly tests: readonly string[];
   readonly parallel: number;
@@ -78,6 +80,7 @@ export async function runSuite(config: RunConfig): Promise<Report> {
         `--e2e-output-dir=${outputDir}`,
         DRIVER_FLAG,
         ...(config.kubeletRoot === undefined ? [] : [`--kubelet-root-dir=${config.kubeletRoot}`]),
+        ...(config.nodes === undefined ? [] : [`--num-nodes=${config.nodes}`]),
       ],
       { stdio: ['ignore', 'pipe', log], detached: true, cwd: outputDir },
     );

@@ -27,6 +27,7 @@ describe.skipIf(missing !== undefined)(named("upstream's smoke set", missing), (
     cluster = await startCluster({
       simulated: true,
       csiDriver: false,
+      nodes: 2,
       logFile: join(dir.path, 'cluster.log'),
       kubectl,
     });

@@ -1,4 +1,4 @@
-// A second real node on one machine: a kubelet with a containerd of its own and a service proxy, in
+// One more real node on this machine: a kubelet with a containerd of its own and a service proxy, in
 // a network namespace of their own. It joins the cluster as docs/running-apart.md describes. A pair
 // of interfaces is the cable between the two machines; routes to each other's pods are the
 // product's.
@@ -16,19 +16,38 @@ const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 /** Addresses that other clusters of this machine should not use. */
 export const POD_CIDR = '10.250.0.0/16';
 export const FIRST_ADDRESS = '10.251.255.1';
-const SECOND_ADDRESS = '10.251.255.2';
-const NODE_NAME = 'second';
 /** Address of the Service `kube-dns` in the default range of services. */
 const CLUSTER_DNS = '10.96.0.10';
-/** The cable to the machine of the second node. The API server listens on this end of it. */
-export const CABLE: Cable = {
-  namespace: 'cox-conformance',
-  name: 'coxconf0',
-  firstAddress: FIRST_ADDRESS,
-  secondAddress: SECOND_ADDRESS,
-};
 
-export interface SecondNode {
+/** A node, and the cable to its machine. */
+export interface Machine {
+  readonly node: string;
+  readonly cable: Cable;
+}
+
+/** The machines that join this one. The API server listens on this end of the first cable. */
+export const MACHINES: readonly Machine[] = [
+  {
+    node: 'second',
+    cable: {
+      namespace: 'cox-conformance',
+      name: 'coxconf0',
+      firstAddress: FIRST_ADDRESS,
+      secondAddress: '10.251.255.2',
+    },
+  },
+  {
+    node: 'third',
+    cable: {
+      namespace: 'cox-conformance-3',
+      name: 'coxconf1',
+      firstAddress: '10.251.255.5',
+      secondAddress: '10.251.255.6',
+    },
+  },
+];
+
+export interface JoinedNode {
   readonly containerdSocket: string;
   /** Stops the node. Its containers keep running: remove the pods before. */
   stop(): Promise<void>;
@@ -41,12 +60,13 @@ export interface SecondNode {
  * own at that path. Resolves when the node reports that it is ready; rejects with a UserError if it
  * ends instead.
  */
-export async function startSecondNode(
+export async function startJoinedNode(
+  { node, cable }: Machine,
   dir: string,
   clusterDir: string,
   kubeletRoot: string,
   logFile: string,
-): Promise<SecondNode> {
+): Promise<JoinedNode> {
   const ownRoot = join(dir, 'kubelet-root');
   mkdirSync(ownRoot, { recursive: true });
   const pki = join(clusterDir, 'pki');
@@ -75,12 +95,13 @@ export async function startSecondNode(
     cox,
     'certs',
     'node',
-    NODE_NAME,
+    node,
     '--cert-dir',
     pki,
     '--hosts',
-    SECOND_ADDRESS,
+    cable.secondAddress,
   );
+  const machine = { node, cable, logFile };
   const roles: Role[] = [];
   const stop = async (): Promise<void> => {
     for (const role of roles.splice(0).reverse()) await role.stop();
@@ -89,16 +110,16 @@ export async function startSecondNode(
     roles.push(
       await startRole(
         'kubelet',
-        logFile,
-        (command) => asMachine(NODE_NAME, { directory: ownRoot, path: kubeletRoot }, command),
+        machine,
+        (command) => asMachine(node, { directory: ownRoot, path: kubeletRoot }, command),
         {
-          kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
+          kubeconfig: kubeconfig('kubelet', '--node', node),
           'cert-dir': pki,
           'data-dir': dir,
           'root-dir': kubeletRoot,
           runtime: 'containerd',
-          'hostname-override': NODE_NAME,
-          'node-ip': SECOND_ADDRESS,
+          'hostname-override': node,
+          'node-ip': cable.secondAddress,
           'cluster-cidr': POD_CIDR,
           'cluster-dns': CLUSTER_DNS,
           'network-policy-kubeconfig': kubeconfig('network-policy'),
@@ -107,10 +128,10 @@ export async function startSecondNode(
     );
     const proxyFlags = {
       kubeconfig: kubeconfig('proxy'),
-      'hostname-override': NODE_NAME,
+      'hostname-override': node,
       'cluster-cidr': POD_CIDR,
     };
-    roles.push(await startRole('proxy', logFile, (command) => command, proxyFlags));
+    roles.push(await startRole('proxy', machine, (command) => command, proxyFlags));
   } catch (error) {
     await stop();
     throw error;
@@ -128,12 +149,12 @@ interface Role {
  */
 async function startRole(
   name: string,
-  logFile: string,
+  { node, cable, logFile }: Machine & { readonly logFile: string },
   wrap: (command: readonly string[]) => readonly string[],
   flags: Readonly<Record<string, string>>,
 ): Promise<Role> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const [program, ...rest] = onOtherMachine(CABLE, wrap([process.execPath, cox, name, ...args]));
+  const [program, ...rest] = onOtherMachine(cable, wrap([process.execPath, cox, name, ...args]));
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const stop = async (): Promise<void> => {
@@ -141,7 +162,7 @@ async function startRole(
     await ended;
   };
   try {
-    await ready(name, child, ended, logFile);
+    await ready(`${node} ${name}`, child, ended, logFile);
   } catch (error) {
     await stop();
     throw error;
@@ -160,16 +181,14 @@ async function ready(
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream }).on('line', (line) => {
-        appendFileSync(logFile, `${NODE_NAME} ${name}: ${line}\n`);
+        appendFileSync(logFile, `${name}: ${line}\n`);
         lastLines.push(line);
         if (line.startsWith('ready:')) resolve();
       });
     }
     child.once('error', reject);
     const failure = (): Error =>
-      new UserError(
-        `the second node's ${name} was not started:\n${lastLines.slice(-20).join('\n')}`,
-      );
+      new UserError(`${name} was not started:\n${lastLines.slice(-20).join('\n')}`);
     void ended.then(() => reject(failure()));
   });
 }
