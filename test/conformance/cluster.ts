@@ -10,7 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp } from './clean-up.ts';
 import { layCable, removeCable, run } from './cable.ts';
-import { FIRST_ADDRESS, MACHINES, POD_CIDR, startJoinedNode } from './joined-node.ts';
+import {
+  FIRST_ADDRESS,
+  MACHINES,
+  POD_CIDR,
+  startJoinedNode,
+  EVICTION_HARD,
+} from './joined-node.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -34,7 +40,7 @@ const upFlags = (simulated: boolean, kubeletRoot: string): readonly string[] =>
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
     : [
         ...['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS],
-        ...['--root-dir', kubeletRoot],
+        ...['--root-dir', kubeletRoot, '--eviction-hard', EVICTION_HARD],
       ];
 
 export interface ClusterConfig {

@@ -10,6 +10,7 @@ import {
   csiControllerService,
   CsiProvisioner,
   CsiResizer,
+  CsiSnapshotter,
 } from '#controllers/csi/index.ts';
 import { CsiDriver, DEFAULT_NAME, systemHost } from '#csi-driver/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -76,6 +77,7 @@ export async function runCsiDriver(config: CsiDriverConfig, signal: AbortSignal)
     new CsiAttacher(settings),
     new CsiResizer(settings),
     new CsiCapacity(settings),
+    new CsiSnapshotter(settings),
   ];
   try {
     informers.start(signal);

@@ -3,7 +3,7 @@ import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { statsSummary } from '../server/stats.ts';
 import { FakeSystem } from '../testing/fake-system.ts';
-import { makePod } from '../testing/make-pod.ts';
+import { makeContainer, makePod } from '../testing/make-pod.ts';
 import type { Volume } from '../types.ts';
 import { measureOf } from './measured-volume.ts';
 import { PodFilesReader, type PodFilesConfig } from './pod-files-reader.ts';
@@ -14,7 +14,7 @@ const GIB = 1024 ** 3;
 const pod = makePod({
   metadata: { name: 'web', namespace: 'default', uid: 'u1' },
   spec: {
-    containers: [{ name: 'main', image: 'x' }],
+    containers: [makeContainer('main')],
     volumes: [
       { name: 'scratch', emptyDir: {} },
       { name: 'ram', emptyDir: { medium: 'Memory' } },
@@ -68,7 +68,7 @@ test('each type of volume is measured as upstream measures it', () => {
     measured({ emptyDir: {} }),
     measured({ emptyDir: { medium: 'Memory' } }),
     measured({ secret: {} }),
-    measured({ projected: {} }),
+    measured({ projected: { sources: [] } }),
     measured({ persistentVolumeClaim: { claimName: 'c' } }),
     measured({ csi: { driver: 'd' } }),
     measured({ hostPath: { path: '/' } }),

@@ -4,12 +4,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import { resourceClaims, type ResourceClaimStatus } from '#api/groups/resource/v1/index.ts';
+import { type ResourceClaim, resourceClaims } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { can } from '#apiserver/authorization/policy/words.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
+
+type Status = Immutable<ResourceClaim>['status'];
 
 let t: TestServer;
 beforeEach(async () => {
@@ -214,14 +217,11 @@ test('who may change which part of the status of a claim', async () => {
   await grant(driver, read, rule('associated-node:update', 'resourceclaims/driver', 'd'));
   await grant('anywhere', read, rule('arbitrary-node:update', 'resourceclaims/driver', 'd'));
 
-  const write = async (
-    user: UserInfo,
-    change: (status: ResourceClaimStatus) => object,
-  ): Promise<string> => {
+  const write = async (user: UserInfo, change: (status: Status) => object): Promise<string> => {
     const client = t.clientOf(user).resource(resourceClaims).namespace('default');
     const claim = await client.get('it');
     try {
-      await client.updateStatus({ ...claim, status: change(claim.status) as ResourceClaimStatus });
+      await client.updateStatus({ ...claim, status: change(claim.status) as Status });
       return 'allowed';
     } catch (error) {
       return (error as Error).message;
@@ -248,7 +248,7 @@ test('who may change which part of the status of a claim', async () => {
   );
   expect(await write(named('binder'), () => ({ allocation }))).toBe('allowed');
   let count = 0;
-  const report = (status: ResourceClaimStatus): object => ({
+  const report = (status: Status): object => ({
     ...status,
     devices: [{ driver: 'd', pool: 'p', device: 'x', data: { count: ++count } }],
   });
