@@ -509,6 +509,7 @@ export class Components implements RunningComponents {
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.eviction !== undefined && { eviction: node.eviction }),
+      ...(node.imageGc !== undefined && { imageGc: node.imageGc }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
       ...(kubeletPorts?.nodeAddress !== undefined && {
         addresses: nodeAddressesAt(kubeletPorts.nodeAddress, node.name),

@@ -12,6 +12,7 @@ import { recordSwaps, type SwapResult } from '../swap/record.ts';
 import { startSwapCluster } from '../swap/cluster.ts';
 import { ensureSwapPrograms } from '../swap/programs.ts';
 import { isTestOf, parseSwaps, type Swap, swapName, swaps } from '../swap/roles.ts';
+import { runKubectlSet } from './kubectl-set.ts';
 import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
 import { needsCsiDriver, readNeeds, runsSimulated, testKey } from './needs.ts';
@@ -32,7 +33,7 @@ const usage = `usage: npm run conformance -- [flags]
                      more sets, without conformance tests, which run only if they are named:
                      default: tests that upstream enables by default, without slow: those with
                      the label [Slow]; policy: network policies; dra: dynamic resource allocation;
-                     csi: the reference CSI driver
+                     csi: the reference CSI driver; kubectl: the scripts of test/cmd
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --nodes N          so many real nodes, 2 or 3 (default 2)
@@ -93,7 +94,8 @@ async function main(): Promise<void> {
 
   const binaries = ensureBinaries(say);
   const needs = readNeeds();
-  const chosen = chooseTests(suiteTests(binaries), needs, selection);
+  const kubectlTests = [...needs.keys()].filter((key) => needs.get(key) === 'kubectl');
+  const chosen = chooseTests([...suiteTests(binaries), ...kubectlTests], needs, selection);
   if (flags.list)
     return void process.stdout.write(
       chosen.map((name) => `${needs.get(testKey(name)) ?? '?'}\t${name}\n`).join(''),
@@ -112,9 +114,20 @@ async function main(): Promise<void> {
     signal: stop.signal,
   };
   if (swapped !== undefined) return await runSwaps(swapped, chosen, options, flags.record);
-  const groups = groupsOf(chosen, needs, flags.kubeconfig, options);
   const results: TestResult[] = [];
   const suiteFailures: string[] = [];
+  const ofKubectl = chosen.filter((name) => needs.get(testKey(name)) === 'kubectl');
+  if (ofKubectl.length > 0) {
+    if (flags.kubeconfig !== undefined)
+      throw new UserError('the set kubectl starts servers of its own: leave out --kubeconfig');
+    const outputDir = join(options.output, 'kubectl');
+    const { signal } = options;
+    const report = await runKubectlSet({ tests: ofKubectl, outputDir, progress: say, signal });
+    results.push(...report.results);
+    suiteFailures.push(...report.suiteFailures);
+  }
+  const ofSuite = chosen.filter((name) => !ofKubectl.includes(name));
+  const groups = groupsOf(ofSuite, needs, flags.kubeconfig, options);
   for (const group of groups) {
     if (stop.signal.aborted) break;
     const report = await runGroup(group, options);

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 
 export const conformanceSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
 /** Sets of tests that are not conformance tests. They run only if --set names them. */
-export const otherSets = ['default', 'slow', 'policy', 'dra', 'csi'] as const;
+export const otherSets = ['default', 'slow', 'policy', 'dra', 'csi', 'kubectl'] as const;
 export const testSets = [...conformanceSets, ...otherSets] as const;
 export type TestSet = (typeof testSets)[number];
 
@@ -22,6 +22,7 @@ export const setDescriptions: Readonly<Record<TestSet, string>> = {
   policy: 'network policies',
   dra: 'dynamic resource allocation',
   csi: 'the reference CSI driver',
+  kubectl: 'kubectl, by the scripts of test/cmd',
 };
 
 /** Returns whether tests of the set use the reference CSI driver. */

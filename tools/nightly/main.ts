@@ -5,8 +5,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { systemClock } from '#machinery/clock.ts';
+import { parseFlags } from '../flags.ts';
 import { nightPage, readOutput, type Night, type StepResult } from './report.ts';
 import { type Step, steps } from './steps.ts';
 
@@ -49,18 +49,14 @@ async function runStep(step: Step, output: string): Promise<StepResult> {
   };
 }
 
-const { values: flags } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    list: { type: 'boolean', default: false },
-    output: { type: 'string', default: join(root, '.cache', 'nightly') },
-    help: { type: 'boolean', default: false },
-  },
+const flags = parseFlags('nightly', usage, {
+  only: { type: 'string' },
+  list: { type: 'boolean', default: false },
+  output: { type: 'string', default: join(root, '.cache', 'nightly') },
 });
 const only = new RegExp(flags.only ?? '');
 const chosen = steps.filter(({ name }) => only.test(name));
-if (flags.help) process.stdout.write(usage);
-else if (flags.list)
+if (flags.list)
   for (const { name, command } of chosen)
     process.stdout.write(`${name}\tnpm run ${command.join(' ')}\n`);
 else {

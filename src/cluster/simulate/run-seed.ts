@@ -7,9 +7,10 @@ import { SeededRandom } from '#machinery/random.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 import { type EmbeddedCluster, simulationOf, startCluster } from '../embedded/start-cluster.ts';
+import { CHECK_EVERY_MS, checkAfterWrites } from './checks.ts';
 import { INVARIANTS, violations } from './invariants.ts';
 import { Ledger } from './ledger.ts';
-import type { ScenarioContext, SimulationScenario } from './scenario.ts';
+import type { ScenarioContext, ScenarioInvariant, SimulationScenario } from './scenario.ts';
 import { applyFault, drawSchedule, type ScheduledFault } from './schedule.ts';
 
 export interface SeedResult {
@@ -31,7 +32,6 @@ interface Happening {
   run(): Promise<void> | void;
 }
 
-const CHECK_EVERY_MS = 60_000;
 const DEFAULT_NODES = 3;
 
 /** The schedule of a seed. */
@@ -92,6 +92,8 @@ export async function runSeed(
   };
 }
 
+const isAlways = ({ when = 'always' }: ScenarioInvariant): boolean => when === 'always';
+
 class SeedRun {
   readonly #scenario: SimulationScenario;
   readonly #context: ScenarioContext;
@@ -115,32 +117,36 @@ class SeedRun {
     const { cluster } = this.#context;
     const { clock } = cluster;
     await whileTimePasses(clock, setup(this.#context));
-    const all = [
-      ...INVARIANTS,
-      this.#ledger.writesPersist,
-      this.#ledger.budgetsHold,
-      ...invariants,
-    ];
-    const always = all.filter(({ when = 'always' }) => when === 'always');
+    const own = [...INVARIANTS, this.#ledger.writesPersist, this.#ledger.budgetsHold];
+    const stopChecking = checkAfterWrites({
+      clock,
+      storage: simulationOf(cluster).storage,
+      check: () => this.#check(own.filter(isAlways)),
+      onError: (error) => this.problems.push(`the checks failed: ${errorMessage(error)}`),
+    });
     const begin = clock.monotonic();
     const durationMs = toMilliseconds(duration);
-    for (const { atMs, run } of this.#happenings(schedule, durationMs, always)) {
-      const wait = begin + atMs - clock.monotonic();
-      if (wait > 0) await clock.advance(wait);
-      await whileTimePasses(clock, Promise.resolve(run()));
-      if (this.problems.length > 0) return;
+    try {
+      for (const { atMs, run } of this.#happenings(schedule, durationMs)) {
+        const wait = begin + atMs - clock.monotonic();
+        if (wait > 0) await clock.advance(wait);
+        await whileTimePasses(clock, Promise.resolve(run()));
+        if (this.problems.length > 0) return;
+      }
+      cluster.faults.endAll();
+      await clock.advance(recovery);
+    } finally {
+      stopChecking();
     }
-    cluster.faults.endAll();
-    await clock.advance(recovery);
-    this.problems.push(...(await violations(all, this.#context)));
+    await this.#check([...own, ...invariants]);
+  }
+
+  async #check(invariants: readonly ScenarioInvariant[]): Promise<void> {
+    this.problems.push(...(await violations(invariants, this.#context)));
   }
 
   /** Returns everything that happens, in the order of time. */
-  #happenings(
-    schedule: readonly ScheduledFault[],
-    durationMs: number,
-    always: Parameters<typeof violations>[0],
-  ): readonly Happening[] {
+  #happenings(schedule: readonly ScheduledFault[], durationMs: number): readonly Happening[] {
     const { faults } = this.#context.cluster;
     const happenings: Happening[] = schedule.flatMap((scheduled) => {
       let end: () => void = () => undefined;
@@ -160,11 +166,10 @@ class SeedRun {
       for (let atMs = everyMs; atMs <= durationMs; atMs += everyMs)
         happenings.push({ atMs, run: () => this.#act(action.run) });
     }
+    // Those of the scenario may depend on the time.
+    const always = (this.#scenario.invariants ?? []).filter(isAlways);
     for (let atMs = CHECK_EVERY_MS; atMs <= durationMs; atMs += CHECK_EVERY_MS)
-      happenings.push({
-        atMs,
-        run: async () => void this.problems.push(...(await violations(always, this.#context))),
-      });
+      if (always.length > 0) happenings.push({ atMs, run: () => this.#check(always) });
     happenings.push({ atMs: durationMs, run: () => undefined });
     return happenings.sort((a, b) => a.atMs - b.atMs);
   }

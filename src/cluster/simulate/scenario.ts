@@ -25,7 +25,7 @@ export interface ScenarioAction {
 /** A property of the cluster. */
 export interface ScenarioInvariant {
   readonly name: string;
-  /** 'always': checked throughout. 'settled': at the end, when all faults are over. Default: 'always'. */
+  /** 'always': checked every minute. 'settled': at the end, when all faults are over. Default: 'always'. */
   readonly when?: 'always' | 'settled';
   /** Returns what is wrong; empty: nothing. */
   readonly check: (context: ScenarioContext) => Promise<readonly string[]>;

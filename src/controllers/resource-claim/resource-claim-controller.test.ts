@@ -106,7 +106,7 @@ describe('claims of pods', () => {
   });
 });
 
-test('reach the same outcome after every fault', { timeout: 60_000 }, async () => {
+test('reach the same outcome after every fault', async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new ResourceClaimController(config),
     steps: [

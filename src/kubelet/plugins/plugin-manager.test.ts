@@ -233,7 +233,7 @@ describe('with real sockets', () => {
         versions: ['1.0.0'],
       },
     ]);
-  }, 90_000);
+  });
 });
 
 test('a link to itself, or through a file, hides no plugin', async () => {

@@ -264,7 +264,7 @@ describe('forks share nothing that changes', () => {
     const forkAlone = await copy(idle);
     await act(forkAlone, right(), 20);
     expect(await contentOf(fork)).toEqual(await contentOf(forkAlone));
-  }, 120_000);
+  });
 
   test('clients do not see whether kubelets begin with the fork or when they are needed', async () => {
     const contents: unknown[] = [];
@@ -281,7 +281,7 @@ describe('forks share nothing that changes', () => {
       contents.push(await contentOf(second, [...EVERYTHING, leases]));
     }
     expect(contents.slice(3)).toEqual(contents.slice(0, 3));
-  }, 120_000);
+  });
 
   test('objects that were read from one side are the same after changes of the other', async () => {
     const cluster = await start();

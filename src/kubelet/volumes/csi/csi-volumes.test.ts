@@ -232,7 +232,7 @@ describe('CsiVolumes', () => {
     driver.faults.set('publish', hanging);
     const abort = new AbortController();
     const mounting = rejected(volumes.mount(pod('a'), volume(), abort.signal));
-    await vi.waitFor(() => expect(driver.calls).toContain('publish h'));
+    await vi.waitFor(() => expect(driver.calls).toContain('publish h'), { timeout: 60_000 });
     abort.abort(new Error('the pod is deleted'));
     expect((await mounting).message).toBe('the pod is deleted');
     const unmounting = volumes.unmount('a');
