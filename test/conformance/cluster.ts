@@ -39,9 +39,9 @@ const upFlags = (simulated: boolean, kubeletRoot: string): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
     : [
-        ...['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS],
-        ...['--root-dir', kubeletRoot, '--eviction-hard', EVICTION_HARD],
-      ];
+        ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS],
+        ['--root-dir', kubeletRoot, '--eviction-hard', EVICTION_HARD],
+      ].flat();
 
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
@@ -67,7 +67,8 @@ export async function startCluster({
   logFile,
   kubectl,
 }: ClusterConfig): Promise<RunningCluster> {
-  const dir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
+  // Short, since the path of a socket has at most 107 characters, and drivers name theirs after pods.
+  const dir = mkdtempSync(join(tmpdir(), 'cox-'));
   // Steps that undo the start; the last one runs first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
   const stop = async (): Promise<void> => {

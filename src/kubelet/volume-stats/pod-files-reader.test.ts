@@ -175,8 +175,13 @@ test('the summary has the fields of upstream’s types', async () => {
     usedBytes: 4096 + 100 + 10,
     inodesUsed: 4,
   });
-  const [container] = shown?.['containers'] as readonly Readonly<Record<string, unknown>>[];
-  expect(container?.['logs']).toEqual({ ...STATS, time: timeText, usedBytes: 100, inodesUsed: 1 });
+  const containers = shown?.['containers'] as readonly Readonly<Record<string, unknown>>[];
+  expect(containers[0]?.['logs']).toEqual({
+    ...STATS,
+    time: timeText,
+    usedBytes: 100,
+    inodesUsed: 1,
+  });
 });
 
 test('metrics name each claim once', async () => {

@@ -102,7 +102,7 @@ export class PodFilesReader {
   async #refresh(pod: Pod, extent: Extent): Promise<void> {
     const { rootDir, podLogsDir, mountedVolumes } = this.#config;
     const paths = mountedVolumes(podUid(pod));
-    const running: (Promise<void> | undefined)[] = [];
+    const running: Promise<void>[] = [];
     for (const volume of pod.spec.volumes ?? []) {
       const path = paths?.get(volume.name);
       const measure = measureOf(volume);
@@ -122,7 +122,7 @@ export class PodFilesReader {
   }
 
   /** Measures what is due. A failure is logged, and the value before it stays. */
-  #measure(pod: Pod, key: string, work: () => Promise<unknown>): Promise<void> | undefined {
+  #measure(pod: Pod, key: string, work: () => Promise<unknown>): Promise<void> {
     const { clock, logger, signal } = this.#config;
     const uid = podUid(pod);
     const ofPod = this.#pods.get(uid) ?? new Map<string, Measurement>();
@@ -131,7 +131,7 @@ export class PodFilesReader {
     ofPod.set(key, measurement);
     const began = clock.monotonic();
     if (measurement.running !== undefined) return measurement.running;
-    if (measurement.validUntil > began) return undefined;
+    if (measurement.validUntil > began) return Promise.resolve();
     const end = (): void => {
       const now = clock.monotonic();
       measurement.validUntil = now + Math.max(VALID_MS, (now - began) / MAX_DUTY);

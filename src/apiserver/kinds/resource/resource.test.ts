@@ -261,6 +261,8 @@ test('who may change which part of the status of a claim', async () => {
   expect(await write(named(driver, 'n1'), report)).toBe('allowed');
   expect(await write(named('anywhere'), report)).toBe('allowed');
   // A report that goes is a change, too; what stays as it is needs no permission.
-  expect(await write(named('plain'), ({ devices: _, ...status }) => status)).toContain('Forbidden');
+  expect(await write(named('plain'), (status) => ({ ...status, devices: undefined }))).toContain(
+    'Forbidden',
+  );
   expect(await write(named('plain'), (status) => status)).toBe('allowed');
 });
