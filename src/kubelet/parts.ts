@@ -15,6 +15,7 @@ import { makeDra } from './dra.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
+import { isCriticalPod } from './eviction/critical.ts';
 import { SIMULATED_HARD, DEFAULT_EVICTION } from './eviction/settings.ts';
 import { watchSystemOoms } from './eviction/system-oom.ts';
 import { parseThresholds } from './eviction/thresholds.ts';
@@ -273,6 +274,9 @@ export async function makeParts(base: Base): Promise<Parts> {
   const leftovers = new Leftovers({ garbage, pleg, logger, signal });
   const hooks = new HookRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork });
   const killer = new ContainerKiller({ runtime, clock, logger, events, hooks });
+  const swap = hostFiles
+    ? await readSwapFacts(config.swapBehavior ?? 'NoSwap', memoryCapacity)
+    : undefined;
   const runtimeManager = new RuntimeManager({
     ...common,
     runtime,
@@ -295,9 +299,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     hostFiles,
     memoryCapacity,
     ...(managers !== undefined && { placements: managers }),
-    swap: hostFiles
-      ? await readSwapFacts(config.swapBehavior ?? 'NoSwap', memoryCapacity)
-      : undefined,
+    swap: swap && { ...swap, isCritical: isCriticalPod },
     cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     runtimeHandler: async (name) =>
@@ -436,6 +438,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     statuses,
     probes,
     volumes,
+    csi,
+    podEvents: events,
   });
   reporter = makeReporter({ base, settings, node, nodeInformer, server, csi });
   const activeUids = (): ReadonlySet<string> | undefined =>

@@ -177,6 +177,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'cluster/install.ts',
     'cluster/reset.ts',
     'cluster/simulate/processes.ts',
+    'csi-driver/copy-tree.ts',
     'kubelet/images/run-credential-plugin.ts',
     'kubelet/shutdown/logind.ts',
     'kubelet/volumes/mounter.ts',

@@ -1,7 +1,7 @@
 // Reads whether the kernel of this machine limits the swap of containers, and how much there is.
 
 import { access, readFile } from 'node:fs/promises';
-import type { SwapBehavior, SwapFacts } from '../runtime/swap.ts';
+import type { MachineSwap, SwapBehavior } from '../runtime/swap.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
 
@@ -9,7 +9,7 @@ const CGROUPS = '/sys/fs/cgroup';
 export async function readSwapFacts(
   behavior: SwapBehavior,
   memoryBytes: number,
-): Promise<SwapFacts | undefined> {
+): Promise<MachineSwap | undefined> {
   const isUnified = await exists(`${CGROUPS}/cgroup.controllers`);
   const own = isUnified ? await ownCgroup() : undefined;
   const file = isUnified

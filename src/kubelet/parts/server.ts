@@ -5,8 +5,11 @@ import { versionInfo } from '#machinery/version-info.ts';
 import { CgroupReader } from '../cgroups/reader.ts';
 import type { KubeletConfig } from '../config.ts';
 import { kubeletConfiguration } from '../configz.ts';
+import type { Csi } from '../csi.ts';
 import type { DesiredPods } from '../desired-pods.ts';
+import type { PodEvents } from '../events.ts';
 import type { KubeletGauges } from '../metrics/kubelet-metrics.ts';
+import { LinuxSystem } from '../node/linux-system.ts';
 import { linuxCgroups } from '../node/linux-cgroups.ts';
 import { MachineDetails, SimulatedDetails } from '../node/node-details.ts';
 import type { NodeFactsSource } from '../node/node-facts.ts';
@@ -24,6 +27,7 @@ import { isStaticPod } from '../static-pods.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError, removeLocalVolume } from '../volumes/local-volumes.ts';
+import { PodFilesReader } from '../volume-stats/pod-files-reader.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
 import type { Base } from './base.ts';
 import type { Settings } from './settings.ts';
@@ -32,6 +36,8 @@ const DEFAULT_KUBELET_VERSION = 'v1.36.3';
 
 export interface ServerParts {
   readonly base: Base;
+  readonly csi: Csi;
+  readonly podEvents: PodEvents;
   readonly settings: Settings;
   readonly node: NodeFactsSource;
   /** The node's memory, in bytes. */
@@ -44,7 +50,8 @@ export interface ServerParts {
 }
 
 export function makeServer(parts: ServerParts): KubeletServer {
-  const { base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes } = parts;
+  const { base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes, csi } =
+    parts;
   const { config, metrics, logger } = base;
   const { client, clock } = config;
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
@@ -74,6 +81,21 @@ export function makeServer(parts: ServerParts): KubeletServer {
           clock,
           amountOf('ephemeral-storage', node.capacity['ephemeral-storage'] ?? '0'),
         ),
+    ...(hostFiles && {
+      files: new PodFilesReader({
+        system: config.nodeSystem ?? new LinuxSystem(),
+        clock,
+        logger,
+        rootDir: settings.rootDir,
+        podLogsDir,
+        mountedVolumes: (uid) => volumes.mountedVolumes(uid),
+        isLocalVolume: (uid, path) => volumes.isLocalVolume(uid, path),
+        driverStats: (uid, path, signal) => csi.volumes.stats(uid, path, signal),
+        onAbnormal: (pod, name, message) =>
+          parts.podEvents.warning(pod, 'VolumeConditionAbnormal', `Volume ${name}: ${message}`),
+        signal: base.signal,
+      }),
+    }),
     ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,

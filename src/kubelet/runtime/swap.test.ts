@@ -8,6 +8,7 @@ const facts: SwapFacts = {
   cgroupVersion: 2,
   memoryBytes: 40 * Gi,
   swapBytes: 20 * Gi,
+  isCritical: ({ spec }) => (spec.priority ?? 0) > 1_000_000_000,
 };
 
 function limitOf(

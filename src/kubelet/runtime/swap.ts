@@ -1,19 +1,23 @@
 // The swap of containers: none, or for Burstable pods a share of the node's (KEP-2400).
 
 import type { LinuxContainerResources } from '#cri/index.ts';
-import { isCriticalPod } from '../eviction/critical.ts';
 import type { Container, Pod } from '../types.ts';
 import { amountOf, qosClass } from '../pod/resources.ts';
 
 export type SwapBehavior = 'NoSwap' | 'LimitedSwap';
 
 /** The memory and swap of the machine. */
-export interface SwapFacts {
+export interface MachineSwap {
   readonly behavior: SwapBehavior;
   readonly cgroupVersion: 1 | 2;
   /** The memory and the swap of the node, in bytes. */
   readonly memoryBytes: number;
   readonly swapBytes: number;
+}
+
+export interface SwapFacts extends MachineSwap {
+  /** Reports whether the node needs the pod: such pods use no swap. */
+  readonly isCritical: (pod: Pod) => boolean;
 }
 
 /** Returns the settings of the container. `memoryLimit`: in bytes; 0 for none. */
@@ -37,7 +41,7 @@ function swapLimit(pod: Pod, container: Container, facts: SwapFacts): number {
   const request = bytesOf('requests');
   const isLimited =
     behavior === 'LimitedSwap' &&
-    !isCriticalPod(pod) &&
+    !facts.isCritical(pod) &&
     qosClass(pod) === 'Burstable' &&
     request > 0 &&
     request !== bytesOf('limits') &&
