@@ -25,7 +25,7 @@ export interface HistoryOptions {
 }
 
 const VALUE_BYTES = 1024;
-/** Of a row beside its value: key, checksum, and its place in the tree. */
+/** The size of a row beside its value: key, checksum, and its place in the tree. */
 const ROW_BYTES = 200;
 const WRITERS = 64;
 const FILLERS = 512;

@@ -29,7 +29,7 @@ export interface WatchersOptions {
 
 const NAMESPACE = 'fan-out';
 const NAME = 'watched';
-export const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
+const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const EVENT_BYTES = 4096;
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 /** Deliveries of a round. */
@@ -121,7 +121,7 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
   }
 }
 
-export function bodyOf(): string {
+function bodyOf(): string {
   return JSON.stringify({
     kind: 'ConfigMap',
     apiVersion: 'v1',
@@ -163,7 +163,7 @@ function print(what: string, rounds: readonly Round[], hasGoal = false): void {
 }
 
 /** Creates the object. Returns the revision after which the watches begin. */
-export async function createObject(target: Target): Promise<string> {
+async function createObject(target: Target): Promise<string> {
   const { client, close } = connectTo(target);
   try {
     await client
@@ -184,7 +184,7 @@ export async function createObject(target: Target): Promise<string> {
 }
 
 /** The process of the clients. */
-export class Clients {
+class Clients {
   readonly #child: ChildProcess;
 
   constructor() {
