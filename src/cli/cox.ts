@@ -224,7 +224,8 @@ export function createProgram(build?: Build): Command {
     )
     .option(
       '--eviction-hard <thresholds>',
-      'evict pods of this machine below these: memory.available<500Mi,nodefs.available<5%',
+      'evict pods of this machine below these: memory.available<500Mi,nodefs.available<5% ' +
+        '(default: below 100Mi of memory, 1% of the disk)',
       thresholds,
     )
     .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')

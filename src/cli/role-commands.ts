@@ -668,7 +668,7 @@ function addKubelet(program: Command): void {
         'after',
         `
 Examples:
-  $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -o worker-1.conf
+  $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -f worker-1.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 127.0.0.1
   $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
   $ cox kubelet --print-permissions | kubectl apply -f -`,

@@ -95,7 +95,7 @@ export interface LaunchConfig {
   readonly controllers?: readonly string[];
   /** The kubelet's directory. Default: in the data directory. */
   readonly rootDir?: string;
-  /** Hard thresholds of evictions on this machine. Default: upstream's. */
+  /** Hard thresholds of evictions on this machine. Default: SHARED_MACHINE_HARD. */
   readonly evictionHard?: Readonly<Record<string, string>>;
   /** Whether the cluster runs DNS. Default: with containerd, if its address and port are free. */
   readonly dns?: boolean;
@@ -431,6 +431,18 @@ function csiSettings(
   };
 }
 
+/**
+ * When pods of this machine are evicted: the cluster does not own the disk, so it waits longer than
+ * upstream, whose thresholds of 10 % and 15 % are those of a machine that only runs pods.
+ */
+const SHARED_MACHINE_HARD = {
+  'memory.available': '100Mi',
+  'nodefs.available': '1%',
+  'nodefs.inodesFree': '1%',
+  'imagefs.available': '1%',
+  'imagefs.inodesFree': '1%',
+};
+
 /** Divides the nodes between the threads. The machine itself belongs to the main thread. */
 function nodesOf(
   config: LaunchConfig,
@@ -440,10 +452,9 @@ function nodesOf(
   thread: ComponentsRunner | undefined,
   last: (() => Promise<void> | void)[],
 ): Pick<ClusterConfig, 'nodes' | 'thread'> {
-  const { evictionHard } = config;
+  const { evictionHard = SHARED_MACHINE_HARD } = config;
   // Invalid thresholds are refused where nothing is evicted, too.
-  const eviction =
-    evictionHard === undefined ? undefined : resourceSettings({ evictionHard }).eviction;
+  const { eviction } = resourceSettings({ evictionHard });
   const machine: ClusterNode = {
     name: machineName(),
     first: true,
@@ -453,6 +464,8 @@ function nodesOf(
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
     ...(eviction !== undefined && !first.simulated && { eviction }),
+    // Below the thresholds images are removed all the same.
+    imageGc: { highThresholdPercent: 100 },
     ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
     ...(first.proxy !== undefined &&

@@ -10,7 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp } from './clean-up.ts';
 import { layCable, removeCable, run } from './cable.ts';
-import { FIRST_ADDRESS, MACHINES, POD_CIDR, startJoinedNode } from './joined-node.ts';
+import {
+  FIRST_ADDRESS,
+  MACHINES,
+  POD_CIDR,
+  startJoinedNode,
+  EVICTION_HARD,
+} from './joined-node.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -33,15 +39,17 @@ const upFlags = (simulated: boolean, kubeletRoot: string): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
     : [
-        ...['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS],
-        ...['--root-dir', kubeletRoot],
-      ];
+        ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS],
+        ['--root-dir', kubeletRoot, '--eviction-hard', EVICTION_HARD],
+      ].flat();
 
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
   /** The number of real nodes: from one to three. */
   readonly nodes: number;
+  /** Whether the first node has the reference CSI driver. */
+  readonly csiDriver: boolean;
   /** The file of the cluster's log. */
   readonly logFile: string;
   /** Path of kubectl, which removes the cluster's remaining objects when it stops. */
@@ -55,10 +63,12 @@ export interface ClusterConfig {
 export async function startCluster({
   simulated,
   nodes,
+  csiDriver,
   logFile,
   kubectl,
 }: ClusterConfig): Promise<RunningCluster> {
-  const dir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
+  // Short, since the path of a socket has at most 107 characters, and drivers name theirs after pods.
+  const dir = mkdtempSync(join(tmpdir(), 'cox-'));
   // Steps that undo the start; the last one runs first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
   const stop = async (): Promise<void> => {
@@ -77,7 +87,8 @@ export async function startCluster({
     const first = join(dir, 'cluster');
     const kubeletRoot = join(dir, 'kubelet');
     mkdirSync(kubeletRoot);
-    undo.push(await startUp(first, upFlags(simulated, kubeletRoot), logFile));
+    const flags = [...upFlags(simulated, kubeletRoot), ...(csiDriver ? ['--csi-driver'] : [])];
+    undo.push(await startUp(first, flags, logFile));
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) return { kubeconfig, containerdSockets: [], stop };
     const containerdSockets = [join(first, 'containerd', 'containerd.sock')];

@@ -18,6 +18,9 @@ export const POD_CIDR = '10.250.0.0/16';
 export const FIRST_ADDRESS = '10.251.255.1';
 /** Address of the Service `kube-dns` in the default range of services. */
 const CLUSTER_DNS = '10.96.0.10';
+/** Machines that run tests are often nearly full, and tests of pods need no tenth of the disk. */
+export const EVICTION_HARD =
+  'memory.available<100Mi,nodefs.available<2%,nodefs.inodesFree<1%,imagefs.available<2%';
 
 /** A node, and the cable to its machine. */
 export interface Machine {
@@ -118,10 +121,12 @@ export async function startJoinedNode(
           'data-dir': dir,
           'root-dir': kubeletRoot,
           runtime: 'containerd',
+          'image-gc-high-threshold': '100',
           'hostname-override': node,
           'node-ip': cable.secondAddress,
           'cluster-cidr': POD_CIDR,
           'cluster-dns': CLUSTER_DNS,
+          'eviction-hard': EVICTION_HARD,
           'network-policy-kubeconfig': kubeconfig('network-policy'),
         },
       ),
