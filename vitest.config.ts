@@ -48,6 +48,10 @@ export default defineConfig({
     pool: 'forks',
     // Tests wait more than they compute.
     maxWorkers: 3,
+    // Limits end what hangs. They are far above what tests take, since the machine may be busy.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
@@ -55,7 +59,6 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.{ts,tsx}', 'tools/**/*.test.ts'],
           isolate: false,
-          testTimeout: 30_000,
         },
       },
       {
@@ -77,7 +80,6 @@ export default defineConfig({
             'test/torture/**/*.test.ts',
           ],
           isolate: false,
-          testTimeout: 60_000,
         },
       },
       {
@@ -86,8 +88,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: alone,
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
           sequence: { groupOrder: 1 },
         },
       },
@@ -98,8 +98,6 @@ export default defineConfig({
           include: alone,
           globalSetup: ['test/e2e/clean-up.ts'],
           fileParallelism: false,
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
           sequence: { groupOrder: 2 },
         },
       },

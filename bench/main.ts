@@ -18,6 +18,7 @@ interface Options {
   readonly write: boolean;
   readonly nodeFlag: string[];
   readonly definitions: string;
+  readonly watchers: string;
   readonly reference?: string;
   readonly token: string;
   readonly upstream: boolean;
@@ -42,16 +43,21 @@ const program = new Command('npm run bench --')
     'fill this directory and keep it, for the next run to start from (restart)',
   )
   .option('--definitions <number>', 'of custom resources (extensions)', '10000')
+  .option('--watchers <numbers>', 'of one object (watchers)', '1000,10000')
   .option(
     '--reference <url>',
-    'another API server, to measure in the same run, whatever its certificate (webhooks, extensions)',
+    'another API server, to measure in the same run, whatever its certificate (webhooks, extensions, watchers)',
   )
   .option('--upstream', "beside upstream's kube-apiserver and etcd (embedded)", false)
-  .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
+  .option(
+    '--token <token>',
+    'of an administrator of --reference (webhooks, extensions, watchers)',
+    '',
+  )
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, " +
-      'scheduler, restart, extensions, scale)',
+      'scheduler, restart, extensions, scale, watchers)',
     collect,
     [],
   );
@@ -68,10 +74,20 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   pods: ['restart', 'scale', 'console'],
   write: ['scale'],
   dataDir: ['restart'],
-  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions', 'scale'],
+  nodeFlag: [
+    'load',
+    'replicaset',
+    'deployments',
+    'scheduler',
+    'restart',
+    'extensions',
+    'scale',
+    'watchers',
+  ],
   definitions: ['extensions'],
-  reference: ['webhooks', 'extensions'],
-  token: ['webhooks', 'extensions'],
+  watchers: ['watchers'],
+  reference: ['webhooks', 'extensions', 'watchers'],
+  token: ['webhooks', 'extensions', 'watchers'],
   upstream: ['embedded'],
 };
 
@@ -164,6 +180,16 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async watch() {
     const { watch } = await import('./watch/bench.ts');
     await watch();
+  },
+  async watchers() {
+    const { numbersOf, watchers } = await import('./watchers/bench.ts');
+    await watchers({
+      watchers: numbersOf(options.watchers),
+      nodeFlags: options.nodeFlag,
+      ...(options.reference !== undefined && {
+        reference: { url: options.reference, token: options.token },
+      }),
+    });
   },
   async console() {
     const { consolePage } = await import('./console/bench.ts');

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=64 --use-largepages=silent
-// The `cox` command. In a checkout that has not been built yet, it builds first.
+// The `cox` command. In a checkout it first builds what is missing or older than the sources, as `npm run up` does. COXSWAIN_BUILT=1
+// runs what was built last: tests set it, so that an edit during a run does not change the program under test.
 // The flags: a cluster that works hard has more than 16 MB in the making, and what is not copied need not be collected. It is a limit: at
 // rest nothing is taken. And Node's own code lies in large pages where the system has them: it is more than a processor remembers the
 // places of, above all a virtual one.
@@ -15,9 +16,12 @@ const { pathToFileURL } = require('node:url');
 process.env.UV_THREADPOOL_SIZE ??= '16';
 
 const bundle = join(__dirname, '..', 'dist', 'cox.js');
-if (existsSync(bundle)) {
+// An installed package has no tools/.
+const bootstrap = join(__dirname, '..', 'tools', 'bootstrap.js');
+const isCurrent = process.env.COXSWAIN_BUILT === '1' && existsSync(bundle);
+if (isCurrent || !existsSync(bootstrap)) {
   void import(pathToFileURL(bundle).href);
 } else {
   process.argv.splice(2, 0, 'cox');
-  void import(pathToFileURL(join(__dirname, '..', 'tools', 'bootstrap.js')).href);
+  void import(pathToFileURL(bootstrap).href);
 }

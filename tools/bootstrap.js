@@ -4,6 +4,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  accessSync,
+  constants,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -67,7 +69,9 @@ const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s
 
 /** Returns the newest modification time under a folder, in milliseconds. */
 function newest(path) {
-  const stat = statSync(path);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  // An editor may have removed the file just now.
+  if (stat === undefined) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
   let latest = stat.mtimeMs;
   for (const entry of readdirSync(path, { withFileTypes: true })) {
@@ -89,10 +93,71 @@ const sourcesChanged = () =>
     ].map((path) => newest(inRoot(path))),
   );
 
-function ensureBuilt() {
+function isBuilt() {
   const stamp = inRoot('dist', '.built');
-  if (existsSync(stamp) && Number(readFileSync(stamp, 'utf8')) >= sourcesChanged()) return;
-  build([]);
+  return existsSync(stamp) && Number(readFileSync(stamp, 'utf8')) >= sourcesChanged();
+}
+
+/**
+ * Builds if it is needed. Processes that start together build once: the others wait. What this
+ * process starts uses the same build, though sources are edited meanwhile.
+ */
+function ensureBuilt() {
+  process.env.COXSWAIN_BUILT = '1';
+  if (isBuilt()) return;
+  if (existsSync(inRoot('dist', 'cox.js')) && !isWritable(root)) {
+    return say('dist is older than the sources, and cannot be written by this user');
+  }
+  const lock = inRoot('.cache', 'build.lock');
+  mkdirSync(dirname(lock), { recursive: true });
+  while (!takeLock(lock)) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    if (!existsSync(lock) && isBuilt()) return;
+  }
+  try {
+    if (!isBuilt()) build([]);
+  } finally {
+    releaseLock(lock);
+  }
+}
+
+function isWritable(path) {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Writes this process into the file, unless it names one that is running. */
+function takeLock(lock) {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' });
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    if (!isStale(lock)) return false;
+    rmSync(lock, { force: true });
+    return takeLock(lock);
+  }
+  // A build that fails ends the process.
+  process.once('exit', () => releaseLock(lock));
+  return true;
+}
+
+function releaseLock(lock) {
+  if (existsSync(lock) && readFileSync(lock, 'utf8') === String(process.pid)) rmSync(lock);
+}
+
+/** Reports whether the lock's process has ended. A file that is being written is not stale. */
+function isStale(lock) {
+  try {
+    const pid = Number(readFileSync(lock, 'utf8'));
+    if (pid > 0) process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
 }
 
 function build(buildArgs) {
@@ -208,6 +273,7 @@ const commands = {
     vitest(['unit'], args);
   },
   test() {
+    if (args.some((arg) => arg.includes('e2e'))) ensureBuilt();
     if (args.length > 0) return vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], args);
     rmSync(testReport, { force: true });
     staticChecks();

@@ -104,9 +104,10 @@ export function runGolden(directory: string, print: (line: string) => void): num
 
 if (process.argv[1] !== undefined && import.meta.filename === realpathSync(process.argv[1])) {
   const directory = process.argv[2];
-  if (directory === undefined) {
-    process.stderr.write('usage: npm run golden -- DIR\n');
-    process.exitCode = 2;
+  if (directory === undefined || directory.startsWith('-')) {
+    const isHelp = directory === '--help';
+    (isHelp ? process.stdout : process.stderr).write('usage: npm run golden -- DIR\n');
+    process.exitCode = isHelp ? 0 : 2;
   } else {
     process.exitCode = runGolden(directory, (line) => process.stdout.write(`${line}\n`));
   }

@@ -21,6 +21,7 @@ import {
   yesOrNo,
 } from './flags.ts';
 import { withNodeResourceFlags } from './node-resource-flags.ts';
+import { withOidcFlags } from './oidc-flags.ts';
 import { outputOption } from './inspect/output.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
@@ -101,7 +102,7 @@ out would be wrong.`,
 }
 
 function addApiServer(program: Command): void {
-  withCommonFlags(
+  const command = withCommonFlags(
     program
       .command('apiserver')
       .description(
@@ -343,7 +344,8 @@ Examples:
   $ cox apiserver --store memory --cert-dir pki --bind-address 127.0.0.1
   $ cox apiserver --etcd-servers http://127.0.0.1:2379 --cert-dir pki`,
       ),
-  ).action(async (options) => (await import('./roles.ts')).apiServer(options));
+  );
+  withOidcFlags(command).action(async (options) => (await import('./roles.ts')).apiServer(options));
 }
 
 function withLeaderElection(command: Command, name: string): Command {
@@ -507,6 +509,39 @@ function addProxy(program: Command): void {
         'where /metrics and /proxyMode are; empty: nowhere',
         '127.0.0.1:10249',
       )
+      .option(
+        '--conntrack-max-per-core <count>',
+        'connections that the kernel tracks, per processor core; 0: its limit is left alone',
+        wholeNumber,
+        32_768,
+      )
+      .option('--conntrack-min <count>', 'at least so many connections', wholeNumber, 131_072)
+      .option(
+        '--conntrack-tcp-be-liberal [bool]',
+        'accept packets outside of the TCP window',
+        yesOrNo,
+        false,
+      )
+      .option(
+        '--conntrack-tcp-timeout-close-wait <duration>',
+        'how long connections in the state CLOSE_WAIT are kept (default: 1h); 0: left alone',
+        duration,
+      )
+      .option(
+        '--conntrack-tcp-timeout-established <duration>',
+        'how long idle connections are kept (default: 24h); 0: left alone',
+        duration,
+      )
+      .option(
+        '--conntrack-udp-timeout <duration>',
+        'how long UDP without replies is tracked (default: 0, left alone)',
+        duration,
+      )
+      .option(
+        '--conntrack-udp-timeout-stream <duration>',
+        'how long UDP with replies is tracked (default: 0, left alone)',
+        duration,
+      )
       .option('--cleanup [bool]', 'remove the rules, and end', yesOrNo, false),
   )
     .addHelpText(
@@ -633,7 +668,7 @@ function addKubelet(program: Command): void {
         'after',
         `
 Examples:
-  $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -o worker-1.conf
+  $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -f worker-1.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 127.0.0.1
   $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
   $ cox kubelet --print-permissions | kubectl apply -f -`,

@@ -88,7 +88,7 @@ async function betweenThreads({ window }: { readonly window?: number } = {}): Pr
 }
 
 const until = (condition: wait.Condition) =>
-  wait.pollImmediately({ clock: systemClock, intervalMs: 2, timeoutMs: 5000 }, condition);
+  wait.pollImmediately({ clock: systemClock, intervalMs: 2, timeoutMs: 60_000 }, condition);
 
 const make: Record<string, () => Promise<Made>> = {
   'in-process': inProcess,

@@ -84,4 +84,4 @@ async function resolveA(name: string): Promise<readonly unknown[]> {
 }
 
 const eventually = (condition: wait.Condition): Promise<void> =>
-  wait.pollImmediately({ clock: systemClock, intervalMs: 5, timeoutMs: 10_000 }, condition);
+  wait.pollImmediately({ clock: systemClock, intervalMs: 5, timeoutMs: 60_000 }, condition);

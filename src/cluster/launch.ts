@@ -45,6 +45,7 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runt
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
+import { type OidcFlags, oidcOf } from './roles/oidc-flags.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import {
   type ComponentsRunner,
@@ -94,7 +95,7 @@ export interface LaunchConfig {
   readonly controllers?: readonly string[];
   /** The kubelet's directory. Default: in the data directory. */
   readonly rootDir?: string;
-  /** Hard thresholds of evictions on this machine. Default: upstream's. */
+  /** Hard thresholds of evictions on this machine. Default: SHARED_MACHINE_HARD. */
   readonly evictionHard?: Readonly<Record<string, string>>;
   /** Whether the cluster runs DNS. Default: with containerd, if its address and port are free. */
   readonly dns?: boolean;
@@ -108,6 +109,8 @@ export interface LaunchConfig {
   readonly csiDriver?: boolean;
   /** Whether the web console is served. Default: false. */
   readonly console?: boolean;
+  /** The OpenID Connect provider, by flags. Default: none. */
+  readonly oidc?: OidcFlags;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -191,6 +194,7 @@ async function start(
     config.encryptionProviderConfig === undefined
       ? undefined
       : readEncryptionFile(resolve(config.encryptionProviderConfig));
+  const oidc = config.oidc === undefined ? undefined : oidcOf(config.oidc, clock);
   progress('preparing certificates and the store');
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, clock) : undefined;
@@ -272,7 +276,10 @@ async function start(
     progress: ({ step, done, total = 0 }) =>
       progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
-    ...(config.console === true && { console: { clock, random } }),
+    ...(oidc !== undefined && { oidc: oidc.config }),
+    ...(config.console === true && {
+      console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
+    }),
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
     ...(ingress !== undefined && { ingress }),
@@ -424,6 +431,18 @@ function csiSettings(
   };
 }
 
+/**
+ * When pods of this machine are evicted: the cluster does not own the disk, so it waits longer than
+ * upstream, whose thresholds of 10 % and 15 % are those of a machine that only runs pods.
+ */
+const SHARED_MACHINE_HARD = {
+  'memory.available': '100Mi',
+  'nodefs.available': '1%',
+  'nodefs.inodesFree': '1%',
+  'imagefs.available': '1%',
+  'imagefs.inodesFree': '1%',
+};
+
 /** Divides the nodes between the threads. The machine itself belongs to the main thread. */
 function nodesOf(
   config: LaunchConfig,
@@ -433,10 +452,9 @@ function nodesOf(
   thread: ComponentsRunner | undefined,
   last: (() => Promise<void> | void)[],
 ): Pick<ClusterConfig, 'nodes' | 'thread'> {
-  const { evictionHard } = config;
+  const { evictionHard = SHARED_MACHINE_HARD } = config;
   // Invalid thresholds are refused where nothing is evicted, too.
-  const eviction =
-    evictionHard === undefined ? undefined : resourceSettings({ evictionHard }).eviction;
+  const { eviction } = resourceSettings({ evictionHard });
   const machine: ClusterNode = {
     name: machineName(),
     first: true,
@@ -446,6 +464,8 @@ function nodesOf(
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
     ...(eviction !== undefined && !first.simulated && { eviction }),
+    // Below the thresholds images are removed all the same.
+    imageGc: { highThresholdPercent: 100 },
     ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
     ...(first.proxy !== undefined &&

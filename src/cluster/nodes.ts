@@ -1,6 +1,7 @@
 // The nodes of a cluster, as the composition sees them.
 
 import type { EvictionSettings } from '#kubelet/eviction/settings.ts';
+import type { ImageGcPolicy } from '#kubelet/images/image-records.ts';
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { AnnouncerSettings, PolicyTableSettings } from '#network/index.ts';
@@ -31,6 +32,8 @@ export interface ClusterNode {
   readonly capacity?: ResourceList;
   /** When pods are evicted. Default: upstream's thresholds; never on a simulated node. */
   readonly eviction?: Partial<EvictionSettings>;
+  /** When unused images are removed. Default: upstream's policy. */
+  readonly imageGc?: Partial<ImageGcPolicy>;
 }
 
 /** A node whose pods only pretend to run. */

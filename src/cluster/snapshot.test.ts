@@ -95,10 +95,12 @@ describe('snapshots of a cluster', () => {
       });
       await widgets(after.client).create({ metadata: { name: 'b' } });
       await after.client.resource(customResourceDefinitions).delete('widgets.example.com');
-      await vi.waitFor(() =>
-        expect(widgets(after.client).list()).rejects.toThrow(
-          'could not find the requested resource',
-        ),
+      await vi.waitFor(
+        () =>
+          expect(widgets(after.client).list()).rejects.toThrow(
+            'could not find the requested resource',
+          ),
+        { timeout: 60_000 },
       );
     } finally {
       await after.stop();

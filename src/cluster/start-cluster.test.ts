@@ -57,7 +57,7 @@ const podsOf = async (cluster: EmbeddedCluster) =>
   (await cluster.client.resource(pods).namespace('default').list()).items;
 
 async function untilRunning(cluster: EmbeddedCluster, count: number): Promise<void> {
-  await wait.pollImmediately({ clock: systemClock, intervalMs: 5, timeoutMs: 20_000 }, async () => {
+  await wait.pollImmediately({ clock: systemClock, intervalMs: 5, timeoutMs: 60_000 }, async () => {
     const all = await podsOf(cluster);
     return all.length === count && all.every((pod) => pod.status.phase === 'Running');
   });
@@ -193,7 +193,7 @@ describe('a cluster on the real clock', () => {
     await cluster.stop();
     // The platform lets go of sockets on a later turn.
     await wait.pollImmediately(
-      { clock: systemClock, intervalMs: 5, timeoutMs: 5000 },
+      { clock: systemClock, intervalMs: 5, timeoutMs: 60_000 },
       async () => openResources().length <= before.length + 1,
     );
     await expect(cluster.client.resource(pods).list()).rejects.toThrow('shutting down');
@@ -221,7 +221,7 @@ describe('a cluster on the real clock', () => {
       /10\.0\.0\.0\/24/,
     );
     await wait.pollImmediately(
-      { clock: systemClock, intervalMs: 5, timeoutMs: 5000 },
+      { clock: systemClock, intervalMs: 5, timeoutMs: 60_000 },
       async () => openResources().length <= before.length + 1,
     );
   });
@@ -230,7 +230,7 @@ describe('a cluster on the real clock', () => {
     const cluster = await start({ nodes: 0 });
     await cluster.apply(replicaSet(1));
     await wait.pollImmediately(
-      { clock: systemClock, intervalMs: 5, timeoutMs: 20_000 },
+      { clock: systemClock, intervalMs: 5, timeoutMs: 60_000 },
       async () => {
         const [pod] = await podsOf(cluster);
         return (

@@ -34,42 +34,38 @@ async function codeOfPage(): Promise<Page> {
   return (await import(file)) as Page;
 }
 
-test(
-  'the controller of the page does what the page says, after every fault',
-  { timeout: 60_000 },
-  async () => {
-    const { TeamController } = await codeOfPage();
-    const label = (team: string): object => ({
-      metadata: { labels: { 'example.com/team': team } },
-    });
-    const { writes, outcome, disturbed } = await disturb({
-      subject: (config) => new TeamController(config),
-      steps: [
-        async ({ client }) => {
-          await client
-            .resource(namespaces)
-            .create({ metadata: { name: 'shop', labels: { 'example.com/team': 'red' } } });
-          await client.resource(namespaces).create({ metadata: { name: 'plain' } });
-        },
-        async ({ client }) => {
-          await client
-            .resource(namespaces)
-            .patch('shop', 'application/merge-patch+json', label('blue'));
-        },
-        async ({ client }) => {
-          await client.resource(configMaps).namespace('shop').delete('team');
-        },
-      ],
-      outcome: [configMaps],
-      rest: '1m',
-    });
-    expect(writes).toBe(3);
-    expect(outcome).toMatchObject([
-      { metadata: { name: 'team', namespace: 'shop' }, data: { team: 'blue' } },
-    ]);
-    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-  },
-);
+test('the controller of the page does what the page says, after every fault', async () => {
+  const { TeamController } = await codeOfPage();
+  const label = (team: string): object => ({
+    metadata: { labels: { 'example.com/team': team } },
+  });
+  const { writes, outcome, disturbed } = await disturb({
+    subject: (config) => new TeamController(config),
+    steps: [
+      async ({ client }) => {
+        await client
+          .resource(namespaces)
+          .create({ metadata: { name: 'shop', labels: { 'example.com/team': 'red' } } });
+        await client.resource(namespaces).create({ metadata: { name: 'plain' } });
+      },
+      async ({ client }) => {
+        await client
+          .resource(namespaces)
+          .patch('shop', 'application/merge-patch+json', label('blue'));
+      },
+      async ({ client }) => {
+        await client.resource(configMaps).namespace('shop').delete('team');
+      },
+    ],
+    outcome: [configMaps],
+    rest: '1m',
+  });
+  expect(writes).toBe(3);
+  expect(outcome).toMatchObject([
+    { metadata: { name: 'team', namespace: 'shop' }, data: { team: 'blue' } },
+  ]);
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});
 
 test('the methods of the builder that the page lists exist', async () => {
   const { ControllerBuilder } = await import('./builder.ts');

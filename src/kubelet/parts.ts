@@ -98,6 +98,7 @@ import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts'
 import type { ClaimSource } from './volumes/claims.ts';
 import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
+import { PodFilesReader } from './volume-stats/pod-files-reader.ts';
 import { watchObject } from './watch-object.ts';
 
 const DEFAULT_PORT = 10_250;
@@ -299,7 +300,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     ...common,
     events,
     runner: new ProbeRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork }),
-    onChange: (uid) => workers.sync(uid),
+    onChange: (uid) => {
+      workers.sync(uid);
+      syncer.verdictChanged(uid);
+    },
   });
 
   // Status reports and inputs of pods.
@@ -489,6 +493,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     statuses,
     probes,
     volumes,
+    csi,
+    podEvents: events,
   });
   reporter = new NodeReporter({
     ...common,
@@ -699,6 +705,8 @@ function makeServiceVariables(informers: SharedInformerFactory): ServiceVariable
 
 interface ServerParts {
   readonly base: Base;
+  readonly csi: Csi;
+  readonly podEvents: PodEvents;
   readonly settings: Settings;
   readonly node: NodeFactsSource;
   /** The node's memory, in bytes. */
@@ -711,7 +719,7 @@ interface ServerParts {
 }
 
 function makeServer(parts: ServerParts): KubeletServer {
-  const { base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes } = parts;
+  const { base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes, csi } = parts;
   const { config, metrics, logger } = base;
   const { client, clock } = config;
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
@@ -741,6 +749,21 @@ function makeServer(parts: ServerParts): KubeletServer {
           clock,
           amountOf('ephemeral-storage', node.capacity['ephemeral-storage'] ?? '0'),
         ),
+    ...(hostFiles && {
+      files: new PodFilesReader({
+        system: config.nodeSystem ?? new LinuxSystem(),
+        clock,
+        logger,
+        rootDir: settings.rootDir,
+        podLogsDir,
+        mountedVolumes: (uid) => volumes.mountedVolumes(uid),
+        isLocalVolume: (uid, path) => volumes.isLocalVolume(uid, path),
+        driverStats: (uid, path, signal) => csi.volumes.stats(uid, path, signal),
+        onAbnormal: (pod, name, message) =>
+          parts.podEvents.warning(pod, 'VolumeConditionAbnormal', `Volume ${name}: ${message}`),
+        signal: base.signal,
+      }),
+    }),
     ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,

@@ -70,6 +70,8 @@ export class KubeletPodSyncer implements PodSyncer {
    * By UID: for pods that have not run yet, returns the time since their first sync, in seconds.
    */
   readonly #starting = new Map<string, () => number>();
+  /** By UID: for pods whose containers are being stopped, reports the status again. */
+  readonly #stopping = new Map<string, () => void>();
 
   constructor(config: SyncerConfig) {
     this.#config = config;
@@ -111,13 +113,18 @@ export class KubeletPodSyncer implements PodSyncer {
       const status = this.#observed(pod);
       probes.sync(pod, status, this.#previous(pod));
       probes.stopLivenessAndStartup(uid);
-      if (change !== undefined)
-        this.#config.statuses.set(pod, change(this.#generate(pod, status, false)));
-      else
-        this.#report(pod, status, {
-          ended: false,
-          deadlineExceeded: this.#deadline(pod)?.exceeded === true,
-        });
+      const report = (): void => {
+        const current = this.#observed(pod);
+        if (change !== undefined)
+          this.#config.statuses.set(pod, change(this.#generate(pod, current, false)));
+        else
+          this.#report(pod, current, {
+            ended: false,
+            deadlineExceeded: this.#deadline(pod)?.exceeded === true,
+          });
+      };
+      report();
+      this.#stopping.set(uid, report);
       if (
         status.sandboxes.some((sandbox) => sandbox.ready) ||
         runningContainers(status).length > 0
@@ -135,8 +142,17 @@ export class KubeletPodSyncer implements PodSyncer {
       await this.#config.devices?.unprepare(pod, signal);
       probes.remove(uid);
     } finally {
+      this.#stopping.delete(uid);
       pleg.release(uid);
     }
+  }
+
+  /**
+   * Reports a changed verdict of a probe, if the containers of the pod are being stopped: the pod is
+   * not synced during its grace period, but its readiness still counts.
+   */
+  verdictChanged(uid: string): void {
+    this.#stopping.get(uid)?.();
   }
 
   async syncTerminatingRuntimePod(pod: Pod, signal: AbortSignal): Promise<void> {

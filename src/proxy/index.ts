@@ -1,5 +1,6 @@
 // The service proxy.
 
+export type { ConntrackSettings } from './conntrack-settings.ts';
 export { removeTable } from './nftables/nftables-backend.ts';
 export {
   type NodeProxyConfig,

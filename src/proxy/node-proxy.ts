@@ -1,15 +1,17 @@
 // Runs the proxy of a node: chooses the back end that the machine supports, serves health, and runs
 // until it is stopped.
 
-import { networkInterfaces } from 'node:os';
+import { availableParallelism, networkInterfaces } from 'node:os';
 import type { Client } from '#client/client.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { systemSettingFiles } from '#machinery/files/setting-files.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { IpFamily } from '#machinery/net/ip.ts';
 import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
 import { type Nft, NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import type { Random } from '#machinery/random.ts';
+import { applyConntrackSettings, type ConntrackSettings } from './conntrack-settings.ts';
 import { serveProbes } from './health/http.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
 import type { ProxyMetrics } from './metrics.ts';
@@ -49,6 +51,8 @@ export interface NodeProxySettings {
   /** Default: 14, as upstream. */
   readonly masqueradeBit?: number;
   readonly minSyncPeriodMs?: number;
+  /** Settings of the kernel's connection tracking, where nftables is used. */
+  readonly conntrack?: ConntrackSettings;
   /** The address of /healthz and /livez. Undefined: they are not served. */
   readonly healthz?: {
     readonly host: string;
@@ -135,6 +139,8 @@ async function chooseBackend(
   if (settings.mode === 'userspace') return (network) => userspace(config, network, logger);
   const obstacle = await obstacleToNftables(settings, nft);
   if (obstacle === undefined) {
+    const cores = availableParallelism();
+    await applyConntrackSettings(settings.conntrack ?? {}, cores, systemSettingFiles, logger);
     const blindBridge =
       settings.bridge === undefined || (await seesBridgedTraffic(settings.bridge, logger))
         ? undefined

@@ -102,7 +102,7 @@ export const ensureEtcd = (progress: (text: string) => void): string =>
  * Returns the path of a program that has a module of its own. It is built when it is used for the
  * first time.
  */
-export function ensureOther(
+function ensureOther(
   name: string,
   moduleDir: string,
   packagePath: string,
@@ -119,6 +119,15 @@ export function ensureOther(
   renameSync(partial, path);
   return path;
 }
+
+/** Returns the path of CoreDNS, which is built first if it is missing. */
+export const ensureCoredns = (progress: (text: string) => void): string =>
+  ensureOther(
+    'coredns',
+    fileURLToPath(new URL('../swap/coredns', import.meta.url)),
+    'github.com/coredns/coredns',
+    progress,
+  );
 
 /**
  * Builds a program unless it exists. `go` is the verb with its arguments; the last one is the
@@ -151,7 +160,7 @@ function requireGo(): void {
 }
 
 /** Returns the linker flags that set the version which the program reports. */
-function linkFlags(version: string): string {
+export function linkFlags(version: string): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const variables = {
     gitVersion: version,
@@ -199,9 +208,12 @@ export function moduleSource(): string {
   return stdout.trim();
 }
 
+/** The suite's flag that adds the tests of the reference CSI driver. */
+export const DRIVER_FLAG = `--storage.testdriver=${join(moduleDir, 'csi-driver.yaml')}`;
+
 /** Returns the names of the suite's conformance tests and of the tests in needs.tsv, sorted. */
 export function suiteTests({ suite }: Binaries): string[] {
-  const { stdout, status, stderr } = spawnSync(suite, ['--list-tests'], {
+  const { stdout, status, stderr } = spawnSync(suite, ['--list-tests', DRIVER_FLAG], {
     encoding: 'utf8',
     maxBuffer: 64 << 20,
   });

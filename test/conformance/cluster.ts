@@ -3,14 +3,20 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp } from './clean-up.ts';
-import { layCable, removeCable } from './cable.ts';
-import { CABLE, FIRST_ADDRESS, POD_CIDR, startSecondNode } from './second-node.ts';
+import { layCable, removeCable, run } from './cable.ts';
+import {
+  FIRST_ADDRESS,
+  MACHINES,
+  POD_CIDR,
+  startJoinedNode,
+  EVICTION_HARD,
+} from './joined-node.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -18,6 +24,10 @@ export interface RunningCluster {
   readonly kubeconfig: string;
   /** The socket of each containerd that runs the cluster's containers; empty on simulated nodes. */
   readonly containerdSockets: readonly string[];
+  /** The root directory of the kubelets, the same path on each node; undefined on simulated nodes. */
+  readonly kubeletRoot?: string;
+  /** The number of nodes; undefined on simulated nodes. */
+  readonly nodes?: number;
   stop(): Promise<void>;
 }
 
@@ -25,14 +35,21 @@ export interface RunningCluster {
  * Returns the flags of `npm run up`. There are several nodes, as tests move pods between them. Real
  * nodes are this machine, where another cluster may use the default addresses, so they get others.
  */
-const upFlags = (simulated: boolean): readonly string[] =>
+const upFlags = (simulated: boolean, kubeletRoot: string): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
-    : ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS];
+    : [
+        ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS],
+        ['--root-dir', kubeletRoot, '--eviction-hard', EVICTION_HARD],
+      ].flat();
 
 export interface ClusterConfig {
-  /** Three simulated nodes; otherwise two real ones. */
+  /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
+  /** The number of real nodes: from one to three. */
+  readonly nodes: number;
+  /** Whether the first node has the reference CSI driver. */
+  readonly csiDriver: boolean;
   /** The file of the cluster's log. */
   readonly logFile: string;
   /** Path of kubectl, which removes the cluster's remaining objects when it stops. */
@@ -45,10 +62,13 @@ export interface ClusterConfig {
  */
 export async function startCluster({
   simulated,
+  nodes,
+  csiDriver,
   logFile,
   kubectl,
 }: ClusterConfig): Promise<RunningCluster> {
-  const dir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
+  // Short, since the path of a socket has at most 107 characters, and drivers name theirs after pods.
+  const dir = mkdtempSync(join(tmpdir(), 'cox-'));
   // Steps that undo the start; the last one runs first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
   const stop = async (): Promise<void> => {
@@ -56,25 +76,36 @@ export async function startCluster({
   };
   try {
     writeFileSync(logFile, '');
+    const machines = MACHINES.slice(0, nodes - 1);
     if (!simulated) {
       // Another run may have a cable: only the run that laid it removes it.
-      layCable(CABLE);
-      undo.push(() => removeCable(CABLE));
+      for (const { cable } of machines) {
+        layCable(cable);
+        undo.push(() => removeCable(cable));
+      }
     }
     const first = join(dir, 'cluster');
-    undo.push(await startUp(first, upFlags(simulated), logFile));
+    const kubeletRoot = join(dir, 'kubelet');
+    mkdirSync(kubeletRoot);
+    const flags = [...upFlags(simulated, kubeletRoot), ...(csiDriver ? ['--csi-driver'] : [])];
+    undo.push(await startUp(first, flags, logFile));
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) return { kubeconfig, containerdSockets: [], stop };
-    const second = await startSecondNode(join(dir, 'second'), first, logFile);
-    undo.push(
-      () => second.stop(),
-      () => removeNamespaces(kubectl, kubeconfig),
-    );
-    return {
-      kubeconfig,
-      containerdSockets: [join(first, 'containerd', 'containerd.sock'), second.containerdSocket],
-      stop,
-    };
+    const containerdSockets = [join(first, 'containerd', 'containerd.sock')];
+    for (const machine of machines) {
+      const node = await startJoinedNode(
+        machine,
+        join(dir, machine.node),
+        first,
+        kubeletRoot,
+        logFile,
+      );
+      undo.push(() => node.stop());
+      containerdSockets.push(node.containerdSocket);
+    }
+    labelZones(kubectl, kubeconfig);
+    undo.push(() => removeNamespaces(kubectl, kubeconfig));
+    return { kubeconfig, containerdSockets, kubeletRoot, nodes: machines.length + 1, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -119,6 +150,16 @@ async function startUp(
     throw error;
   }
   return stop;
+}
+
+/** Puts each node into a zone of its own. */
+function labelZones(kubectl: string, kubeconfig: string): void {
+  const on = [`--kubeconfig=${kubeconfig}`];
+  const names = run(kubectl, ...on, 'get', 'nodes', '-o', 'name')
+    .trim()
+    .split('\n');
+  for (const [index, name] of names.entries())
+    run(kubectl, ...on, 'label', name, `topology.kubernetes.io/zone=zone-${index + 1}`);
 }
 
 /** Deletes all namespaces of tests, since a cluster that stops leaves its containers running. */

@@ -2,29 +2,26 @@
 // unreachable: one root file system of Debian packages, upstream's own test programs on top of it,
 // and the names and entry points that the tests expect.
 
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
   copyFileSync,
-  createReadStream,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
-  renameSync,
   rmSync,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';
-import { ensureEtcd, etcdVersion, goBuild, moduleSource } from './binaries.ts';
+import { ensureCoredns, ensureEtcd, etcdVersion, goBuild, moduleSource } from './binaries.ts';
+import { ensureCsiImages } from './csi/images.ts';
+import { type Descriptor, type Image, run, writeArchive, writeLayer } from './oci-layout.ts';
 
 const REGISTRY = 'registry.k8s.io/e2e-test-images';
 
@@ -41,6 +38,8 @@ const PACKAGES = [
   'perl-base',
   'nginx-light',
   'iperf',
+  'iptables',
+  'conntrack',
   'util-linux',
   'bsdextrautils',
   'stress',
@@ -57,15 +56,6 @@ const BUSYBOX_SOURCE = {
   url: 'http://deb.debian.org/debian/pool/main/b/busybox/busybox_1.37.0.orig.tar.bz2',
   sha256: '3311dff32e746499f4df0d5df04d7eb396382d7e108bb9250e7b519b837043a4',
 };
-
-interface Image {
-  readonly names: readonly string[];
-  /** Names of LAYERS, the lowest first. */
-  readonly layers: readonly string[];
-  readonly entrypoint?: readonly string[];
-  readonly cmd: readonly string[];
-  readonly user?: string;
-}
 
 const AGNHOST = ['base', 'agnhost'];
 
@@ -107,6 +97,7 @@ const IMAGES: readonly Image[] = [
       `${REGISTRY}/glibc-dns-testing:2.0.0`,
       `${REGISTRY}/ipc-utils:1.4`,
       `${REGISTRY}/perl:5.26`,
+      'registry.k8s.io/build-image/distroless-iptables:v0.9.6',
     ],
     layers: ['base'],
     cmd: ['bash'],
@@ -155,10 +146,15 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     mkdirSync(join(dir, 'var/log/nginx'), { recursive: true });
     appendFileSync(join(dir, 'etc/passwd'), USERS);
     appendFileSync(join(dir, 'etc/group'), GROUPS);
+    addApplets(dir);
   },
   agnhost(dir) {
     goBuild('k8s.io/kubernetes/test/images/agnhost', join(dir, 'agnhost'));
     symlinkSync('agnhost', join(dir, 'agnhost-2'));
+    copyFileSync(
+      ensureCoredns(() => undefined),
+      join(dir, 'coredns'),
+    );
     mkdirSync(join(dir, 'uploads'));
     // Tests use `[[`, which the shell of the published image has.
     mkdirSync(join(dir, 'usr/bin'), { recursive: true });
@@ -204,6 +200,15 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
   },
 };
 
+/** Adds the programs of busybox that the root file system lacks: published images have them all. */
+function addApplets(dir: string): void {
+  const folders = ['usr/local/bin', 'usr/bin', 'usr/sbin', 'bin', 'sbin'];
+  for (const applet of run(join(dir, 'bin/busybox'), ['--list']).trim().split('\n')) {
+    if (folders.some((folder) => existsSync(join(dir, folder, applet)))) continue;
+    symlinkSync('/bin/busybox', join(dir, 'usr/local/bin', applet));
+  }
+}
+
 const source = (path: string): string => join(moduleSource(), 'test', 'images', path);
 
 function copyPage(animal: string, dir: string): void {
@@ -240,7 +245,7 @@ export async function ensureImages(
     progress('making busybox; this takes a minute or two, once');
     writeBusybox(dir, busybox);
   }
-  return [busybox, programs];
+  return [busybox, programs, await ensureCsiImages(dir, programs, progress)];
 }
 
 /** Returns a hash of the way in which images are made: after a change, all images are made anew. */
@@ -303,10 +308,7 @@ export function importImages(socket: string, archives: readonly string[]): void 
     run('ctr', ['-a', socket, '-n', 'k8s.io', 'images', 'import', archive]);
 }
 
-/**
- * Writes one OCI layout of all images, which share their layers. It appears at `output` when it is
- * complete.
- */
+/** Writes one archive of all images, which share their layers. */
 async function writeLayout(
   cache: string,
   output: string,
@@ -321,94 +323,8 @@ async function writeLayout(
       progress(`layer ${name}`);
       layers.set(name, await writeLayer(blobs, layout, fill));
     }
-    const manifests = IMAGES.flatMap((image) => {
-      const manifest = writeManifest(blobs, image, layers);
-      return image.names.map((name) => ({
-        ...manifest,
-        annotations: { 'io.containerd.image.name': name },
-      }));
-    });
-    writeFileSync(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
-    writeFileSync(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests }));
-    const partial = `${output}.partial`;
-    run('tar', ['-C', layout, '-cf', partial, 'oci-layout', 'index.json', 'blobs']);
-    renameSync(partial, output);
+    writeArchive(layout, IMAGES, layers, output);
   } finally {
     rmSync(layout, { recursive: true, force: true });
   }
-}
-
-interface Descriptor {
-  readonly mediaType: string;
-  readonly digest: string;
-  readonly size: number;
-}
-
-async function writeLayer(
-  blobs: string,
-  scratch: string,
-  fill: (dir: string) => void,
-): Promise<Descriptor> {
-  const dir = mkdtempSync(join(scratch, 'layer-'));
-  // Every user may read the root directory of an image.
-  chmodSync(dir, 0o755);
-  fill(dir);
-  const archive = `${dir}.tar`;
-  run('tar', ['-C', dir, '--numeric-owner', '--sort=name', '-cf', archive, '.']);
-  rmSync(dir, { recursive: true, force: true });
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(archive), hash);
-  const digest = hash.digest('hex');
-  renameSync(archive, join(blobs, digest));
-  const { size } = statSync(join(blobs, digest));
-  return { mediaType: 'application/vnd.oci.image.layer.v1.tar', digest: `sha256:${digest}`, size };
-}
-
-function writeManifest(
-  blobs: string,
-  image: Image,
-  all: ReadonlyMap<string, Descriptor>,
-): Descriptor {
-  const layers = image.layers.map((name) => {
-    const layer = all.get(name);
-    if (layer === undefined) throw new Error(`no layer ${name}`);
-    return layer;
-  });
-  const config = writeJson(blobs, 'application/vnd.oci.image.config.v1+json', {
-    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
-    os: 'linux',
-    config: {
-      Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
-      ...(image.entrypoint !== undefined && { Entrypoint: image.entrypoint }),
-      Cmd: image.cmd,
-      ...(image.user !== undefined && { User: image.user }),
-    },
-    rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
-  });
-  return writeJson(blobs, 'application/vnd.oci.image.manifest.v1+json', {
-    schemaVersion: 2,
-    mediaType: 'application/vnd.oci.image.manifest.v1+json',
-    config,
-    layers,
-  });
-}
-
-function writeJson(blobs: string, mediaType: string, value: object): Descriptor {
-  const text = JSON.stringify(value);
-  const digest = createHash('sha256').update(text).digest('hex');
-  writeFileSync(join(blobs, digest), text);
-  return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(text) };
-}
-
-function run(program: string, args: readonly string[], cwd?: string): void {
-  const { status, error, stdout, stderr } = spawnSync(program, args, {
-    encoding: 'utf8',
-    maxBuffer: 64 << 20,
-    cwd,
-  });
-  if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
-  if (status !== 0)
-    throw new UserError(
-      `${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`,
-    );
 }

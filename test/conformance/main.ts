@@ -10,11 +10,20 @@ import { builtBinaries, cacheDir, suiteTests, ensureBinaries, type Binaries } fr
 import { type RunningCluster, startCluster } from './cluster.ts';
 import { recordSwaps, type SwapResult } from '../swap/record.ts';
 import { startSwapCluster } from '../swap/cluster.ts';
-import { ensureSwapPrograms } from '../swap/programs.ts';
-import { isTestOf, parseSwaps, type Swap, swapName, swaps } from '../swap/roles.ts';
+import { ensureSkewProgram } from '../skew/programs.ts';
+import { ensureSwapPrograms, type SwapPrograms } from '../swap/programs.ts';
+import {
+  isTestOf,
+  parseSwaps,
+  recordedSwaps,
+  type Swap,
+  swapName,
+  worksSimulated,
+} from '../swap/roles.ts';
+import { runKubectlSet } from './kubectl-set.ts';
 import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
-import { readNeeds, runsSimulated, testKey } from './needs.ts';
+import { needsCsiDriver, readNeeds, runsSimulated, testKey } from './needs.ts';
 import { formatResult, mergeResults, parseResults, type TestResult } from './results.ts';
 import { runEach } from './run-each.ts';
 import { runSuite } from './run.ts';
@@ -31,13 +40,16 @@ const usage = `usage: npm run conformance -- [flags]
                      P pod status, K containers, N network
                      more sets, without conformance tests, which run only if they are named:
                      default: tests that upstream enables by default, without slow: those with
-                     the label [Slow]; policy: network policies
+                     the label [Slow]; policy: network policies; dra: dynamic resource allocation;
+                     csi: the reference CSI driver; kubectl: the scripts of test/cmd
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
+  --nodes N          so many real nodes, 2 or 3 (default 2)
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
   --kubeconfig FILE  run against that cluster instead of one of our own
   --swap SWAPS       on a cluster of upstream's programs and one role of ours (ROLE=ours), or the other
-                     way round (ROLE=upstream), the tests of the role's SIG; several with commas; all
+                     way round (ROLE=upstream), the tests of the role's SIG; several with commas; all;
+                     kubelet=v1.34.4: upstream's kubelet of two versions before
   --pull             let the published images be pulled, rather than make them here (needs a network)
   --output DIR       where logs and reports go (default .cache/conformance)
   --list             say which tests would run, and end
@@ -56,6 +68,7 @@ async function main(): Promise<void> {
       smoke: { type: 'boolean', default: false },
       parallel: { type: 'string', default: '4' },
       kubeconfig: { type: 'string' },
+      nodes: { type: 'string', default: '2' },
       timeout: { type: 'string' },
       swap: { type: 'string' },
       output: { type: 'string', default: join(root, '.cache', 'conformance') },
@@ -70,13 +83,15 @@ async function main(): Promise<void> {
   const parallel = Number(flags.parallel);
   if (!Number.isInteger(parallel) || parallel < 1)
     throw new UserError('--parallel: a whole number from 1 was expected');
+  const nodes = Number(flags.nodes);
+  if (nodes !== 2 && nodes !== 3) throw new UserError('--nodes: 2 or 3 was expected');
   const timeoutSeconds = flags.timeout === undefined ? undefined : Number(flags.timeout);
   if (timeoutSeconds !== undefined && !(Number.isInteger(timeoutSeconds) && timeoutSeconds > 0)) {
     throw new UserError('--timeout: a whole number of seconds from 1 was expected');
   }
   const swapped = flags.swap === undefined ? undefined : parseSwaps(flags.swap);
   if (flags.swap !== undefined && swapped === undefined)
-    throw new UserError(`--swap takes all, or some of ${swaps.map(swapName).join(', ')}`);
+    throw new UserError(`--swap takes all, or some of ${recordedSwaps.map(swapName).join(', ')}`);
   if (swapped !== undefined && flags.kubeconfig !== undefined)
     throw new UserError('--swap starts clusters of its own: leave out --kubeconfig');
   const selection = parseSelection(flags);
@@ -88,7 +103,8 @@ async function main(): Promise<void> {
 
   const binaries = ensureBinaries(say);
   const needs = readNeeds();
-  const chosen = chooseTests(suiteTests(binaries), needs, selection);
+  const kubectlTests = [...needs.keys()].filter((key) => needs.get(key) === 'kubectl');
+  const chosen = chooseTests([...suiteTests(binaries), ...kubectlTests], needs, selection);
   if (flags.list)
     return void process.stdout.write(
       chosen.map((name) => `${needs.get(testKey(name)) ?? '?'}\t${name}\n`).join(''),
@@ -101,14 +117,26 @@ async function main(): Promise<void> {
     binaries,
     parallel,
     pull: flags.pull,
+    nodes,
     output: resolve(flags.output),
     timeoutSeconds,
     signal: stop.signal,
   };
-  if (swapped !== undefined) return await runSwaps(swapped, chosen, options, flags.record);
-  const groups = groupsOf(chosen, needs, flags.kubeconfig, options);
+  if (swapped !== undefined) return await runSwaps(swapped, chosen, needs, options, flags.record);
   const results: TestResult[] = [];
   const suiteFailures: string[] = [];
+  const ofKubectl = chosen.filter((name) => needs.get(testKey(name)) === 'kubectl');
+  if (ofKubectl.length > 0) {
+    if (flags.kubeconfig !== undefined)
+      throw new UserError('the set kubectl starts servers of its own: leave out --kubeconfig');
+    const outputDir = join(options.output, 'kubectl');
+    const { signal } = options;
+    const report = await runKubectlSet({ tests: ofKubectl, outputDir, progress: say, signal });
+    results.push(...report.results);
+    suiteFailures.push(...report.suiteFailures);
+  }
+  const ofSuite = chosen.filter((name) => !ofKubectl.includes(name));
+  const groups = groupsOf(ofSuite, needs, flags.kubeconfig, options);
   for (const group of groups) {
     if (stop.signal.aborted) break;
     const report = await runGroup(group, options);
@@ -149,6 +177,8 @@ interface Options {
   readonly parallel: number;
   /** Whether the published images are pulled; otherwise they are made on this machine. */
   readonly pull: boolean;
+  /** The number of real nodes. */
+  readonly nodes: number;
   readonly output: string;
   /** The limit of each test's duration. */
   readonly timeoutSeconds: number | undefined;
@@ -172,7 +202,7 @@ function groupsOf(
   chosen: readonly string[],
   needs: ReturnType<typeof readNeeds>,
   kubeconfig: string | undefined,
-  { binaries }: Options,
+  { binaries, nodes }: Options,
 ): readonly Group[] {
   if (kubeconfig !== undefined) {
     const running = { kubeconfig, containerdSockets: [], stop: async () => undefined };
@@ -186,26 +216,34 @@ function groupsOf(
       },
     ];
   }
-  const simulated = chosen.filter((name) => runsSimulated(needs.get(testKey(name)) ?? 'N'));
-  const group = (tests: readonly string[], isSimulated: boolean): Group => ({
-    tests,
-    on: isSimulated ? 'simulated nodes' : 'containerd',
-    folder: isSimulated ? 'simulated' : 'containers',
-    needsImages: !isSimulated,
-    start: (outputDir) =>
-      startCluster({
-        simulated: isSimulated,
-        logFile: join(outputDir, 'cluster.log'),
-        kubectl: binaries.kubectl,
-      }),
-  });
-  return [
-    group(simulated, true),
-    group(
-      chosen.filter((name) => !simulated.includes(name)),
-      false,
-    ),
-  ].filter(({ tests }) => tests.length > 0);
+  const kinds = {
+    simulated: { on: 'simulated nodes', simulated: true, csiDriver: false },
+    containers: { on: 'containerd', simulated: false, csiDriver: false },
+    csi: { on: 'containerd, with the CSI driver', simulated: false, csiDriver: true },
+  } as const;
+  const kindOf = (name: string): keyof typeof kinds => {
+    const set = needs.get(testKey(name)) ?? 'N';
+    return runsSimulated(set) ? 'simulated' : needsCsiDriver(set) ? 'csi' : 'containers';
+  };
+  return (['simulated', 'containers', 'csi'] as const)
+    .map((folder): Group => {
+      const { on, simulated, csiDriver } = kinds[folder];
+      return {
+        tests: chosen.filter((name) => kindOf(name) === folder),
+        on,
+        folder,
+        needsImages: !simulated,
+        start: (outputDir) =>
+          startCluster({
+            simulated,
+            csiDriver,
+            nodes: csiDriver ? 1 : nodes,
+            logFile: join(outputDir, 'cluster.log'),
+            kubectl: binaries.kubectl,
+          }),
+      };
+    })
+    .filter(({ tests }) => tests.length > 0);
 }
 
 async function runGroup(group: Group, options: Options): ReturnType<typeof runSuite> {
@@ -223,6 +261,8 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
     return await (timeoutSeconds === undefined ? runSuite : runEach)({
       binaries,
       kubeconfig: cluster.kubeconfig,
+      ...(cluster.kubeletRoot !== undefined && { kubeletRoot: cluster.kubeletRoot }),
+      ...(cluster.nodes !== undefined && { nodes: cluster.nodes }),
       tests,
       parallel: Math.min(parallel, tests.length),
       outputDir,
@@ -239,33 +279,47 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
 async function runSwaps(
   chosenSwaps: readonly Swap[],
   chosen: readonly string[],
+  needs: ReturnType<typeof readNeeds>,
   options: Options,
   keep: boolean,
 ): Promise<void> {
   const programs = ensureSwapPrograms(say);
+  const programsOf = ({ role, version }: Swap): SwapPrograms =>
+    version === undefined
+      ? programs
+      : {
+          ...programs,
+          upstream: { ...programs.upstream, [role]: ensureSkewProgram(version, 'kubelet', say) },
+        };
   const results: SwapResult[] = [];
   const suiteFailures: string[] = [];
   let expected = 0;
   for (const swap of chosenSwaps) {
     const name = swapName(swap);
-    const tests = chosen.filter((test) => isTestOf(swap.role, test));
-    if (tests.length === 0 || options.signal.aborted) continue;
-    expected += tests.length;
-    const group: Group = {
-      tests,
-      on: name,
-      folder: join('swap', name),
-      needsImages: true,
-      start: (logDir) =>
-        startSwapCluster({ swap, programs, kubectl: options.binaries.kubectl, logDir }),
-    };
-    try {
-      const { results: some, suiteFailures: failures } = await runGroup(group, options);
-      results.push(...some.map((result) => ({ ...result, swap: name })));
-      suiteFailures.push(...failures.map((failure) => `${name}: ${failure}`));
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      suiteFailures.push(`${name}: ${error.message}`);
+    const ofRole = chosen.filter((test) => isTestOf(swap, test));
+    const isSimulated = (test: string): boolean =>
+      worksSimulated(swap.role) && runsSimulated(needs.get(testKey(test)) ?? 'N');
+    for (const simulated of [true, false]) {
+      const tests = ofRole.filter((test) => isSimulated(test) === simulated);
+      if (tests.length === 0 || options.signal.aborted) continue;
+      expected += tests.length;
+      const { kubectl } = options.binaries;
+      const group: Group = {
+        tests,
+        on: simulated ? `${name}, simulated nodes` : name,
+        folder: join('swap', name, simulated ? 'simulated' : 'containers'),
+        needsImages: !simulated,
+        start: (logDir) =>
+          startSwapCluster({ swap, simulated, programs: programsOf(swap), kubectl, logDir }),
+      };
+      try {
+        const { results: some, suiteFailures: failures } = await runGroup(group, options);
+        results.push(...some.map((result) => ({ ...result, swap: name })));
+        suiteFailures.push(...failures.map((failure) => `${name}: ${failure}`));
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        suiteFailures.push(`${name}: ${error.message}`);
+      }
     }
   }
   const named = results.map((result) => ({ ...result, name: `${result.swap}: ${result.name}` }));

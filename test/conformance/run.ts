@@ -15,13 +15,17 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import type { Binaries } from './binaries.ts';
+import { type Binaries, DRIVER_FLAG } from './binaries.ts';
 import { parseReport, type Outcome, type Report } from './results.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 export interface RunConfig {
   readonly binaries: Binaries;
   readonly kubeconfig: string;
+  /** The root directory of the kubelets, if it is known. */
+  readonly kubeletRoot?: string;
+  /** The number of nodes, if it is known. */
+  readonly nodes?: number;
   /** Exact names. */
   readonly tests: readonly string[];
   readonly parallel: number;
@@ -74,6 +78,9 @@ export async function runSuite(config: RunConfig): Promise<Report> {
         '--provider=skeleton',
         `--kubectl-path=${binaries.kubectl}`,
         `--e2e-output-dir=${outputDir}`,
+        DRIVER_FLAG,
+        ...(config.kubeletRoot === undefined ? [] : [`--kubelet-root-dir=${config.kubeletRoot}`]),
+        ...(config.nodes === undefined ? [] : [`--num-nodes=${config.nodes}`]),
       ],
       { stdio: ['ignore', 'pipe', log], detached: true, cwd: outputDir },
     );

@@ -2,13 +2,13 @@
 // of their answers. The README beside this file describes the flags.
 
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { messageOf } from '#api/testing/message-of.ts';
 import { randomCases } from '#api/machinery/codec/structural/testing/random.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
+import { parseFlags } from '../../tools/flags.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
 import { compareConversions } from './custom-conversions.ts';
@@ -29,21 +29,37 @@ import { compareWebhooks, recordText } from './webhooks.ts';
 import { wireDifferences, wireShots } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
-const { values: flags } = parseArgs({
-  options: {
-    reference: { type: 'string' },
-    token: { type: 'string', default: '' },
-    kinds: { type: 'string' },
-    count: { type: 'string', default: '200' },
-    seed: { type: 'string', default: 'differential' },
-    'record-empties': { type: 'string' },
-    verbose: { type: 'boolean', default: false },
-    'record-custom-resources': { type: 'string' },
-    'record-webhooks': { type: 'string' },
-    case: { type: 'string', default: '' },
-    'record-rules': { type: 'string' },
-  },
+const usage = `usage: npm run differential -- --reference URL --token TOKEN [flags]
+  --reference URL                 an API server to compare with, such as https://127.0.0.1:6443
+  --token TOKEN                   a token of an administrator of that server
+  --kinds A,B                     only these kinds, or parts: wire, requests, empties, versions,
+                                  custom-resources, definitions, custom-objects, webhooks, rules
+  --count N                       requests for each kind (default 200)
+  --seed TEXT                     the same text gives the same requests (default differential)
+  --case TEXT                     only cases of webhooks whose names have this text
+  --verbose                       print the body of each request whose answers differ
+  --record-empties FILE           write which empty values the other server distinguishes
+  --record-custom-resources FILE  write the other server's answers of custom-resources
+  --record-webhooks FILE          write the other server's outcomes of webhooks
+  --record-rules FILE             write the other server's answers of rules
+`;
+const flags = parseFlags('differential', usage, {
+  reference: { type: 'string' },
+  token: { type: 'string', default: '' },
+  kinds: { type: 'string' },
+  count: { type: 'string', default: '200' },
+  seed: { type: 'string', default: 'differential' },
+  'record-empties': { type: 'string' },
+  verbose: { type: 'boolean', default: false },
+  'record-custom-resources': { type: 'string' },
+  'record-webhooks': { type: 'string' },
+  case: { type: 'string', default: '' },
+  'record-rules': { type: 'string' },
 });
+if (!Number.isSafeInteger(Number(flags.count)) || Number(flags.count) < 0) {
+  console.error('differential: --count: a whole number from 0 was expected');
+  process.exit(2);
+}
 if (flags.reference === undefined) {
   console.error(
     'differential: --reference URL is needed: an API server to compare with, such as https://127.0.0.1:6443',

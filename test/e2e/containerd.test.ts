@@ -303,7 +303,7 @@ echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; gre
     // A shell that ignores SIGTERM uses its whole grace period.
     await apply(
       replicaSet('stubborn', 2, {
-        grace: 3,
+        grace: 8,
         command: 'trap "" TERM; while true; do sleep 1; done',
       }),
     );
@@ -315,12 +315,12 @@ echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; gre
       async () =>
         (await kubectl.run('get pods -l app=stubborn --no-headers')).split('Terminating').length ===
         3,
-      2500,
+      7500,
     );
-    await eventually('both gone', async () => (await podsOf('stubborn')).length === 0, 20_000);
+    await eventually('both gone', async () => (await podsOf('stubborn')).length === 0, 60_000);
     const took = systemClock.monotonic() - started;
-    expect(took).toBeGreaterThan(2000);
-    expect(took).toBeLessThan(15_000);
+    expect(took).toBeGreaterThan(7000);
+    expect(took).toBeLessThan(60_000);
   });
 
   test('kill -9 of the whole process changes no object or container, and no container starts twice', async () => {

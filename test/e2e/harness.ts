@@ -20,6 +20,9 @@ import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+// Programs of a test run what was built before it, though sources are edited meanwhile.
+process.env['COXSWAIN_BUILT'] ??= '1';
+
 /** Node's arguments that run the command: built, or with E2E_FROM_SOURCE=1 straight from src/. */
 export const coxArgs: readonly string[] =
   process.env['E2E_FROM_SOURCE'] === '1'

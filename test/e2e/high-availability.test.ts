@@ -193,7 +193,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
     balancer.balance(named('apiserver').map(({ port }) => port));
     await eventually('ready servers', () => Promise.resolve(balancer.readyServers === 3));
     for (const role of roles) if (role.name !== 'apiserver') await role.start();
-  }, 180_000);
+  });
 
   afterAll(async () => {
     for (const close of closes) close();
@@ -201,7 +201,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
     await balancer.close();
     await Promise.all(members.map((member) => member.stop()));
     dir.remove();
-  }, 60_000);
+  });
 
   const holder = async (client: Client, name: string): Promise<string> =>
     (await client.resource(leases).namespace('kube-system').get(name)).spec.holderIdentity ?? '';
@@ -234,7 +234,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
     }
     await traffic.finish();
     expect(traffic.failures).toEqual([]);
-  }, 180_000);
+  });
 
   test('a killed API server loses nothing that was acknowledged', async () => {
     const client = await connect();
@@ -246,7 +246,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
     await controllersWork(client, 'after-server');
     await server?.start();
     await traffic.finish();
-  }, 180_000);
+  });
 
   test('a killed member of etcd loses nothing that was acknowledged', async () => {
     const client = await connect();
@@ -261,7 +261,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
     }
     await controllersWork(client, 'after-member');
     await traffic.finish();
-  }, 240_000);
+  });
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
     'another controller manager works after %s',

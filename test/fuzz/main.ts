@@ -1,31 +1,25 @@
 // `npm run fuzz`: sends random objects through every encoding, and invalid bodies through the API
 // server. Prints the problems; fails if there are any.
 
-import { parseArgs } from 'node:util';
+import { parseFlags } from '../../tools/flags.ts';
 import { sendBodies } from './bodies.ts';
 import { roundTrips } from './round-trips.ts';
 import { sendLongTexts } from './texts.ts';
 
-const { values } = parseArgs({
-  options: {
-    fills: { type: 'string', default: '1000' },
-    bodies: { type: 'string', default: '10000' },
-    every: { type: 'string', default: '1' },
-    minutes: { type: 'string', default: '0' },
-    seed: { type: 'string', default: 'long' },
-    help: { type: 'boolean', default: false },
-  },
+const usage = `usage: npm run fuzz -- [flags]
+  --fills N    random objects of each kind, through JSON, protobuf and conversion and back (default 1000)
+  --bodies N   wrong bodies (JSON, YAML, protobuf, each kind of patch) sent to an API server (default 10000)
+  --every N    one of so many fields has long texts and lists (default 1)
+  --minutes N  ends the long texts and lists after so many minutes; 0: when all were sent (default 0)
+  --seed TEXT  the same text gives the same run (default long)
+`;
+const values = parseFlags('fuzz', usage, {
+  fills: { type: 'string', default: '1000' },
+  bodies: { type: 'string', default: '10000' },
+  every: { type: 'string', default: '1' },
+  minutes: { type: 'string', default: '0' },
+  seed: { type: 'string', default: 'long' },
 });
-if (values.help) {
-  console.log(`npm run fuzz -- [--fills 1000] [--bodies 10000] [--every 1] [--minutes N] [--seed long]
-
-  --fills N    random objects of each kind, through JSON, protobuf and conversion and back
-  --bodies N   wrong bodies (JSON, YAML, protobuf, each kind of patch) sent to an API server
-  --every N    one of so many fields has long texts and lists
-  --minutes N  ends the long texts and lists after so many minutes; 0: when all were sent
-  --seed TEXT  the same text gives the same run`);
-  process.exit(0);
-}
 
 const count = (name: 'fills' | 'bodies' | 'every' | 'minutes'): number => {
   const value = Number(values[name]);

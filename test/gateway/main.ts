@@ -14,10 +14,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { findProgram, isRoot } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { parseFlags } from '../../tools/flags.ts';
 import { cleanUp } from '../conformance/clean-up.ts';
 import { importImages } from '../conformance/images.ts';
 import { builtPrograms, ensurePrograms, type GatewayPrograms } from './programs.ts';
@@ -51,18 +51,14 @@ interface Options {
 }
 
 async function main(): Promise<void> {
-  const { values: flags } = parseArgs({
-    options: {
-      test: { type: 'string' },
-      core: { type: 'boolean', default: false },
-      profiles: { type: 'string', default: 'GATEWAY-HTTP,GATEWAY-GRPC' },
-      kubeconfig: { type: 'string' },
-      output: { type: 'string', default: join(root, '.cache', 'gateway') },
-      'if-built': { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
+  const flags = parseFlags('gateway', usage, {
+    test: { type: 'string' },
+    core: { type: 'boolean', default: false },
+    profiles: { type: 'string', default: 'GATEWAY-HTTP,GATEWAY-GRPC' },
+    kubeconfig: { type: 'string' },
+    output: { type: 'string', default: join(root, '.cache', 'gateway') },
+    'if-built': { type: 'boolean', default: false },
   });
-  if (flags.help) return void process.stdout.write(usage);
   if (flags['if-built'] && builtPrograms() === undefined)
     return say('gateway: the suite has not been built (npm run gateway)');
   if (findProgram('kubectl') === undefined)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judge, parseCauses, parseResults } from './results.ts';
+import { judge, parseCauses, parseResults, reasonOf } from './results.ts';
 
 const results = parseResults(
   'run_a_tests\tpassed\t3\nrun_b_tests\tfailed\t12\nrun_c_tests\tskipped\t0\n',
@@ -29,6 +29,17 @@ describe('judge', () => {
       'the script ended with 2 outside of a function',
     ]);
   });
+});
+
+test('the reason is what the last failing check says, or what a command said', () => {
+  const trace = '!!! [1127 02:25:54] Call tree:\n!!! [1127 02:25:54]  1: sh2ju.sh:22 run_a(...)\n';
+  const check =
+    '\u001b[31m\ncore.sh:12: FAIL!\nGet pods\n  Expected: a\n  Got:      b\n\u001b(B\u001b[m';
+  expect(reasonOf(`pod created\n${check}\n12 core.sh\n${trace}`)).toBe(
+    'core.sh:12: FAIL! Get pods Expected: a Got: b',
+  );
+  expect(reasonOf(`pod created\nError from server: no\n${trace}`)).toBe('Error from server: no');
+  expect(reasonOf('')).toBe('');
 });
 
 test('rows of another form are refused', () => {

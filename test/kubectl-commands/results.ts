@@ -1,5 +1,7 @@
 // Reads results of test-cmd.sh's functions, and compares them with the recorded causes of failures.
 
+import { oneLine } from '../conformance/results.ts';
+
 export interface FunctionResult {
   readonly name: string;
   readonly outcome: 'passed' | 'failed' | 'skipped';
@@ -28,6 +30,19 @@ export function parseCauses(text: string): ReadonlyMap<string, string> {
       return [name, cause];
     }),
   );
+}
+
+/**
+ * Returns why a function failed, on one line, from its output: what its last failing check says, or
+ * else the last line in front of the trace of the shell.
+ */
+export function reasonOf(output: string): string {
+  // oxlint-disable-next-line no-control-regex -- the script colours its output
+  const lines = output.replaceAll(/\u001b(?:\[[\d;]*m|\(B)/g, '').split('\n');
+  const check = lines.findLastIndex((line) => line.includes('FAIL!'));
+  if (check !== -1) return oneLine(lines.slice(check, check + 5).join(' '));
+  const isTrace = (line: string): boolean => line.startsWith('!!! [') || line.trim() === '';
+  return oneLine(lines.findLast((line) => !isTrace(line)) ?? '');
 }
 
 const rows = (text: string): string[] =>

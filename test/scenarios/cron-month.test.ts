@@ -5,4 +5,4 @@ import { cronMonth } from './cron-month.ts';
 test('CronJobs over days leave what follows from their schedule', async () => {
   const { problems } = await cronMonth({ nodes: 3, pods: 10, cronJobs: 3, days: 2 });
   expect(problems).toEqual([]);
-}, 120_000);
+});

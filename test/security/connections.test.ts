@@ -123,7 +123,7 @@ const tls = async (
 };
 const inState = async (state: ConnectionState, count = 1): Promise<void> => {
   await expect
-    .poll(() => listener.connections[state], { timeout: 20_000, interval: 2 })
+    .poll(() => listener.connections[state], { timeout: 60_000, interval: 2 })
     .toBe(count);
 };
 
@@ -298,7 +298,7 @@ describe('is closed by the server', () => {
     await clock.advance(4000);
     const connections = (): number =>
       Object.values(listener.connections).reduce((sum, count) => sum + count);
-    await expect.poll(connections, { timeout: 20_000, interval: 2 }).toBe(0);
+    await expect.poll(connections, { timeout: 60_000, interval: 2 }).toBe(0);
     expect(warnings).toEqual([]);
   });
 });
@@ -354,7 +354,7 @@ test('at the limit, connections that wait make room for new ones, and the log ha
   for (const socket of waiting) socket.resume();
   const stillOpen = (): number =>
     waiting.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length;
-  await expect.poll(stillOpen, { timeout: 20_000, interval: 2 }).toBeLessThan(20);
+  await expect.poll(stillOpen, { timeout: 60_000, interval: 2 }).toBeLessThan(20);
   // A client with a certificate is served nevertheless, and requests in flight continue.
   expect(await ask(await tls('http/1.1'))).toContain('200');
   expect(listener.connections.active).toBe(1);

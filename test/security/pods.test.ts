@@ -262,7 +262,7 @@ describe('an admission policy', () => {
     });
     // A policy is in force as soon as the server has seen it.
     await wait.pollImmediately(
-      { clock: systemClock, intervalMs: 20, timeoutMs: 20_000 },
+      { clock: systemClock, intervalMs: 20, timeoutMs: 60_000 },
       async () => {
         const path = '/api/v1/namespaces/default/configmaps/locked?dryRun=All';
         return (await cluster.request({ method: 'DELETE', path })).code === 422;

@@ -81,7 +81,7 @@ async function inSocketCallback(error: Error): Promise<void> {
     throw error;
   });
   await expect
-    .poll(() => logged('uncaught error').length, { interval: 2, timeout: 20_000 })
+    .poll(() => logged('uncaught error').length, { interval: 2, timeout: 60_000 })
     .toBeGreaterThan(0);
   socket.destroy();
   await new Promise((resolve) => server.close(resolve));

@@ -143,7 +143,7 @@ const over: Readonly<
 
 describe.each(Object.entries(over))('over %s', (_version, upload) => {
   const noneOpen = async (): Promise<void> => {
-    await expect.poll(() => open.size, { timeout: 20_000, interval: 2 }).toBe(0);
+    await expect.poll(() => open.size, { timeout: 60_000, interval: 2 }).toBe(0);
   };
 
   test.each([true, false])('12 MiB arrive, their length announced: %s', async (announced) => {

@@ -108,7 +108,7 @@ describe('a token that the server issued is refused', () => {
     (await create(`/api/v1/namespaces/team/serviceaccounts/${name}/token`, { spec })).status.token;
   const until = (bearer: string, code: number): Promise<void> =>
     wait.pollImmediately(
-      { clock: systemClock, intervalMs: 20, timeoutMs: 20_000 },
+      { clock: systemClock, intervalMs: 20, timeoutMs: 60_000 },
       async () => (await status(bearer)) === code,
     );
   const whoami = async (bearer: string): Promise<number> =>

@@ -1,11 +1,7 @@
 // Upstream's programs, built once from their published Go modules.
 
-import { fileURLToPath } from 'node:url';
-import { ensureCommand, ensureEtcd, ensureOther } from '../conformance/binaries.ts';
+import { ensureCommand, ensureCoredns, ensureEtcd } from '../conformance/binaries.ts';
 import type { Role } from './roles.ts';
-
-const COREDNS_MODULE = fileURLToPath(new URL('coredns', import.meta.url));
-const COREDNS_PACKAGE = 'github.com/coredns/coredns';
 
 export interface SwapPrograms {
   readonly etcd: string;
@@ -26,7 +22,7 @@ export function ensureSwapPrograms(progress: (text: string) => void): SwapProgra
       scheduler: command('kube-scheduler'),
       kubelet: command('kubelet'),
       proxy: command('kube-proxy'),
-      dns: ensureOther('coredns', COREDNS_MODULE, COREDNS_PACKAGE, progress),
+      dns: ensureCoredns(progress),
     },
   };
 }

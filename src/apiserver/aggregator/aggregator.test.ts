@@ -56,17 +56,20 @@ beforeAll(async () => {
   });
   ({ port } = await t.server.listen());
   await registerFake(t.client, fake, { caBundle: Buffer.from(authority.cert).toString('base64') });
-  await vi.waitFor(async () => {
-    const { status } = await t.client.resource(apiServices).get('v1.fake.example.com');
-    const passed = {
-      type: 'Available',
-      status: 'True',
-      reason: 'Passed',
-      message: 'all checks passed',
-    };
-    expect(status.conditions).toMatchObject([passed]);
-  }, 40_000);
-}, 60_000);
+  await vi.waitFor(
+    async () => {
+      const { status } = await t.client.resource(apiServices).get('v1.fake.example.com');
+      const passed = {
+        type: 'Available',
+        status: 'True',
+        reason: 'Passed',
+        message: 'all checks passed',
+      };
+      expect(status.conditions).toMatchObject([passed]);
+    },
+    { timeout: 60_000 },
+  );
+});
 afterEach(() => {
   fake.arrived.length = 0;
   expect(t.logger.errors.splice(0)).toEqual([]);

@@ -115,19 +115,22 @@ beforeAll(async () => {
     { service: 'away', address: '10.9.9.9', insecureSkipTLSVerify: true },
   );
   const names = ['good', 'liar', 'noise', 'old'].map((name) => `v1.${name}.example.com`);
-  await vi.waitFor(async () => {
-    for (const name of names) {
-      const { status } = await t.client.resource(apiServices).get(name);
-      expect(status.conditions).toMatchObject([{ status: 'True' }]);
-    }
-    const listed = await groups();
-    for (const name of ['good', 'liar', 'old'])
-      expect(listed[`${name}.example.com`]).toMatchObject([{ freshness: 'Current' }]);
-    expect(Object.keys(listed)).toEqual(
-      expect.arrayContaining([...names, 'v1.away.example.com'].map((name) => name.slice(3))),
-    );
-  }, 40_000);
-}, 60_000);
+  await vi.waitFor(
+    async () => {
+      for (const name of names) {
+        const { status } = await t.client.resource(apiServices).get(name);
+        expect(status.conditions).toMatchObject([{ status: 'True' }]);
+      }
+      const listed = await groups();
+      for (const name of ['good', 'liar', 'old'])
+        expect(listed[`${name}.example.com`]).toMatchObject([{ freshness: 'Current' }]);
+      expect(Object.keys(listed)).toEqual(
+        expect.arrayContaining([...names, 'v1.away.example.com'].map((name) => name.slice(3))),
+      );
+    },
+    { timeout: 60_000 },
+  );
+});
 afterEach(() => {
   expect(t.logger.errors).toEqual([]);
 });

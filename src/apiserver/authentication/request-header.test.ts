@@ -167,13 +167,16 @@ test('other entries of the ConfigMap stay, and this server’s entries are resto
       'requestheader-group-headers': 'no JSON',
     },
   });
-  await vi.waitFor(async () => {
-    expect((await maps.get(name)).data).toMatchObject({
-      'requestheader-client-ca-file': `${others.trim()}\n${own}`,
-      'requestheader-allowed-names': '["other","front-proxy-client"]',
-      'requestheader-group-headers': '["X-Remote-Group"]',
-    });
-  }, 20_000);
+  await vi.waitFor(
+    async () => {
+      expect((await maps.get(name)).data).toMatchObject({
+        'requestheader-client-ca-file': `${others.trim()}\n${own}`,
+        'requestheader-allowed-names': '["other","front-proxy-client"]',
+        'requestheader-group-headers': '["X-Remote-Group"]',
+      });
+    },
+    { timeout: 60_000 },
+  );
   await maps.delete(name);
   await vi.waitFor(async () => expect((await maps.get(name)).data).toEqual(data), 20_000);
 });

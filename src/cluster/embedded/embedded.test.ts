@@ -235,7 +235,7 @@ describe('a controller', () => {
         },
       );
       expect(again).toBeDefined();
-      await wait.poll({ clock: systemClock, intervalMs: 10, timeoutMs: 5000 }, async () =>
+      await wait.poll({ clock: systemClock, intervalMs: 10, timeoutMs: 60_000 }, async () =>
         (await cluster.list(events)).some(
           ({ reason, source }) => reason === 'Welcomed' && source?.component === 'welcome',
         ),

@@ -120,7 +120,7 @@ describe.each([
     }
     await clock.advance('1m');
     expect([...pending]).toEqual([]);
-  }, 120_000);
+  });
 });
 
 test('a pod whose ServiceAccount does not come is rejected without waiting for time', async () => {

@@ -55,7 +55,7 @@ const template = {
   spec: { containers: [{ name: 'web', image: 'web' }] },
 };
 
-test('with controllers and nodes, the pods of a Deployment run', { timeout: 60_000 }, async () => {
+test('with controllers and nodes, the pods of a Deployment run', async () => {
   const { url } = await start({ withControllers: ['*'], withNodes: 2 });
   const transport = createHttpTransport({
     clock: systemClock,

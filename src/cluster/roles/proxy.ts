@@ -9,6 +9,7 @@ import { versionInfo } from '#machinery/version-info.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { systemNft } from '#machinery/net/nft/index.ts';
 import {
+  type ConntrackSettings,
   type NodePortAddresses,
   PROXY_FAMILIES,
   ProxyMetrics,
@@ -47,8 +48,38 @@ export interface ProxyRoleConfig extends RoleConfig {
   readonly masqueradeAll: boolean;
   readonly healthzBindAddress: string;
   readonly metricsBindAddress: string;
+  readonly conntrackMaxPerCore?: number;
+  readonly conntrackMin?: number;
+  readonly conntrackTcpBeLiberal?: boolean;
+  /** This and the following are in milliseconds. */
+  readonly conntrackTcpTimeoutCloseWait?: number;
+  readonly conntrackTcpTimeoutEstablished?: number;
+  readonly conntrackUdpTimeout?: number;
+  readonly conntrackUdpTimeoutStream?: number;
   /** Removes the rules and ends. */
   readonly cleanup: boolean;
+}
+
+function conntrackSettings(config: ProxyRoleConfig): ConntrackSettings {
+  const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
+  const {
+    conntrackMaxPerCore: maxPerCore,
+    conntrackMin: min,
+    conntrackTcpBeLiberal: tcpBeLiberal,
+    conntrackTcpTimeoutCloseWait: closeWait,
+    conntrackTcpTimeoutEstablished: established,
+    conntrackUdpTimeout: udp,
+    conntrackUdpTimeoutStream: stream,
+  } = config;
+  return {
+    ...(maxPerCore !== undefined && { maxPerCore }),
+    ...(min !== undefined && { min }),
+    ...(tcpBeLiberal !== undefined && { tcpBeLiberal }),
+    ...(closeWait !== undefined && { tcpTimeoutCloseWait: seconds(closeWait) }),
+    ...(established !== undefined && { tcpTimeoutEstablished: seconds(established) }),
+    ...(udp !== undefined && { udpTimeout: seconds(udp) }),
+    ...(stream !== undefined && { udpTimeoutStream: seconds(stream) }),
+  };
 }
 
 const MODES = ['auto', 'nftables', 'userspace'] as const;
@@ -106,6 +137,7 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
       (port) => `tcp/${port}`,
     ),
     masqueradeAll: config.masqueradeAll,
+    conntrack: conntrackSettings(config),
     ...(healthz !== undefined && { healthz }),
   };
   let backend = '';

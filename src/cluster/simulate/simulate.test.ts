@@ -88,7 +88,7 @@ test('counts seeds on', () => {
   ]);
 });
 
-test('a seed runs the same each time, with its faults', { timeout: 120_000 }, async () => {
+test('a seed runs the same each time, with its faults', async () => {
   const [first, again] = [
     await runSeed(small, '1', scheduleOf(small, '1', true)),
     await runSeed(small, '1', scheduleOf(small, '1', true)),
@@ -98,7 +98,7 @@ test('a seed runs the same each time, with its faults', { timeout: 120_000 }, as
   expect(again.hash).toBe(first.hash);
 });
 
-test('a failing seed is reported with the fewest faults', { timeout: 120_000 }, async () => {
+test('a failing seed is reported with the fewest faults', async () => {
   const broken: SimulationScenario = {
     ...small,
     faults: { perHour: 60, kinds: ['partition', 'conflict'] },
@@ -126,7 +126,7 @@ test('a failing seed is reported with the fewest faults', { timeout: 120_000 }, 
   expect(failures[0]?.schedule[0]).toContain('faults.partition("kubelet/node-1")');
 });
 
-test('a write that is lost is found', { timeout: 120_000 }, async () => {
+test('a write that is lost is found', async () => {
   const result = await runSeed(
     {
       ...small,

@@ -59,7 +59,7 @@ describe('components in a thread of their own', () => {
       });
     const namespaced = client.resource(pods).namespace('default');
     await wait.pollImmediately(
-      { clock: systemClock, intervalMs: 10, timeoutMs: 20_000 },
+      { clock: systemClock, intervalMs: 10, timeoutMs: 60_000 },
       async () => {
         const { items } = await namespaced.list();
         return items.length === 3 && items.every(({ status }) => status.phase === 'Running');

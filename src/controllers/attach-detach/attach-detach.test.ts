@@ -317,7 +317,7 @@ describe('a volume of a CSI driver', () => {
   });
 });
 
-test('attachments reach the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('attachments reach the same outcome after every fault', async () => {
   const { outcome, disturbed, writes } = await disturb({
     subject: (config) => new AttachDetachController(config),
     others: [(config) => new PersistentVolumeBinder(config)],

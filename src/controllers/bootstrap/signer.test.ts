@@ -73,7 +73,7 @@ test('the public kubeconfig is signed with every valid signing token', async () 
   await cluster.stop();
 });
 
-test('reaches the same outcome after every fault', { timeout: 60_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new BootstrapSigner(config),
     steps: [

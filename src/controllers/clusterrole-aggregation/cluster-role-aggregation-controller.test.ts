@@ -47,7 +47,7 @@ test('an aggregated role has each rule of its sources once, and follows their ch
   await cluster.stop();
 });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, disturbed, outcome } = await disturb({
     subject: (config) => new ClusterRoleAggregationController(config),
     steps: [

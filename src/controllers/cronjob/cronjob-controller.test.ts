@@ -197,7 +197,7 @@ test('a cron job keeps to the hour of its time zone in the week in which summer 
   await cluster.stop();
 });
 
-test('there is one job for each time, after every fault', { timeout: 120_000 }, async () => {
+test('there is one job for each time, after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new CronJobController(config),
     others: [(config) => new JobController(config)],

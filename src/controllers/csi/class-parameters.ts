@@ -35,11 +35,15 @@ export interface ClassParameters {
   readonly own: Readonly<Record<string, string>>;
 }
 
-/** Returns the parameters for a claim. Throws the reason if they cannot be used. */
+/**
+ * Returns the parameters for a claim. `defaultFsType` is the file system of classes that name none.
+ * Throws the reason if they cannot be used.
+ */
 export function classParameters(
   parameters: Readonly<Record<string, string>>,
   claim: Immutable<PersistentVolumeClaim>,
   volumeName: string,
+  defaultFsType = '',
 ): ClassParameters {
   const own: Record<string, string> = {};
   const ours = new Map<string, string>();
@@ -64,7 +68,7 @@ export function classParameters(
       namespace: expand(namespace, claim, volumeName, false),
     };
   }
-  const fsType = ours.get('fstype') ?? '';
+  const fsType = ours.get('fstype') ?? defaultFsType;
   ours.delete('fstype');
   const [unknown] = ours.keys();
   if (unknown !== undefined)

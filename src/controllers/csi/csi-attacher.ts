@@ -19,6 +19,7 @@ import { formatTime } from '#machinery/text/time.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller } from '../controller.ts';
 import type { CsiControllerConfig } from './csi-config.ts';
+import { finalizersPatch, MERGE_PATCH } from './patches.ts';
 import { secretValues } from './secrets.ts';
 
 type ReadAttachment = Immutable<VolumeAttachment>;
@@ -87,13 +88,8 @@ export class CsiAttacher implements Controller {
         throw new Error(`volume ${volume.metadata.name} is not of a CSI driver`);
       const finalizers = attachment.metadata.finalizers ?? [];
       if (!finalizers.includes(this.#finalizer)) {
-        current = await resource.update(
-          {
-            ...attachment,
-            metadata: { ...attachment.metadata, finalizers: [...finalizers, this.#finalizer] },
-          },
-          { signal },
-        );
+        const patch = finalizersPatch(attachment, [...finalizers, this.#finalizer]);
+        current = await resource.patch(attachment.metadata.name, MERGE_PATCH, patch, { signal });
       }
       const mode = csiAccessMode(
         accessModes[0] ?? 'ReadWriteOnce',
@@ -112,15 +108,16 @@ export class CsiAttacher implements Controller {
         volumeContext: csi.volumeAttributes ?? {},
       });
     }
-    await resource.updateStatus(
+    const { name, resourceVersion } = current.metadata;
+    const metadata = Object.keys(attachmentMetadata).length > 0 ? attachmentMetadata : null;
+    await resource.patch(
+      name,
+      MERGE_PATCH,
       {
-        ...current,
-        status: {
-          attached: true,
-          ...(Object.keys(attachmentMetadata).length > 0 && { attachmentMetadata }),
-        },
+        metadata: { resourceVersion },
+        status: { attached: true, attachError: null, attachmentMetadata: metadata },
       },
-      { signal },
+      { subresource: 'status', signal },
     );
   }
 
@@ -135,18 +132,17 @@ export class CsiAttacher implements Controller {
       });
     }
     const resource = client.resource(volumeAttachments);
-    const { detachError: _, ...status } = attachment.status;
-    const detached = await resource.updateStatus(
-      { ...attachment, status: { ...status, attached: false } },
-      { signal },
+    const { name, resourceVersion } = attachment.metadata;
+    const detached = await resource.patch(
+      name,
+      MERGE_PATCH,
+      { metadata: { resourceVersion }, status: { attached: false, detachError: null } },
+      { subresource: 'status', signal },
     );
     const finalizers = (detached.metadata.finalizers ?? []).filter(
       (each) => each !== this.#finalizer,
     );
-    await resource.update(
-      { ...detached, metadata: { ...detached.metadata, finalizers } },
-      { signal },
-    );
+    await resource.patch(name, MERGE_PATCH, finalizersPatch(detached, finalizers), { signal });
   }
 
   /** Returns the node's name in the driver. Throws if the driver is not registered on the node. */
@@ -183,7 +179,7 @@ export class CsiAttacher implements Controller {
         .resource(volumeAttachments)
         .patch(
           attachment.metadata.name,
-          'application/merge-patch+json',
+          MERGE_PATCH,
           { status: { [field]: what } },
           { subresource: 'status', signal },
         );

@@ -12,4 +12,6 @@ export interface CsiControllerConfig extends ControllerConfig {
    * controllers then care for that node alone. Default: one driver for all nodes.
    */
   readonly nodeName?: string;
+  /** The file system of volumes whose storage class names none. Default: the driver chooses. */
+  readonly defaultFsType?: string;
 }

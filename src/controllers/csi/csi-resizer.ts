@@ -28,6 +28,7 @@ import type { Controller } from '../controller.ts';
 import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';
 import type { CsiControllerConfig } from './csi-config.ts';
 import { DriverNodes } from './driver-nodes.ts';
+import { MERGE_PATCH, statusPatch } from './patches.ts';
 import { secretValues } from './secrets.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -165,13 +166,15 @@ export class CsiResizer implements Controller {
     const size = newQuantity(response.capacityBytes, 'BinarySI');
     const grown = size.cmp(requestedSize(claim)) >= 0 ? size.toString() : storage;
     if (sizeOf(volume).cmp(parseQuantity(grown)) < 0) {
-      await client.resource(persistentVolumes).update(
-        {
-          ...volume,
-          spec: { ...volume.spec, capacity: { ...volume.spec.capacity, storage: grown } },
-        },
-        { signal },
-      );
+      const { name, resourceVersion } = volume.metadata;
+      await client
+        .resource(persistentVolumes)
+        .patch(
+          name,
+          MERGE_PATCH,
+          { metadata: { resourceVersion }, spec: { capacity: { storage: grown } } },
+          { signal },
+        );
     }
     const { storage: _, ...statuses } = current.status.allocatedResourceStatuses ?? {};
     if (response.nodeExpansionRequired) {
@@ -204,10 +207,17 @@ export class CsiResizer implements Controller {
     changes: Partial<ClaimStatus>,
     signal: AbortSignal,
   ): Promise<ReadClaim> {
+    const { name, namespace = '', resourceVersion } = claim.metadata;
+    const status = { ...claim.status, ...changes };
     return await this.#config.client
       .resource(persistentVolumeClaims)
-      .namespace(claim.metadata.namespace ?? '')
-      .updateStatus({ ...claim, status: { ...claim.status, ...changes } }, { signal });
+      .namespace(namespace)
+      .patch(
+        name,
+        MERGE_PATCH,
+        { metadata: { resourceVersion }, ...statusPatch(claim.status, status) },
+        { subresource: 'status', signal },
+      );
   }
 
   #record(claim: ReadClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {

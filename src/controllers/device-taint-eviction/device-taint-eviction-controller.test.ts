@@ -216,7 +216,7 @@ describe('DeviceTaintEvictionController', () => {
   });
 });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new DeviceTaintEvictionController(config),
     steps: [

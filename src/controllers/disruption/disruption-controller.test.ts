@@ -197,7 +197,7 @@ test('formats selectors as upstream does', () => {
   ).toThrow(/percentage/);
 });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new DisruptionController(config),
     others: [makeReplicas, readyPods()],

@@ -133,7 +133,7 @@ const withoutCounts = (outcome: readonly unknown[]): unknown =>
     JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)),
   );
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, events, outcome, disturbed } = await disturb({
     subject: (config) => new EndpointsController(config),
     steps: [

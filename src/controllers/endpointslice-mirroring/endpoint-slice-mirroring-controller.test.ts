@@ -173,7 +173,7 @@ const withoutCounts = (outcome: readonly unknown[]): unknown =>
     JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)),
   );
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const {
     writes,
     events: seen,

@@ -108,7 +108,7 @@ describe('the claim of an ephemeral volume', () => {
   });
 });
 
-test('reaches the same outcome after every fault', { timeout: 60_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new EphemeralVolumeController(config),
     steps: [

@@ -465,7 +465,7 @@ describe('HorizontalPodAutoscalerController', () => {
   });
 });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config: ControllerConfig) => new HorizontalPodAutoscalerController(config),
     steps: [

@@ -50,24 +50,20 @@ test.each([
     { completionMode: 'Indexed', backoffLimitPerIndex: 1 },
     'Complete',
   ],
-])(
-  '%s ends the same, whatever goes wrong, and counts each pod once',
-  { timeout: 120_000 },
-  async (_, spec, end) => {
-    const { writes, events, outcome, disturbed } = await disturb({
-      subject: (config) => new JobController(config),
-      steps: [
-        async ({ client }) => void (await client.resource(jobs).create(job(spec))),
-        endPods,
-        endPods,
-        endPods,
-      ],
-      outcome: [jobs, pods],
-      rest: '2m',
-    });
-    expect([writes, events].every((count) => count > 5)).toBe(true);
-    const [done] = outcome as [{ status: { conditions: { type: string }[] } }];
-    expect(done.status.conditions.map(({ type }) => type)).toContain(end);
-    for (const [what, other] of disturbed) expect(other, what).toEqual(outcome);
-  },
-);
+])('%s ends the same, whatever goes wrong, and counts each pod once', async (_, spec, end) => {
+  const { writes, events, outcome, disturbed } = await disturb({
+    subject: (config) => new JobController(config),
+    steps: [
+      async ({ client }) => void (await client.resource(jobs).create(job(spec))),
+      endPods,
+      endPods,
+      endPods,
+    ],
+    outcome: [jobs, pods],
+    rest: '2m',
+  });
+  expect([writes, events].every((count) => count > 5)).toBe(true);
+  const [done] = outcome as [{ status: { conditions: { type: string }[] } }];
+  expect(done.status.conditions.map(({ type }) => type)).toContain(end);
+  for (const [what, other] of disturbed) expect(other, what).toEqual(outcome);
+});

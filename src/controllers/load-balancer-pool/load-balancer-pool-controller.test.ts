@@ -179,7 +179,7 @@ describe('allocations', () => {
   });
 });
 
-test('reach the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reach the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new LoadBalancerPoolController({ ...config, pool: IpPool.parse(SMALL) }),
     steps: [

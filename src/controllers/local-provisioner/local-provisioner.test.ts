@@ -250,7 +250,7 @@ describe('a volume', () => {
   });
 });
 
-test('reach the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reach the same outcome after every fault', async () => {
   const inDefault = (name: string) => (each: TestCluster) =>
     each.client.resource(persistentVolumeClaims).namespace('default').patch(name, MERGE, SELECTED);
   const { outcome, disturbed, writes } = await disturb({

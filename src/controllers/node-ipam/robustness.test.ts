@@ -3,7 +3,7 @@ import { type Node, nodes } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { NodeIpamController } from './index.ts';
 
-test('every node has a unique range, after every fault', { timeout: 120_000 }, async () => {
+test('every node has a unique range, after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     // There are four ranges: three are in use at the same time, and all four over the test.
     subject: (config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'] }),

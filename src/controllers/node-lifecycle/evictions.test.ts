@@ -258,7 +258,6 @@ describe('the state of all zones decides', () => {
 describe('nodes that fail and come back in random order', () => {
   test.each([1, 2, 3, 4])(
     'are evicted only as the state of the zones allows (seed %i)',
-    { timeout: 60_000 },
     async (seed) => {
       const random = new SeededRandom(seed);
       const pick = <T>(items: readonly T[]): T => items[Math.floor(random.float() * items.length)]!;

@@ -56,7 +56,7 @@ async function beat(cluster: TestCluster, names: readonly string[]): Promise<voi
   }
 }
 
-test('only the silent node is tainted, after every fault', { timeout: 120_000 }, async () => {
+test('only the silent node is tainted, after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new NodeLifecycleController(config),
     steps: [

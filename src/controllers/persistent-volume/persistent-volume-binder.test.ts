@@ -429,7 +429,7 @@ describe('a volume', () => {
   );
 });
 
-test('bindings reach the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('bindings reach the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new PersistentVolumeBinder(config),
     steps: [

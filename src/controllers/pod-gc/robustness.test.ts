@@ -13,7 +13,7 @@ const add = ({ client }: TestCluster, name: string, nodeName: string, finalizers
       spec: { nodeName, containers: [{ name: 'c', image: 'i' }] },
     });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new PodGcController({ ...config, terminatedPodThreshold: 1 }),
     steps: [

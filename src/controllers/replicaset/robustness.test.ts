@@ -80,7 +80,7 @@ const controllers: Scenario = {
 test.each([
   ['ReplicaSet', sets],
   ['ReplicationController', controllers],
-])('a %s ends the same, whatever goes wrong', { timeout: 120_000 }, async (_, scenario) => {
+])('a %s ends the same, whatever goes wrong', async (_, scenario) => {
   const { writes, events, outcome, disturbed } = await disturb(scenario);
   expect([writes, events].every((count) => count > 10)).toBe(true);
   expect(outcome).toHaveLength(1 + 2);

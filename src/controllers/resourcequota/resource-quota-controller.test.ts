@@ -246,7 +246,7 @@ describe('the quota controller', () => {
   });
 });
 
-test('reach the same outcome after every fault', { timeout: 60_000 }, async () => {
+test('reach the same outcome after every fault', async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new ResourceQuotaController(config),
     steps: [

@@ -5,7 +5,7 @@ import { RootCaPublisher } from './index.ts';
 
 const NAME = 'kube-root-ca.crt';
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new RootCaPublisher({ ...config, rootCa: 'PEM' }),
     steps: [

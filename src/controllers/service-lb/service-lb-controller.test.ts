@@ -149,7 +149,7 @@ describe('ServiceLbController', () => {
   });
 });
 
-test('reach the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reach the same outcome after every fault', async () => {
   const {
     writes,
     events: seen,

@@ -85,7 +85,7 @@ test('without a known start of use tracking, nothing is changed', async () => {
   await cluster.stop();
 });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new LegacyTokenCleaner({ ...config, ...soon }),
     steps: [(cluster) => setUp(cluster, { asked: { given: false }, unused: { given: true } })],

@@ -103,30 +103,26 @@ describe('tokens in secrets', () => {
   });
 });
 
-test(
-  'secrets and accounts reach the same outcome after every fault',
-  { timeout: 60_000 },
-  async () => {
-    const { outcome, disturbed } = await disturb({
-      subject: (config) => new TokensController({ ...config, sign: () => 'token' }),
-      steps: [
-        async ({ client }) => {
-          await client
-            .resource(serviceAccounts)
-            .create({ metadata: { name: 'builder', namespace: 'default' } });
-          await client.resource(secrets).create(secret('builder'));
-          await client.resource(secrets).create({
-            ...secret('default'),
-            metadata: { ...secret('default').metadata, name: 'kept' },
-          });
-        },
-        async ({ client }) =>
-          void (await client.resource(serviceAccounts).namespace('default').delete('builder')),
-      ],
-      outcome: [secrets, serviceAccounts],
-      rest: '1m',
-    });
-    expect(outcome).toHaveLength(2);
-    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-  },
-);
+test('secrets and accounts reach the same outcome after every fault', async () => {
+  const { outcome, disturbed } = await disturb({
+    subject: (config) => new TokensController({ ...config, sign: () => 'token' }),
+    steps: [
+      async ({ client }) => {
+        await client
+          .resource(serviceAccounts)
+          .create({ metadata: { name: 'builder', namespace: 'default' } });
+        await client.resource(secrets).create(secret('builder'));
+        await client.resource(secrets).create({
+          ...secret('default'),
+          metadata: { ...secret('default').metadata, name: 'kept' },
+        });
+      },
+      async ({ client }) =>
+        void (await client.resource(serviceAccounts).namespace('default').delete('builder')),
+    ],
+    outcome: [secrets, serviceAccounts],
+    rest: '1m',
+  });
+  expect(outcome).toHaveLength(2);
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});

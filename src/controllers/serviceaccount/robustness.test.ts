@@ -3,7 +3,7 @@ import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { ServiceAccountsController } from './index.ts';
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new ServiceAccountsController(config),
     steps: [

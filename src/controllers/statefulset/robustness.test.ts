@@ -36,24 +36,20 @@ const patch = (spec: object) => async (cluster: TestCluster) => {
 test.each([
   ['in order', {}],
   ['in parallel', { podManagementPolicy: 'Parallel' }],
-])(
-  'a StatefulSet managed %s ends the same, whatever goes wrong',
-  { timeout: 120_000 },
-  async (_, spec) => {
-    const { writes, events, outcome, disturbed } = await disturb({
-      subject: (config) => new StatefulSetController(config),
-      others: [readyPods()],
-      steps: [
-        async ({ client }) => void (await client.resource(statefulSets).create(db(spec))),
-        patch({ template: { spec: { containers: [{ name: 'c', image: 'busybox:2' }] } } }),
-        patch({ replicas: 1 }),
-      ],
-      outcome: [statefulSets, controllerRevisions, pods, persistentVolumeClaims],
-      rest: '2m',
-    });
-    expect([writes, events].every((count) => count > 10)).toBe(true);
-    // The second claim stays, since no garbage collector runs.
-    expect(outcome).toHaveLength(1 + 1 + 1 + 2);
-    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-  },
-);
+])('a StatefulSet managed %s ends the same, whatever goes wrong', async (_, spec) => {
+  const { writes, events, outcome, disturbed } = await disturb({
+    subject: (config) => new StatefulSetController(config),
+    others: [readyPods()],
+    steps: [
+      async ({ client }) => void (await client.resource(statefulSets).create(db(spec))),
+      patch({ template: { spec: { containers: [{ name: 'c', image: 'busybox:2' }] } } }),
+      patch({ replicas: 1 }),
+    ],
+    outcome: [statefulSets, controllerRevisions, pods, persistentVolumeClaims],
+    rest: '2m',
+  });
+  expect([writes, events].every((count) => count > 10)).toBe(true);
+  // The second claim stays, since no garbage collector runs.
+  expect(outcome).toHaveLength(1 + 1 + 1 + 2);
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});

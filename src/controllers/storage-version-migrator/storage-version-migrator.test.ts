@@ -249,7 +249,7 @@ test('if migrations are not served, the controller discovers periodically and do
   await cluster.stop();
 });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     cluster: { runtimeConfig: SERVED },
     subject: (config) => new StorageVersionMigrator(config),

@@ -10,7 +10,7 @@ const tolerates = (tolerationSeconds?: number) => ({
   ...(tolerationSeconds !== undefined && { tolerationSeconds }),
 });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new TaintEvictionController(config),
     steps: [

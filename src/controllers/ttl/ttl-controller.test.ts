@@ -35,7 +35,7 @@ test('annotates nodes, and updates all annotations when the number of nodes grow
   }
 });
 
-test('reaches the same outcome after every fault', { timeout: 60_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new TtlController(config),
     steps: [

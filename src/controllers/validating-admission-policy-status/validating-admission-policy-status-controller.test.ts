@@ -128,7 +128,7 @@ test('a policy is checked against existing custom kinds, and with parameters of 
   await cluster.stop();
 });
 
-test('reaches the same outcome after every fault', { timeout: 120_000 }, async () => {
+test('reaches the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new ValidatingAdmissionPolicyStatusController(config),
     steps: [

@@ -100,7 +100,7 @@ describe('a claim that requests more', () => {
   });
 });
 
-test('reach the same outcome after every fault', { timeout: 60_000 }, async () => {
+test('reach the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new VolumeExpandController(config),
     others: [(config) => new PersistentVolumeBinder(config)],

@@ -169,7 +169,7 @@ test('a volume attributes class stays while a claim names it', async () => {
   expect(await isThere(volumeAttributesClasses, 'fast')).toBe(false);
 });
 
-test('claims reach the same outcome after every fault', { timeout: 60_000 }, async () => {
+test('claims reach the same outcome after every fault', async () => {
   const { outcome, disturbed } = await disturb({
     subject: (config) => new PvcProtectionController(config),
     steps: [
@@ -199,7 +199,7 @@ test('claims reach the same outcome after every fault', { timeout: 60_000 }, asy
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });
 
-test('volumes reach the same outcome after every fault', { timeout: 60_000 }, async () => {
+test('volumes reach the same outcome after every fault', async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new PvProtectionController(config),
     steps: [
@@ -239,40 +239,36 @@ test('volumes reach the same outcome after every fault', { timeout: 60_000 }, as
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });
 
-test(
-  'volume attributes classes reach the same outcome after every fault',
-  { timeout: 60_000 },
-  async () => {
-    const { writes, outcome, disturbed } = await disturb({
-      subject: (config) => new VacProtectionController(config),
-      steps: [
-        async ({ client }) => {
-          for (const name of ['used', 'unused', 'bare']) {
-            await client
-              .resource(volumeAttributesClasses)
-              .create({ metadata: { name }, driverName: 'd', parameters: { iops: '1' } });
-          }
+test('volume attributes classes reach the same outcome after every fault', async () => {
+  const { writes, outcome, disturbed } = await disturb({
+    subject: (config) => new VacProtectionController(config),
+    steps: [
+      async ({ client }) => {
+        for (const name of ['used', 'unused', 'bare']) {
           await client
             .resource(volumeAttributesClasses)
-            .patch('bare', MERGE, { metadata: { finalizers: null } });
-          await client
-            .resource(persistentVolumeClaims)
-            .create({ ...claim(), spec: { ...claim().spec, volumeAttributesClassName: 'used' } });
-        },
-        async ({ client }) => {
-          for (const name of ['used', 'unused'])
-            await client.resource(volumeAttributesClasses).delete(name);
-        },
-        async ({ client }) => {
-          const claims = client.resource(persistentVolumeClaims).namespace('default');
-          await claims.patch('data', MERGE, { metadata: { finalizers: null } });
-          await claims.delete('data');
-        },
-      ],
-      outcome: [volumeAttributesClasses],
-      rest: '1m',
-    });
-    expect([writes, outcome.length]).toEqual([3, 1]);
-    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-  },
-);
+            .create({ metadata: { name }, driverName: 'd', parameters: { iops: '1' } });
+        }
+        await client
+          .resource(volumeAttributesClasses)
+          .patch('bare', MERGE, { metadata: { finalizers: null } });
+        await client
+          .resource(persistentVolumeClaims)
+          .create({ ...claim(), spec: { ...claim().spec, volumeAttributesClassName: 'used' } });
+      },
+      async ({ client }) => {
+        for (const name of ['used', 'unused'])
+          await client.resource(volumeAttributesClasses).delete(name);
+      },
+      async ({ client }) => {
+        const claims = client.resource(persistentVolumeClaims).namespace('default');
+        await claims.patch('data', MERGE, { metadata: { finalizers: null } });
+        await claims.delete('data');
+      },
+    ],
+    outcome: [volumeAttributesClasses],
+    rest: '1m',
+  });
+  expect([writes, outcome.length]).toEqual([3, 1]);
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});

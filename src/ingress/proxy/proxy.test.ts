@@ -364,7 +364,9 @@ describe('malformed and hostile requests', () => {
     socket.resume();
     const closed = once(socket, 'close');
     await once(socket, 'connect');
-    await vi.waitFor(() => expect(metrics.text()).toMatch(/coxswain_ingress_connections [1-9]/));
+    await vi.waitFor(() => expect(metrics.text()).toMatch(/coxswain_ingress_connections [1-9]/), {
+      timeout: 60_000,
+    });
     await clock.advance('15s');
     await closed;
   });

@@ -2,6 +2,7 @@
 
 import { readFile, stat, statfs } from 'node:fs/promises';
 import { directoryUsage } from './directory-usage.ts';
+import { maxTasks, runningTasks } from './proc-files.ts';
 import type { FileSystemState, FsUsage, NodeSystem, Supply } from './system.ts';
 
 export class LinuxSystem implements NodeSystem {
@@ -32,17 +33,15 @@ export class LinuxSystem implements NodeSystem {
       readIfExists(`${this.#proc}/sys/kernel/threads-max`),
       readIfExists(`${this.#proc}/loadavg`),
     ]);
-    // The fourth field is 'RUNNABLE/ALL'.
-    const running = Number(/^\S+ \S+ \S+ \d+\/(\d+) /.exec(loadavg ?? '')?.[1] ?? Number.NaN);
-    const limits = [pidMax, threadsMax].flatMap((text) => (text === undefined ? [] : Number(text)));
-    const capacity = Math.min(...limits);
-    if (!Number.isFinite(running) || !Number.isFinite(capacity)) return undefined;
+    const capacity = maxTasks(pidMax, threadsMax);
+    const running = runningTasks(loadavg);
+    if (running === undefined || capacity === undefined) return undefined;
     return { capacity, available: capacity - running };
   }
 
   async fileSystem(path: string): Promise<FileSystemState | undefined> {
     try {
-      const [{ dev }, { blocks, bavail, bsize, files, ffree }] = await Promise.all([
+      const [{ dev }, { blocks, bfree, bavail, bsize, files, ffree }] = await Promise.all([
         stat(path),
         statfs(path),
       ]);
@@ -50,6 +49,7 @@ export class LinuxSystem implements NodeSystem {
         device: dev,
         capacityBytes: blocks * bsize,
         availableBytes: bavail * bsize,
+        usedBytes: (blocks - bfree) * bsize,
         inodes: files,
         inodesFree: ffree,
       };

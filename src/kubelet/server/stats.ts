@@ -4,6 +4,7 @@
 import { formatTime } from '#machinery/text/time.ts';
 import { timeIfKnown } from '../time.ts';
 import type { FsDetails, NodeDetails } from '../node/node-details.ts';
+import type { PodFiles, Used, VolumeStats } from '../volume-stats/types.ts';
 import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../node/usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -15,9 +16,11 @@ export interface SummaryInput {
   readonly startedAt: number;
   /** Absent: the query parameter only_cpu_and_memory was given. */
   readonly details: NodeDetails | undefined;
+  /** The files of pods, by UID. Absent: they are not measured, or were not asked for. */
+  readonly files: ReadonlyMap<string, PodFiles> | undefined;
 }
 
-export function statsSummary({ usage, nodeName, startedAt, details }: SummaryInput): Fields {
+export function statsSummary({ usage, nodeName, startedAt, details, files }: SummaryInput): Fields {
   const { node, pods } = usage;
   return {
     node: {
@@ -34,7 +37,7 @@ export function statsSummary({ usage, nodeName, startedAt, details }: SummaryInp
       }),
       ...(details !== undefined && detailFields(details)),
     },
-    pods: pods.map((pod) => podFields(pod, details)),
+    pods: pods.map((pod) => podFields(pod, details, files?.get(pod.uid))),
   };
 }
 
@@ -69,7 +72,11 @@ const fsFields = ({ time, ...fields }: FsDetails): Fields => ({
   ...fields,
 });
 
-function podFields(pod: PodUsage, details: NodeDetails | undefined): Fields {
+function podFields(
+  pod: PodUsage,
+  details: NodeDetails | undefined,
+  files: PodFiles | undefined,
+): Fields {
   const onlyCpuAndMemory = details === undefined;
   const { availableBytes, capacityBytes, inodesFree, inodes } = details?.imageFs ?? {};
   return {
@@ -93,13 +100,55 @@ function podFields(pod: PodUsage, details: NodeDetails | undefined): Fields {
             inodesUsed: container.writableLayer.inodesUsed?.value ?? 0,
           }),
         }),
+      ...logFields(details, files?.logs.get(container.name)),
     })),
     ...(pod.cpu !== undefined && { cpu: cpuFields(pod.cpu) }),
     ...(pod.memory !== undefined && { memory: memoryFields(pod.memory) }),
     ...(!onlyCpuAndMemory && pod.network !== undefined && { network: networkFields(pod.network) }),
     ...(!onlyCpuAndMemory &&
       pod.processCount !== undefined && { process_stats: { process_count: pod.processCount } }),
+    ...(files !== undefined && { volume: files.volumes.map(volumeFields) }),
+    ...(details?.fs !== undefined &&
+      files !== undefined && { 'ephemeral-storage': ephemeralStorage(pod, details.fs, files) }),
   };
+}
+
+/** Logs are on the file system of the kubelet. */
+function logFields(details: NodeDetails | undefined, used: Used | undefined): Fields {
+  if (details?.fs === undefined || used === undefined) return {};
+  return { logs: fsFields({ ...details.fs, ...used }) };
+}
+
+function volumeFields({ claim, abnormal, name, isEphemeral, ...stats }: VolumeStats): Fields {
+  void isEphemeral;
+  return {
+    ...fsFields(stats),
+    name,
+    ...(claim !== undefined && { pvcRef: claim }),
+    ...(abnormal !== undefined && { volumeHealthStats: { abnormal } }),
+  };
+}
+
+/** Returns what the pod takes of the node's local storage. */
+function ephemeralStorage(pod: PodUsage, fs: FsDetails, files: PodFiles): Fields {
+  const ephemeral = files.volumes.filter(({ isEphemeral }) => isEphemeral);
+  const layers = pod.containers.map(({ writableLayer }) => ({
+    usedBytes: writableLayer?.usedBytes?.value ?? 0,
+    inodesUsed: writableLayer?.inodesUsed?.value ?? 0,
+  }));
+  const parts: readonly Used[] = [
+    ...layers,
+    ...ephemeral,
+    ...files.logs.values(),
+    ...(files.hosts === undefined ? [] : [files.hosts]),
+  ];
+  const sum = (key: keyof Used): number => parts.reduce((total, part) => total + part[key], 0);
+  return fsFields({
+    ...fs,
+    time: Math.max(fs.time, ...ephemeral.map(({ time }) => time)),
+    usedBytes: sum('usedBytes'),
+    inodesUsed: sum('inodesUsed'),
+  });
 }
 
 function cpuFields({ time, coreNanoseconds, nanoCores }: CpuSample): Fields {

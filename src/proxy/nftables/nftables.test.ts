@@ -54,12 +54,11 @@ proxyConformance({
 
 describe.skipIf(missing !== undefined)(
   `rules of others${missing === undefined ? '' : ` (skipped: ${missing})`}`,
-  { timeout: 60_000 },
   () => {
     let lab: Lab;
     beforeAll(async () => {
       lab = await Lab.start();
-    }, 60_000);
+    });
     afterAll(() => lab?.stop());
 
     const nft = (...args: string[]): string => {
@@ -70,8 +69,8 @@ describe.skipIf(missing !== undefined)(
       complete: true,
       changes: new Map([['default/web', decideService(service(), [slice(endpoints)], NODE)]]),
     });
-    const serverAt = async (port: number): Promise<string> => {
-      const attempt = await lab.agent('pod2').connect({ host: '10.96.0.10', port, timeoutMs: 500 });
+    const serverAt = async (port: number, timeoutMs = 20_000): Promise<string> => {
+      const attempt = await lab.agent('pod2').connect({ host: '10.96.0.10', port, timeoutMs });
       return typeof attempt === 'string' ? attempt : attempt.server;
     };
 
@@ -99,7 +98,7 @@ describe.skipIf(missing !== undefined)(
         'flush chain ip coxswain services; flush map ip coxswain endpoints-cluster-tcp; add ' +
           'rule ip coxswain services drop',
       );
-      expect(await serverAt(80)).not.toBe('pod1');
+      expect(await serverAt(80, 500)).not.toBe('pod1');
       const clock = new VirtualClock();
       const second = backendIn(lab, clock);
       await second.sync(web(['10.0.0.1 here']));

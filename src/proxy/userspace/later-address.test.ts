@@ -39,7 +39,7 @@ test.skipIf(process.platform !== 'linux')(
     });
     const agent = new Agent();
     await agent.serve('pod', target.ip, target.port);
-    const connect = () => agent.connect({ host: ADDRESS, port: 24_080, timeoutMs: 1000 });
+    const connect = () => agent.connect({ host: ADDRESS, port: 24_080 });
     await backend.sync({
       complete: true,
       changes: new Map([['default/web', { ...rules, ports }]]),

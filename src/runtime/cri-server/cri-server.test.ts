@@ -15,7 +15,7 @@ import { hasStats } from '../process/stats.ts';
 import { type CriServer, serveCri } from './index.ts';
 
 const waitFor = (condition: wait.Condition): Promise<void> =>
-  wait.pollImmediately({ clock: systemClock, intervalMs: 20, timeoutMs: 20_000 }, condition);
+  wait.pollImmediately({ clock: systemClock, intervalMs: 20, timeoutMs: 60_000 }, condition);
 const needs = (has: boolean, what: string): Claim => has || what;
 
 interface Served {

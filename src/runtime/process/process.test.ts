@@ -12,7 +12,7 @@ import { createProcessRuntime } from './runtime.ts';
 import { hasStats } from './stats.ts';
 
 const waitFor = (condition: wait.Condition): Promise<void> =>
-  wait.pollImmediately({ clock: systemClock, intervalMs: 10, timeoutMs: 20_000 }, condition);
+  wait.pollImmediately({ clock: systemClock, intervalMs: 10, timeoutMs: 60_000 }, condition);
 
 const needs = (has: boolean, what: string): Claim => has || what;
 

@@ -96,16 +96,17 @@ test('each definition is read twice at most, however many others become served',
     },
     isServed: ({ metadata }) => served.has(metadata.name),
     sharesStorage: false,
+    hasOtherServers: () => Promise.resolve(false),
   });
   for (const definition of definitions.values()) conditions.set(definition);
   const end = new AbortController();
   const running = conditions.run(end.signal);
   try {
-    await vi.waitFor(() => expect(reads).toBeGreaterThanOrEqual(NUMBER));
+    await vi.waitFor(() => expect(reads).toBeGreaterThanOrEqual(NUMBER), { timeout: 60_000 });
     for (const [index, name] of [...definitions.keys()].entries()) {
       served.add(name);
       catalog.install([{ type: widgetType('v1', 'example.com', `widgets${index}s`), rest: {} }]);
-      await vi.waitFor(() => expect(established).toContain(name), { interval: 1 });
+      await vi.waitFor(() => expect(established).toContain(name), { interval: 1, timeout: 60_000 });
     }
     expect(reads).toBeLessThanOrEqual(2 * NUMBER);
   } finally {

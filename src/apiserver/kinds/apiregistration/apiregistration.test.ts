@@ -67,7 +67,9 @@ test('API services are reconciled at the next start, unless a user has taken the
 test('custom group versions have API services while they are served', async () => {
   const name = 'v1.w.example.com';
   const has = (code: number): Promise<void> =>
-    vi.waitFor(async () => expect((await services().get(name)).code).toBe(code));
+    vi.waitFor(async () => expect((await services().get(name)).code).toBe(code), {
+      timeout: 60_000,
+    });
   const installed = t.server.catalog.install([widgetKind(t, widgetType('v1', 'w.example.com'))]);
   await has(200);
   const { object } = await services().get(name);
@@ -83,8 +85,9 @@ test('custom group versions have API services while they are served', async () =
   ]);
   const { uid } = object.metadata;
   await services().delete(name);
-  await vi.waitFor(async () =>
-    expect((await services().get(name)).object.metadata.uid).not.toBe(uid),
+  await vi.waitFor(
+    async () => expect((await services().get(name)).object.metadata.uid).not.toBe(uid),
+    { timeout: 60_000 },
   );
   await has(200);
   installed.uninstall();

@@ -140,7 +140,7 @@ describe('a webhook that', () => {
       const drip = setInterval(() => response.write(' '), 5);
       response.on('close', () => clearInterval(drip));
     });
-    expect(await failure(call('', 100))).toBe(
+    expect(await failure(call('', 3000))).toBe(
       'unexpected error when reading response body. Please retry. Original error: context deadline exceeded',
     );
   });

@@ -21,6 +21,7 @@ export interface Request {
   /** The port of the client; 0: any. UDP uses the same socket again. */
   readonly localPort?: number;
   readonly localAddress?: string;
+  /** Default: 20 s, for connections that should succeed on a busy machine. */
   readonly timeoutMs?: number;
 }
 
@@ -169,12 +170,12 @@ export class Agent {
   }
 
   /** Reports whether data that is sent on an open connection comes back in time. */
-  async exchange(connection: number, timeoutMs = 1500): Promise<boolean> {
+  async exchange(connection: number, timeoutMs = 20_000): Promise<boolean> {
     return (await this.#ask({ action: 'exchange', connection, timeoutMs })) as boolean;
   }
 
   async connect(request: Request): Promise<Attempt> {
-    return (await this.#ask({ action: 'connect', timeoutMs: 1500, ...request })) as Attempt;
+    return (await this.#ask({ action: 'connect', timeoutMs: 20_000, ...request })) as Attempt;
   }
 
   async stop(): Promise<void> {

@@ -2215,7 +2215,7 @@ export interface Service extends meta.TypeMeta {
 export interface ServiceList extends meta.TypeMeta {
   /** The version that the list was read at, and where its next page begins. */
   metadata: meta.ListMeta;
-  /** The objects of the list. */
+  /** List of services. */
   items: Service[];
 }
 

@@ -52,6 +52,7 @@ describe('descriptions', () => {
     expect(descriptions['meta/v1.ObjectMeta']?.fields?.['creationTimestamp']).toContain(
       'CreationTimestamp is a timestamp',
     );
+    expect(describeField('core/v1.ServiceList', 'items', true)).toContain('List of services');
   });
 
   test('are sentences', () => {

@@ -6,6 +6,11 @@ export const service: Descriptions = {
   'core/v1.Service': {
     type: 'A stable name and address for a changing set of pods.',
   },
+  'core/v1.ServiceList': {
+    type: 'A list of Service objects.',
+    // Upstream's test of the document looks for these words.
+    fields: { items: 'List of services.' },
+  },
   'core/v1.ServiceSpec': {
     type: 'The desired state of a service.',
     fields: {

@@ -1,4 +1,4 @@
-// A second real node on one machine: a kubelet with a containerd of its own and a service proxy, in
+// One more real node on this machine: a kubelet with a containerd of its own and a service proxy, in
 // a network namespace of their own. It joins the cluster as docs/running-apart.md describes. A pair
 // of interfaces is the cable between the two machines; routes to each other's pods are the
 // product's.
@@ -9,26 +9,48 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
-import { type Cable, onOtherMachine, run } from './cable.ts';
+import { type Cable, onOtherMachine, run, asMachine } from './cable.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
 /** Addresses that other clusters of this machine should not use. */
 export const POD_CIDR = '10.250.0.0/16';
 export const FIRST_ADDRESS = '10.251.255.1';
-const SECOND_ADDRESS = '10.251.255.2';
-const NODE_NAME = 'second';
 /** Address of the Service `kube-dns` in the default range of services. */
 const CLUSTER_DNS = '10.96.0.10';
-/** The cable to the machine of the second node. The API server listens on this end of it. */
-export const CABLE: Cable = {
-  namespace: 'cox-conformance',
-  name: 'coxconf0',
-  firstAddress: FIRST_ADDRESS,
-  secondAddress: SECOND_ADDRESS,
-};
+/** Machines that run tests are often nearly full, and tests of pods need no tenth of the disk. */
+export const EVICTION_HARD =
+  'memory.available<100Mi,nodefs.available<2%,nodefs.inodesFree<1%,imagefs.available<2%';
 
-export interface SecondNode {
+/** A node, and the cable to its machine. */
+export interface Machine {
+  readonly node: string;
+  readonly cable: Cable;
+}
+
+/** The machines that join this one. The API server listens on this end of the first cable. */
+export const MACHINES: readonly Machine[] = [
+  {
+    node: 'second',
+    cable: {
+      namespace: 'cox-conformance',
+      name: 'coxconf0',
+      firstAddress: FIRST_ADDRESS,
+      secondAddress: '10.251.255.2',
+    },
+  },
+  {
+    node: 'third',
+    cable: {
+      namespace: 'cox-conformance-3',
+      name: 'coxconf1',
+      firstAddress: '10.251.255.5',
+      secondAddress: '10.251.255.6',
+    },
+  },
+];
+
+export interface JoinedNode {
   readonly containerdSocket: string;
   /** Stops the node. Its containers keep running: remove the pods before. */
   stop(): Promise<void>;
@@ -36,15 +58,20 @@ export interface SecondNode {
 
 /**
  * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
- * kubeconfig names an address that the node can reach. Resolves when the node reports that it is
- * ready; rejects with a UserError if it ends instead.
+ * kubeconfig names an address that the node can reach. `kubeletRoot` is the root directory of the
+ * other node's kubelet: tests expect the same path on all nodes, so this node has a directory of its
+ * own at that path. Resolves when the node reports that it is ready; rejects with a UserError if it
+ * ends instead.
  */
-export async function startSecondNode(
+export async function startJoinedNode(
+  { node, cable }: Machine,
   dir: string,
   clusterDir: string,
+  kubeletRoot: string,
   logFile: string,
-): Promise<SecondNode> {
-  mkdirSync(dir, { recursive: true });
+): Promise<JoinedNode> {
+  const ownRoot = join(dir, 'kubelet-root');
+  mkdirSync(ownRoot, { recursive: true });
   const pki = join(clusterDir, 'pki');
   const server =
     /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
@@ -61,7 +88,7 @@ export async function startSecondNode(
       pki,
       '--server',
       server,
-      '-o',
+      '--file',
       file,
     );
     return file;
@@ -71,36 +98,46 @@ export async function startSecondNode(
     cox,
     'certs',
     'node',
-    NODE_NAME,
+    node,
     '--cert-dir',
     pki,
     '--hosts',
-    SECOND_ADDRESS,
+    cable.secondAddress,
   );
+  const machine = { node, cable, logFile };
   const roles: Role[] = [];
   const stop = async (): Promise<void> => {
     for (const role of roles.splice(0).reverse()) await role.stop();
   };
   try {
     roles.push(
-      await startRole('kubelet', logFile, {
-        kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
-        'cert-dir': pki,
-        'data-dir': dir,
-        runtime: 'containerd',
-        'hostname-override': NODE_NAME,
-        'node-ip': SECOND_ADDRESS,
-        'cluster-cidr': POD_CIDR,
-        'cluster-dns': CLUSTER_DNS,
-        'network-policy-kubeconfig': kubeconfig('network-policy'),
-      }),
+      await startRole(
+        'kubelet',
+        machine,
+        (command) => asMachine(node, { directory: ownRoot, path: kubeletRoot }, command),
+        {
+          kubeconfig: kubeconfig('kubelet', '--node', node),
+          'cert-dir': pki,
+          'data-dir': dir,
+          'root-dir': kubeletRoot,
+          runtime: 'containerd',
+          'eviction-hard': 'memory.available<100Mi',
+          'image-gc-high-threshold': '100',
+          'hostname-override': node,
+          'node-ip': cable.secondAddress,
+          'cluster-cidr': POD_CIDR,
+          'cluster-dns': CLUSTER_DNS,
+          'eviction-hard': EVICTION_HARD,
+          'network-policy-kubeconfig': kubeconfig('network-policy'),
+        },
+      ),
     );
     const proxyFlags = {
       kubeconfig: kubeconfig('proxy'),
-      'hostname-override': NODE_NAME,
+      'hostname-override': node,
       'cluster-cidr': POD_CIDR,
     };
-    roles.push(await startRole('proxy', logFile, proxyFlags));
+    roles.push(await startRole('proxy', machine, (command) => command, proxyFlags));
   } catch (error) {
     await stop();
     throw error;
@@ -118,11 +155,12 @@ interface Role {
  */
 async function startRole(
   name: string,
-  logFile: string,
+  { node, cable, logFile }: Machine & { readonly logFile: string },
+  wrap: (command: readonly string[]) => readonly string[],
   flags: Readonly<Record<string, string>>,
 ): Promise<Role> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const [program, ...rest] = onOtherMachine(CABLE, [process.execPath, cox, name, ...args]);
+  const [program, ...rest] = onOtherMachine(cable, wrap([process.execPath, cox, name, ...args]));
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const stop = async (): Promise<void> => {
@@ -130,7 +168,7 @@ async function startRole(
     await ended;
   };
   try {
-    await ready(name, child, ended, logFile);
+    await ready(`${node} ${name}`, child, ended, logFile);
   } catch (error) {
     await stop();
     throw error;
@@ -149,16 +187,14 @@ async function ready(
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream }).on('line', (line) => {
-        appendFileSync(logFile, `${NODE_NAME} ${name}: ${line}\n`);
+        appendFileSync(logFile, `${name}: ${line}\n`);
         lastLines.push(line);
         if (line.startsWith('ready:')) resolve();
       });
     }
     child.once('error', reject);
     const failure = (): Error =>
-      new UserError(
-        `the second node's ${name} was not started:\n${lastLines.slice(-20).join('\n')}`,
-      );
+      new UserError(`${name} was not started:\n${lastLines.slice(-20).join('\n')}`);
     void ended.then(() => reject(failure()));
   });
 }

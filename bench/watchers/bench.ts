@@ -1,0 +1,224 @@
+// `npm run bench -- watchers`: deliveries of events of 4 KB to many watchers of one resource, over
+// HTTP/2 and TLS. The clients are a process of their own (client.ts) that shares the processors, so
+// the processor time of the server for one delivery says more than deliveries a second.
+
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
+import { BuiltCluster, type Target } from '../built-cluster.ts';
+import { connectTo } from '../connect.ts';
+import { mainThreadMs, residentMB, threadsMs } from '../process-usage.ts';
+import { heading, note, show } from '../report.ts';
+import type { OpenOrder, RunOrder, RunReport } from './client.ts';
+
+export interface WatchersOptions {
+  /** Numbers of watchers. */
+  readonly watchers: readonly number[];
+  readonly nodeFlags: readonly string[];
+  /** Another API server, which is measured in the same way, and its administrator's token. */
+  readonly reference?: { readonly url: string; readonly token: string };
+}
+
+const NAMESPACE = 'fan-out';
+const NAME = 'watched';
+export const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
+const EVENT_BYTES = 4096;
+const ROUNDS = Number(process.env.ROUNDS ?? 3);
+/** Deliveries of a round. */
+const DELIVERIES = Number(process.env.DELIVERIES ?? 150_000);
+const IN_FLIGHT = Number(process.env.INF ?? 8);
+/** The goal of 150,000 deliveries a second to 10,000 watchers. */
+const GOAL = { perSecond: 150_000, p99Ms: 200 };
+/** Watches of one connection: all watches of an informer factory, and the most that servers allow. */
+const WATCHES_PER_CONNECTION = (process.env.PER ?? '1,100').split(',').map(Number);
+
+export async function watchers(options: WatchersOptions): Promise<void> {
+  for (const count of options.watchers)
+    for (const perConnection of WATCHES_PER_CONNECTION) {
+      heading(
+        `watchers: ${count.toLocaleString('en')} of one ConfigMap of 4 KB, ` +
+          `${perConnection} on each connection, HTTP/2 and TLS`,
+      );
+      const cluster = await BuiltCluster.start({
+        flags: ['--runtime', 'simulated'],
+        nodeFlags: options.nodeFlags,
+      });
+      try {
+        await measure({ target: cluster.target, pid: cluster.pid, count, perConnection });
+      } finally {
+        await cluster.stop();
+      }
+      if (options.reference === undefined) continue;
+      note(`the same at ${options.reference.url}:`);
+      const url = new URL(options.reference.url);
+      const { token } = options.reference;
+      const target = { host: url.hostname, port: Number(url.port), token };
+      await measure({ target, pid: undefined, count, perConnection });
+    }
+}
+
+interface Measured {
+  readonly target: Target;
+  /** The server's process, if it may be looked at. */
+  readonly pid: number | undefined;
+  readonly count: number;
+  readonly perConnection: number;
+}
+
+async function measure({ target, pid, count, perConnection }: Measured): Promise<void> {
+  const resourceVersion = await createObject(target);
+  const clients = new Clients();
+  try {
+    const before = pid === undefined ? Number.NaN : residentMB(pid);
+    await clients.send({
+      order: 'open',
+      target,
+      watchPath: `${collection}?watch=1&resourceVersion=${resourceVersion}&fieldSelector=metadata.name%3D${NAME}`,
+      objectPath: `${collection}/${NAME}`,
+      watchers: count,
+      watchesPerConnection: perConnection,
+    });
+    if (pid !== undefined)
+      show({
+        what: 'resident, per watcher',
+        unit: 'KB',
+        values: [((residentMB(pid) - before) * 1000) / count],
+      });
+    const body = bodyOf();
+    const events = Math.ceil(DELIVERIES / count);
+    const round = async (order: Partial<RunOrder>): Promise<Round> => {
+      const cpu = pid === undefined ? Number.NaN : threadsMs(pid);
+      const main = pid === undefined ? Number.NaN : mainThreadMs(pid);
+      const report = await clients.send({ events, body, ...order, order: 'run' });
+      if (report === null) throw new Error('the clients reported nothing');
+      const used = pid === undefined ? Number.NaN : threadsMs(pid) - cpu;
+      const usedMain = pid === undefined ? Number.NaN : mainThreadMs(pid) - main;
+      return {
+        ...report,
+        serverUs: (used * 1000) / report.deliveries,
+        mainUs: (usedMain * 1000) / report.deliveries,
+      };
+    };
+    await round({ inFlight: IN_FLIGHT });
+    const rounds = async (order: Partial<RunOrder>): Promise<Round[]> => {
+      const all: Round[] = [];
+      for (let i = 0; i < ROUNDS; i++) all.push(await round(order));
+      return all;
+    };
+    print(`${IN_FLIGHT} writes in flight`, await rounds({ inFlight: IN_FLIGHT }));
+    // The goal's rate, and with fewer watchers as many events for each of them.
+    const rate = GOAL.perSecond / 10_000;
+    print(`${rate} events a second`, await rounds({ rate }), count === 10_000);
+  } finally {
+    clients.close();
+  }
+}
+
+export function bodyOf(): string {
+  return JSON.stringify({
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { name: NAME, namespace: NAMESPACE },
+    data: { filler: 'x'.repeat(EVENT_BYTES - 600), serial: '' },
+  }).slice(0, -3);
+}
+
+interface Round extends RunReport {
+  /** Processor time of the server for one delivery, in µs. */
+  readonly serverUs: number;
+  /** The same of its main thread. */
+  readonly mainUs: number;
+}
+
+function print(what: string, rounds: readonly Round[], hasGoal = false): void {
+  show({
+    what: `${what}: deliveries`,
+    unit: '/s',
+    values: rounds.map(({ deliveries, elapsedMs }) => (deliveries * 1000) / elapsedMs),
+    ...(hasGoal && { goal: { atLeast: GOAL.perSecond } }),
+  });
+  show({ what: '  write to delivery, p50', unit: 'ms', values: rounds.map(({ p50Ms }) => p50Ms) });
+  show({
+    what: '  write to delivery, p99',
+    unit: 'ms',
+    values: rounds.map(({ p99Ms }) => p99Ms),
+    ...(hasGoal && { goal: { atMost: GOAL.p99Ms } }),
+  });
+  if (rounds.some(({ serverUs }) => !Number.isNaN(serverUs))) {
+    show({
+      what: '  processor time of the server, each',
+      unit: 'µs',
+      values: rounds.map(({ serverUs }) => serverUs),
+    });
+    show({
+      what: '  of that its main thread',
+      unit: 'µs',
+      values: rounds.map(({ mainUs }) => mainUs),
+    });
+  }
+  show({
+    what: '  processor time of the clients, each',
+    unit: 'µs',
+    values: rounds.map(({ cpuMs, deliveries }) => (cpuMs * 1000) / deliveries),
+  });
+}
+
+/** Creates the object. Returns the revision after which the watches begin. */
+export async function createObject(target: Target): Promise<string> {
+  const { client, close } = connectTo(target);
+  try {
+    await client
+      .resource(namespaces)
+      .create({ metadata: { name: NAMESPACE } })
+      .catch((error: unknown) => {
+        // A server that was measured before has it.
+        if ((error as { code?: unknown }).code !== 409) throw error;
+      });
+    const maps = client.resource(configMaps).namespace(NAMESPACE);
+    const previous = (await maps.list()).items.find(({ metadata }) => metadata.name === NAME);
+    if (previous !== undefined) await maps.delete(NAME);
+    const { metadata } = await maps.create({ metadata: { name: NAME } });
+    return metadata.resourceVersion;
+  } finally {
+    close();
+  }
+}
+
+/** The process of the clients. */
+export class Clients {
+  readonly #child: ChildProcess;
+
+  constructor() {
+    this.#child = fork(fileURLToPath(new URL('client.ts', import.meta.url)));
+  }
+
+  send(order: OpenOrder | RunOrder): Promise<RunReport | null> {
+    return new Promise((resolve, reject) => {
+      const ended = (): void => reject(new Error('the clients ended'));
+      this.#child.once('exit', ended);
+      this.#child.once(
+        'message',
+        (message: { readonly report?: RunReport | null; readonly error?: string }) => {
+          this.#child.off('exit', ended);
+          if (message.error === undefined) resolve(message.report ?? null);
+          else reject(new Error(`clients: ${message.error}`));
+        },
+      );
+      this.#child.send(order);
+    });
+  }
+
+  close(): void {
+    this.#child.kill();
+  }
+}
+
+/** Parses a list of numbers such as '1000,10000'. */
+export function numbersOf(text: string): readonly number[] {
+  return text.split(',').map((each) => {
+    const number = Number(each);
+    if (!Number.isInteger(number) || number < 1)
+      throw new Error(`${JSON.stringify(each)} is not a number of watchers`);
+    return number;
+  });
+}
