@@ -1,5 +1,5 @@
-// A month of a hundred nodes, in which little happens: a rollout a day, and two faults. Most of its hours are quiet, and
-// cost next to nothing, so that years of it fit into a night.
+// A month of a hundred nodes, in which little happens: a rollout a day, and two faults. Most of its
+// hours are quiet, and cost next to nothing, so that years of it fit into a night.
 
 import type { SimulationScenario } from '../scenario.ts';
 import { rollOut, rollOutSetup } from './rolling-updates.ts';
