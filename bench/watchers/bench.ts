@@ -164,7 +164,7 @@ function print(what: string, rounds: readonly Round[], hasGoal = false): void {
 }
 
 /** Creates the object. Returns the revision after which the watches begin. */
-export async function createObject(target: Target): Promise<string> {
+async function createObject(target: Target): Promise<string> {
   const { client, close } = connectTo(target);
   try {
     await client

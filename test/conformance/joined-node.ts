@@ -121,7 +121,6 @@ export async function startJoinedNode(
           'data-dir': dir,
           'root-dir': kubeletRoot,
           runtime: 'containerd',
-          'eviction-hard': 'memory.available<100Mi',
           'image-gc-high-threshold': '100',
           'hostname-override': node,
           'node-ip': cable.secondAddress,

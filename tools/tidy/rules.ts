@@ -176,6 +176,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'cluster/install.ts',
     'cluster/reset.ts',
     'cluster/simulate/processes.ts',
+    'csi-driver/copy-tree.ts',
     'kubelet/volumes/mounter.ts',
     'machinery/execute.ts',
     'machinery/net/nft/',
