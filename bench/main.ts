@@ -49,7 +49,11 @@ const program = new Command('npm run bench --')
     'another API server, to measure in the same run, whatever its certificate (webhooks, extensions, watchers)',
   )
   .option('--upstream', "beside upstream's kube-apiserver and etcd (embedded)", false)
-  .option('--token <token>', 'of an administrator of --reference (webhooks, extensions, watchers)', '')
+  .option(
+    '--token <token>',
+    'of an administrator of --reference (webhooks, extensions, watchers)',
+    '',
+  )
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, " +

@@ -12,7 +12,8 @@ import {
   spliceResourceVersion,
 } from '#api/machinery/codec/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
-import { respond, type ResponseSink } from '#apiserver/http/respond.ts';
+import { respond } from '#apiserver/http/respond.ts';
+import type { ResponseSink } from '#apiserver/http/response-sink.ts';
 import { noBody } from '#apiserver/http/body-reader.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import { LinkedAbort } from '#client/abort.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import { BuiltCluster, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
-import { residentMB, threadsMs } from '../process-usage.ts';
+import { mainThreadMs, residentMB, threadsMs } from '../process-usage.ts';
 import { heading, note, show } from '../report.ts';
 import type { OpenOrder, RunOrder, RunReport } from './client.ts';
 
@@ -21,15 +21,16 @@ export interface WatchersOptions {
 
 const NAMESPACE = 'fan-out';
 const NAME = 'watched';
+export const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const EVENT_BYTES = 4096;
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 /** Deliveries of a round. */
 const DELIVERIES = Number(process.env.DELIVERIES ?? 150_000);
-const IN_FLIGHT = 8;
+const IN_FLIGHT = Number(process.env.INF ?? 8);
 /** The goal of 150,000 deliveries a second to 10,000 watchers. */
 const GOAL = { perSecond: 150_000, p99Ms: 200 };
 /** Watches of one connection: all watches of an informer factory, and the most that servers allow. */
-const WATCHES_PER_CONNECTION = [1, 100];
+const WATCHES_PER_CONNECTION = (process.env.PER ?? '1,100').split(',').map(Number);
 
 export async function watchers(options: WatchersOptions): Promise<void> {
   for (const count of options.watchers)
@@ -69,7 +70,6 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
   const clients = new Clients();
   try {
     const before = pid === undefined ? Number.NaN : residentMB(pid);
-    const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
     await clients.send({
       order: 'open',
       target,
@@ -84,19 +84,20 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
         unit: 'KB',
         values: [((residentMB(pid) - before) * 1000) / count],
       });
-    const body = JSON.stringify({
-      kind: 'ConfigMap',
-      apiVersion: 'v1',
-      metadata: { name: NAME, namespace: NAMESPACE },
-      data: { filler: 'x'.repeat(EVENT_BYTES - 600), serial: '' },
-    }).slice(0, -3);
+    const body = bodyOf();
     const events = Math.ceil(DELIVERIES / count);
     const round = async (order: Partial<RunOrder>): Promise<Round> => {
       const cpu = pid === undefined ? Number.NaN : threadsMs(pid);
+      const main = pid === undefined ? Number.NaN : mainThreadMs(pid);
       const report = await clients.send({ events, body, ...order, order: 'run' });
       if (report === null) throw new Error('the clients reported nothing');
       const used = pid === undefined ? Number.NaN : threadsMs(pid) - cpu;
-      return { ...report, serverUs: (used * 1000) / report.deliveries };
+      const usedMain = pid === undefined ? Number.NaN : mainThreadMs(pid) - main;
+      return {
+        ...report,
+        serverUs: (used * 1000) / report.deliveries,
+        mainUs: (usedMain * 1000) / report.deliveries,
+      };
     };
     await round({ inFlight: IN_FLIGHT });
     const rounds = async (order: Partial<RunOrder>): Promise<Round[]> => {
@@ -113,9 +114,20 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
   }
 }
 
+export function bodyOf(): string {
+  return JSON.stringify({
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { name: NAME, namespace: NAMESPACE },
+    data: { filler: 'x'.repeat(EVENT_BYTES - 600), serial: '' },
+  }).slice(0, -3);
+}
+
 interface Round extends RunReport {
   /** Processor time of the server for one delivery, in µs. */
   readonly serverUs: number;
+  /** The same of its main thread. */
+  readonly mainUs: number;
 }
 
 function print(what: string, rounds: readonly Round[], hasGoal = false): void {
@@ -132,12 +144,18 @@ function print(what: string, rounds: readonly Round[], hasGoal = false): void {
     values: rounds.map(({ p99Ms }) => p99Ms),
     ...(hasGoal && { goal: { atMost: GOAL.p99Ms } }),
   });
-  if (rounds.some(({ serverUs }) => !Number.isNaN(serverUs)))
+  if (rounds.some(({ serverUs }) => !Number.isNaN(serverUs))) {
     show({
       what: '  processor time of the server, each',
       unit: 'µs',
       values: rounds.map(({ serverUs }) => serverUs),
     });
+    show({
+      what: '  of that its main thread',
+      unit: 'µs',
+      values: rounds.map(({ mainUs }) => mainUs),
+    });
+  }
   show({
     what: '  processor time of the clients, each',
     unit: 'µs',
@@ -167,7 +185,7 @@ async function createObject(target: Target): Promise<string> {
 }
 
 /** The process of the clients. */
-class Clients {
+export class Clients {
   readonly #child: ChildProcess;
 
   constructor() {

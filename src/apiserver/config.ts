@@ -12,6 +12,7 @@ import type { PodSecurityConfig } from './admission/pod-security/index.ts';
 import type { DefaultTolerations } from './admission/default-toleration-seconds.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
+import type { OidcConfig } from './authentication/oidc/oidc-authenticator.ts';
 import type { RequestHeaderConfig } from './authentication/request-header.ts';
 import type { AuthorizationMode } from './authorization/modes.ts';
 import type { AnonymousRequests } from './filters/authentication.ts';
@@ -105,6 +106,8 @@ export interface ApiServerConfig {
   readonly tokens?: ReadonlyMap<string, UserInfo>;
   /** The keys for tokens of ServiceAccounts. Absent: there are no such tokens. */
   readonly serviceAccounts?: ServiceAccountKeyConfig;
+  /** The OpenID Connect provider whose ID tokens are accepted. Default: none. */
+  readonly oidc?: OidcConfig;
   /** Authenticators that are called after client certificates and `tokens`. Default: none. */
   readonly authenticators?: readonly Authenticator[];
   /**

@@ -91,6 +91,16 @@ describe('servers on one store', () => {
     expect(await all()).toBe('');
   });
 
+  test('know whether there are others', async () => {
+    const [one, two] = [server('192.0.2.1'), server('192.0.2.1', 7443)];
+    await one.join();
+    expect(await one.hasOthers()).toBe(false);
+    await two.join();
+    expect(await one.hasOthers()).toBe(true);
+    await two.leave();
+    expect(await one.hasOthers()).toBe(false);
+  });
+
   test('may start at the same time', async () => {
     const addresses = Array.from({ length: 5 }, (_, index) => `192.0.2.${index + 1}`);
     const servers = addresses.map((address) => server(address));

@@ -75,6 +75,13 @@ export class OwnEndpoints {
     }
   }
 
+  /** Reports whether another server of the same store is alive. Throws StorageError. */
+  async hasOthers(): Promise<boolean> {
+    const { address, port } = this.#config;
+    const servers = await this.#leases.list();
+    return servers.some((server) => server.address !== address || server.port !== port);
+  }
+
   /**
    * Removes this server from the endpoints. The endpoints of a single server stay, since it will
    * start again.

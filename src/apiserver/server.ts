@@ -182,6 +182,8 @@ export class ApiServer {
       find: this.#objects.find,
       isServed: (definition) => this.#customResources.serves(definition),
       sharesStorage: config.sharesStorage ?? false,
+      // A server without a port cannot tell.
+      hasOtherServers: async () => (await this.#ownEndpoints?.hasOthers()) ?? true,
     });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
     const { detectMutations } = config;

@@ -14,6 +14,7 @@ import { outputOption, writeJson } from './inspect/output.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
+import { withOidcFlags } from './oidc-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
 import { addRollingUpdateCommand } from './rolling-update-flags.ts';
@@ -103,7 +104,7 @@ export function createProgram(build?: Build): Command {
       outputError: () => undefined,
     });
 
-  program
+  const up = program
     .command('up')
     .description(
       'start a cluster and keep it running until Ctrl-C (or in the background with --detach)',
@@ -245,11 +246,11 @@ Examples:
   $ cox up --runtime simulated --nodes 20        twenty nodes whose pods only pretend; no root needed
   $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
   $ cox down                                     stops a cluster started with --detach`,
-    )
-    .action(async (options) => {
-      const { up } = await import('./up.ts');
-      await up(options, build);
-    });
+    );
+  withOidcFlags(up).action(async (options) => {
+    const { up: start } = await import('./up.ts');
+    await start(options, build);
+  });
 
   program
     .command('down')

@@ -21,6 +21,7 @@ import {
   yesOrNo,
 } from './flags.ts';
 import { withNodeResourceFlags } from './node-resource-flags.ts';
+import { withOidcFlags } from './oidc-flags.ts';
 import { outputOption } from './inspect/output.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
@@ -101,7 +102,7 @@ out would be wrong.`,
 }
 
 function addApiServer(program: Command): void {
-  withCommonFlags(
+  const command = withCommonFlags(
     program
       .command('apiserver')
       .description(
@@ -343,7 +344,8 @@ Examples:
   $ cox apiserver --store memory --cert-dir pki --bind-address 127.0.0.1
   $ cox apiserver --etcd-servers http://127.0.0.1:2379 --cert-dir pki`,
       ),
-  ).action(async (options) => (await import('./roles.ts')).apiServer(options));
+  );
+  withOidcFlags(command).action(async (options) => (await import('./roles.ts')).apiServer(options));
 }
 
 function withLeaderElection(command: Command, name: string): Command {
@@ -666,7 +668,7 @@ function addKubelet(program: Command): void {
         'after',
         `
 Examples:
-  $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -o worker-1.conf
+  $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -f worker-1.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 127.0.0.1
   $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
   $ cox kubelet --print-permissions | kubectl apply -f -`,

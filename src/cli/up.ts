@@ -20,13 +20,14 @@ import {
   type RuntimeChoice,
   type StoreChoice,
 } from '#cluster/launch.ts';
+import type { OidcFlags } from '#cluster/roles/oidc-flags.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
 import { typed } from './own-command.ts';
 import { keepLogSmall } from './rotate-log.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
-export interface UpOptions {
+export interface UpOptions extends OidcFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly console: boolean;
@@ -129,6 +130,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       rootDir: options.rootDir,
       evictionHard: options.evictionHard,
       console: options.console,
+      oidc: options,
       schedulerConfig:
         options.schedulerConfig === undefined
           ? undefined

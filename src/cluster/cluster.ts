@@ -128,6 +128,8 @@ export interface ClusterConfig {
    * Default: 60,000.
    */
   readonly readyTimeoutMs?: number;
+  /** The OpenID Connect provider whose ID tokens the API server accepts. Default: none. */
+  readonly oidc?: ApiServerConfig['oidc'];
   /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
   readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
@@ -307,6 +309,7 @@ export class Cluster {
       random: random.derive('apiserver'),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
+      ...(config.oidc !== undefined && { oidc: config.oidc }),
       latestHeartbeats: clock instanceof VirtualClock,
       sharesStorage: config.leaderElect === true && controlPlanes === 1,
       ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),

@@ -10,6 +10,7 @@ import {
   Console,
   type ConsoleConfig,
   grantConsolePermissions,
+  type OidcClient,
 } from '#console/server/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -17,9 +18,11 @@ import type { Random } from '#machinery/random.ts';
 import { schedulingVerdicts } from './scheduling-verdicts.ts';
 import { COXSWAIN_VERSION } from './version.ts';
 
+export type { ClusterControls };
+
 export interface ConsoleMountConfig extends Pick<
   ConsoleConfig,
-  'clock' | 'clusterClock' | 'random' | 'features' | 'sessionLimits'
+  'clock' | 'clusterClock' | 'random' | 'features' | 'sessionLimits' | 'oidc' | 'onSignInFailure'
 > {
   /** The folder of the built web application. Default: that of this build. */
   readonly folder?: string;
@@ -31,6 +34,8 @@ export interface ConsoleSettings {
   readonly clock: Clock;
   /** Cookies and codes: the system's random values, outside of tests. */
   readonly random: Random;
+  /** Absent: users do not sign in at an OpenID Connect provider. */
+  readonly oidc?: OidcClient;
   /** Absent: the clock of the cluster is not moved by users. */
   readonly controls?: ClusterControls;
 }
@@ -42,6 +47,8 @@ interface OfCluster {
   readonly schedulerConfiguration?: unknown;
   /** Returns the scheduler's last decisions. Absent: the scheduler runs elsewhere. */
   readonly decisions?: () => Promise<readonly unknown[]>;
+  /** Logs sign-ins that failed. Absent: they are not logged. */
+  readonly logger?: Logger;
 }
 
 /** Returns the API server's settings for the console of a cluster. */
@@ -50,6 +57,7 @@ export function mountsOf({
   clock,
   schedulerConfiguration: configuration,
   decisions,
+  logger,
 }: OfCluster): Pick<ApiServerConfig, 'mounts'> {
   if (settings === undefined) return {};
   const { controls } = settings;
@@ -57,6 +65,10 @@ export function mountsOf({
     clock: settings.clock,
     random: settings.random,
     ...(clock !== undefined && { clusterClock: clock }),
+    ...(settings.oidc !== undefined && { oidc: settings.oidc }),
+    ...(logger !== undefined && {
+      onSignInFailure: (reason) => logger.warn('console: a sign-in has failed', { reason }),
+    }),
     features: {
       verdicts: (client, pods) => schedulingVerdicts(client, pods, { configuration }),
       ...(decisions !== undefined && { decisions }),

@@ -45,6 +45,7 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runt
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
+import { type OidcFlags, oidcOf } from './roles/oidc-flags.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import {
   type ComponentsRunner,
@@ -108,6 +109,8 @@ export interface LaunchConfig {
   readonly csiDriver?: boolean;
   /** Whether the web console is served. Default: false. */
   readonly console?: boolean;
+  /** The OpenID Connect provider, by flags. Default: none. */
+  readonly oidc?: OidcFlags;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -191,6 +194,7 @@ async function start(
     config.encryptionProviderConfig === undefined
       ? undefined
       : readEncryptionFile(resolve(config.encryptionProviderConfig));
+  const oidc = config.oidc === undefined ? undefined : oidcOf(config.oidc, clock);
   progress('preparing certificates and the store');
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, clock) : undefined;
@@ -272,7 +276,10 @@ async function start(
     progress: ({ step, done, total = 0 }) =>
       progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
-    ...(config.console === true && { console: { clock, random } }),
+    ...(oidc !== undefined && { oidc: oidc.config }),
+    ...(config.console === true && {
+      console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
+    }),
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
     ...(ingress !== undefined && { ingress }),

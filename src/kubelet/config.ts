@@ -6,6 +6,7 @@ import type { NodeSystem } from './node/system.ts';
 import type { ImageGcPolicy } from './images/image-records.ts';
 import type { HeartbeatKeeper } from './node/heartbeats.ts';
 import type { Client } from '#client/client.ts';
+import type { EventCorrelator } from '#client/events/index.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -78,6 +79,8 @@ export interface KubeletConfig {
   readonly readAddresses?: () => readonly string[];
   /** Default: this machine's CPUs, memory and disk. */
   readonly capacity?: ResourceList;
+  /** Returns the capacity, pods included, if `capacity` is absent. Default: asks the machine. */
+  readonly readCapacity?: () => Promise<ResourceList>;
   /** Resources that pods do not get: for the kubelet, and for the rest of the system. */
   readonly kubeReserved?: ResourceList;
   readonly systemReserved?: ResourceList;
@@ -168,6 +171,8 @@ export interface KubeletConfig {
    */
   readonly eventsPerSecond?: number;
   readonly eventBurst?: number;
+  /** Combines repeated events. Default: one of this kubelet's own. */
+  readonly eventCorrelator?: EventCorrelator;
   /** The time between two housekeeping passes, in milliseconds. Default: 10,000. */
   readonly housekeepingMs?: number;
   /**

@@ -147,6 +147,52 @@ describe('hooks and order', () => {
     expect(done.status.initContainerStatuses?.[0]?.state.terminated).toBeDefined();
   });
 
+  test('a rule restarts all containers of the pod in its sandbox', async () => {
+    const rule = {
+      action: 'RestartAllContainers',
+      exitCodes: { operator: 'In' as const, values: [42] },
+    };
+    await harness.createPod(
+      'web',
+      {
+        restartPolicy: 'Never',
+        initContainers: [
+          { ...main, name: 'init', command: ['sh', '-c', 'exit 0'] },
+          { ...main, name: 'proxy', restartPolicy: 'Always' },
+        ],
+        containers: [
+          main,
+          { ...main, name: 'source', restartPolicy: 'Never', restartPolicyRules: [rule] },
+        ],
+      },
+      {
+        annotations: {
+          'simulation.coxswain.dev/run-duration.init': '1s',
+          'simulation.coxswain.dev/run-duration.source': '20s',
+          'simulation.coxswain.dev/exit-code.source': '42',
+        },
+      },
+    );
+    const before = await harness.waitForPod('web', isRunning);
+    const counts = (pod: Pod): readonly number[] =>
+      [...(pod.status.initContainerStatuses ?? []), ...(pod.status.containerStatuses ?? [])].map(
+        ({ restartCount }) => restartCount,
+      );
+    const after = await harness.waitForPod(
+      'web',
+      (pod) =>
+        counts(pod).every((count) => count === 1) &&
+        (pod.status.containerStatuses ?? []).every(({ state }) => state.running !== undefined),
+    );
+    expect(after.status.podIP).toBe(before.status.podIP);
+    expect(after.status.phase).toBe('Running');
+    const terminated = after.status.containerStatuses?.[0]?.lastState.terminated;
+    expect(terminated).toMatchObject({ exitCode: 137, reason: 'RestartingAllContainers' });
+    expect(after.status.conditions).toContainEqual(
+      expect.objectContaining({ type: 'AllContainersRestarting', status: 'False' }) as object,
+    );
+  });
+
   test('a changed image restarts its container', async () => {
     await harness.createPod('web', { terminationGracePeriodSeconds: 1 });
     await harness.waitForPod('web', isRunning);

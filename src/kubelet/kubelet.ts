@@ -48,6 +48,7 @@ export class Kubelet {
       host: config.nodeName,
       perSecond: config.eventsPerSecond ?? 50,
       burst: config.eventsPerSecond === 0 ? Number.POSITIVE_INFINITY : (config.eventBurst ?? 100),
+      ...(config.eventCorrelator !== undefined && { correlator: config.eventCorrelator }),
     });
   }
 

@@ -719,7 +719,8 @@ interface ServerParts {
 }
 
 function makeServer(parts: ServerParts): KubeletServer {
-  const { base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes, csi } = parts;
+  const { base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes, csi } =
+    parts;
   const { config, metrics, logger } = base;
   const { client, clock } = config;
   const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;

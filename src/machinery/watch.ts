@@ -16,7 +16,29 @@ export interface WatchStream<E> extends AsyncIterable<E> {
    * stay close to each other. Ends and errors come from the iterator alone. Optional.
    */
   drain?(): readonly E[];
+  /**
+   * Starts to read the stream without promises, instead of iterating it. `ready`: called once after
+   * each `rearm` that returned true, when an event arrives or the stream ends; it must not throw,
+   * and must not read in the call. Optional.
+   */
+  read?(ready: () => void): WatchReader<E>;
 }
+
+/** Reads a stream that may have thousands of consumers: an event costs a consumer no promise. */
+export interface WatchReader<E> {
+  /** Returns waiting events, oldest first, as `drain` does: a long backlog in parts. */
+  take(): readonly E[];
+  /**
+   * Returns false if events or the end are waiting. Otherwise returns true, and `ready` will be
+   * called.
+   */
+  rearm(): boolean;
+  /** Returns the end of the stream once all events were taken; undefined before. */
+  end(): WatchEnd | undefined;
+}
+
+/** The end of a stream: normal, or with an error. */
+export type WatchEnd = { readonly error: unknown } | 'closed';
 
 /**
  * Calls `take` for each event until the stream ends. Rejects with the error of the stream, or with
@@ -59,8 +81,6 @@ export interface WatchQueueConfig<E> {
   readonly onStop?: () => void;
 }
 
-type End = { readonly error: unknown } | 'closed';
-
 interface Waiter<E> {
   readonly resolve: (result: IteratorResult<E, undefined>) => void;
   readonly reject: (error: unknown) => void;
@@ -85,8 +105,10 @@ export class WatchQueue<E> implements WatchStream<E> {
   /** Pending calls of next(), oldest first. */
   #waiters: Waiter<E>[] = [];
   /** Set once. Nothing is pushed afterwards. */
-  #end: End | undefined;
+  #end: WatchEnd | undefined;
   #iterated = false;
+  /** Called for the next event or the end, when the consumer reads without promises and waits. */
+  #armed: (() => void) | undefined;
 
   constructor(config: WatchQueueConfig<E> = {}) {
     this.#limit = config.limit ?? Number.POSITIVE_INFINITY;
@@ -123,6 +145,7 @@ export class WatchQueue<E> implements WatchStream<E> {
       return false;
     }
     this.#buffer.push(event);
+    this.#notify();
     return true;
   }
 
@@ -161,10 +184,34 @@ export class WatchQueue<E> implements WatchStream<E> {
     return events;
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
+  read(ready: () => void): WatchReader<E> {
+    this.#claim();
+    return {
+      take: () => this.drain(),
+      rearm: () => {
+        if (this.length > 0 || this.#end !== undefined) return false;
+        this.#armed = ready;
+        return true;
+      },
+      end: () => (this.length > 0 ? undefined : this.#end),
+    };
+  }
+
+  #claim(): void {
     if (this.#iterated)
       throw new Error('a watch has only one consumer: it is already being iterated');
     this.#iterated = true;
+  }
+
+  #notify(): void {
+    const ready = this.#armed;
+    if (ready === undefined) return;
+    this.#armed = undefined;
+    ready();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
+    this.#claim();
     return {
       next: () => this.#next(),
       return: () => {
@@ -184,7 +231,7 @@ export class WatchQueue<E> implements WatchStream<E> {
     return end === 'closed' ? Promise.resolve(DONE) : Promise.reject(end.error);
   }
 
-  #finish(end: End): void {
+  #finish(end: WatchEnd): void {
     if (this.#end !== undefined) return;
     this.#end = end;
     const waiters = this.#waiters;
@@ -195,6 +242,7 @@ export class WatchQueue<E> implements WatchStream<E> {
         waiter.reject(end.error);
       } else waiter.resolve(DONE);
     });
+    this.#notify();
   }
 }
 
@@ -216,20 +264,31 @@ export function mapWatch<E, R>(
       throw error;
     }
   };
+  const mapAll = (events: readonly E[]): readonly R[] => {
+    const mapped: R[] = [];
+    try {
+      for (const event of events) {
+        const value = applyOrStop(event);
+        if (value !== undefined) mapped.push(value);
+      }
+    } catch (error) {
+      failure = { error };
+    }
+    return mapped;
+  };
   return {
     stop: () => source.stop(),
     ...(source.drain !== undefined && {
-      drain: () => {
-        const mapped: R[] = [];
-        try {
-          for (const event of (source.drain as () => readonly E[])()) {
-            const value = applyOrStop(event);
-            if (value !== undefined) mapped.push(value);
-          }
-        } catch (error) {
-          failure = { error };
-        }
-        return mapped;
+      drain: () => mapAll((source.drain as () => readonly E[])()),
+    }),
+    ...(source.read !== undefined && {
+      read: (ready: () => void) => {
+        const reader = (source.read as (ready: () => void) => WatchReader<E>)(ready);
+        return {
+          take: () => (failure === undefined ? mapAll(reader.take()) : NONE),
+          rearm: () => failure === undefined && reader.rearm(),
+          end: () => failure ?? reader.end(),
+        };
       },
     }),
     [Symbol.asyncIterator](): AsyncIterator<R, undefined> {
@@ -276,6 +335,20 @@ export function endedBy<E>(source: WatchStream<E>, end: () => void): WatchStream
   return {
     stop: end,
     ...(source.drain !== undefined && { drain: () => (source.drain as () => readonly E[])() }),
+    ...(source.read !== undefined && {
+      read: (ready: () => void) => {
+        const reader = (source.read as (ready: () => void) => WatchReader<E>)(ready);
+        return {
+          take: () => reader.take(),
+          rearm: () => reader.rearm(),
+          end: () => {
+            const ended = reader.end();
+            if (ended !== undefined) end();
+            return ended;
+          },
+        };
+      },
+    }),
     [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
       const events = source[Symbol.asyncIterator]();
       // This is not a generator, since every event of every watcher passes here.

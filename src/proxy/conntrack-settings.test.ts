@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { SettingFiles } from '#machinery/files/setting-files.ts';
 import { recordingLogger } from '#machinery/log.ts';
-import {
-  applyConntrackSettings,
-  conntrackValues,
-  type SettingFiles,
-} from './conntrack-settings.ts';
+import { applyConntrackSettings, conntrackValues } from './conntrack-settings.ts';
 
 describe('conntrackValues', () => {
   test('by default, the limit is at least 131072, and idle TCP connections are kept longer', () => {

@@ -1,7 +1,7 @@
 // The kernel's settings of connection tracking, as kube-proxy makes them: room for connections, and
 // how long idle ones are kept.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import type { SettingFiles } from '#machinery/files/setting-files.ts';
 import type { Logger } from '#machinery/log.ts';
 
 export interface ConntrackSettings {
@@ -21,22 +21,10 @@ export interface ConntrackSettings {
   readonly udpTimeoutStream?: number;
 }
 
-/** The part of the system that is used here. */
-export interface SettingFiles {
-  /** Rejects if there is no such file. */
-  read(path: string): Promise<string>;
-  write(path: string, value: string): Promise<void>;
-}
-
 const FOLDER = '/proc/sys/net/netfilter';
 const HASH_SIZE = '/sys/module/nf_conntrack/parameters/hashsize';
 /** More connections would take too much memory. */
 const MAX_LIMIT = 1_048_576;
-
-export const systemSettingFiles: SettingFiles = {
-  read: async (path) => (await readFile(path, 'utf8')).trim(),
-  write: (path, value) => writeFile(path, value),
-};
 
 /** Returns the values by the names of the settings. Those that are left alone are missing. */
 export function conntrackValues(

@@ -5,16 +5,13 @@ import { availableParallelism, networkInterfaces } from 'node:os';
 import type { Client } from '#client/client.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { systemSettingFiles } from '#machinery/files/setting-files.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { IpFamily } from '#machinery/net/ip.ts';
 import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
 import { type Nft, NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import type { Random } from '#machinery/random.ts';
-import {
-  applyConntrackSettings,
-  type ConntrackSettings,
-  systemSettingFiles,
-} from './conntrack-settings.ts';
+import { applyConntrackSettings, type ConntrackSettings } from './conntrack-settings.ts';
 import { serveProbes } from './health/http.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
 import type { ProxyMetrics } from './metrics.ts';

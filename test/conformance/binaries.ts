@@ -160,7 +160,7 @@ function requireGo(): void {
 }
 
 /** Returns the linker flags that set the version which the program reports. */
-function linkFlags(version: string): string {
+export function linkFlags(version: string): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const variables = {
     gitVersion: version,

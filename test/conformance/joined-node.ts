@@ -121,6 +121,7 @@ export async function startJoinedNode(
           'data-dir': dir,
           'root-dir': kubeletRoot,
           runtime: 'containerd',
+          'image-gc-high-threshold': '100',
           'hostname-override': node,
           'node-ip': cable.secondAddress,
           'cluster-cidr': POD_CIDR,

@@ -10,8 +10,16 @@ import { builtBinaries, cacheDir, suiteTests, ensureBinaries, type Binaries } fr
 import { type RunningCluster, startCluster } from './cluster.ts';
 import { recordSwaps, type SwapResult } from '../swap/record.ts';
 import { startSwapCluster } from '../swap/cluster.ts';
-import { ensureSwapPrograms } from '../swap/programs.ts';
-import { isTestOf, parseSwaps, type Swap, swapName, swaps } from '../swap/roles.ts';
+import { ensureSkewProgram } from '../skew/programs.ts';
+import { ensureSwapPrograms, type SwapPrograms } from '../swap/programs.ts';
+import {
+  isTestOf,
+  parseSwaps,
+  recordedSwaps,
+  type Swap,
+  swapName,
+  worksSimulated,
+} from '../swap/roles.ts';
 import { runKubectlSet } from './kubectl-set.ts';
 import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
@@ -40,7 +48,8 @@ const usage = `usage: npm run conformance -- [flags]
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
   --kubeconfig FILE  run against that cluster instead of one of our own
   --swap SWAPS       on a cluster of upstream's programs and one role of ours (ROLE=ours), or the other
-                     way round (ROLE=upstream), the tests of the role's SIG; several with commas; all
+                     way round (ROLE=upstream), the tests of the role's SIG; several with commas; all;
+                     kubelet=v1.34.4: upstream's kubelet of two versions before
   --pull             let the published images be pulled, rather than make them here (needs a network)
   --output DIR       where logs and reports go (default .cache/conformance)
   --list             say which tests would run, and end
@@ -82,7 +91,7 @@ async function main(): Promise<void> {
   }
   const swapped = flags.swap === undefined ? undefined : parseSwaps(flags.swap);
   if (flags.swap !== undefined && swapped === undefined)
-    throw new UserError(`--swap takes all, or some of ${swaps.map(swapName).join(', ')}`);
+    throw new UserError(`--swap takes all, or some of ${recordedSwaps.map(swapName).join(', ')}`);
   if (swapped !== undefined && flags.kubeconfig !== undefined)
     throw new UserError('--swap starts clusters of its own: leave out --kubeconfig');
   const selection = parseSelection(flags);
@@ -113,7 +122,7 @@ async function main(): Promise<void> {
     timeoutSeconds,
     signal: stop.signal,
   };
-  if (swapped !== undefined) return await runSwaps(swapped, chosen, options, flags.record);
+  if (swapped !== undefined) return await runSwaps(swapped, chosen, needs, options, flags.record);
   const results: TestResult[] = [];
   const suiteFailures: string[] = [];
   const ofKubectl = chosen.filter((name) => needs.get(testKey(name)) === 'kubectl');
@@ -270,33 +279,47 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
 async function runSwaps(
   chosenSwaps: readonly Swap[],
   chosen: readonly string[],
+  needs: ReturnType<typeof readNeeds>,
   options: Options,
   keep: boolean,
 ): Promise<void> {
   const programs = ensureSwapPrograms(say);
+  const programsOf = ({ role, version }: Swap): SwapPrograms =>
+    version === undefined
+      ? programs
+      : {
+          ...programs,
+          upstream: { ...programs.upstream, [role]: ensureSkewProgram(version, 'kubelet', say) },
+        };
   const results: SwapResult[] = [];
   const suiteFailures: string[] = [];
   let expected = 0;
   for (const swap of chosenSwaps) {
     const name = swapName(swap);
-    const tests = chosen.filter((test) => isTestOf(swap.role, test));
-    if (tests.length === 0 || options.signal.aborted) continue;
-    expected += tests.length;
-    const group: Group = {
-      tests,
-      on: name,
-      folder: join('swap', name),
-      needsImages: true,
-      start: (logDir) =>
-        startSwapCluster({ swap, programs, kubectl: options.binaries.kubectl, logDir }),
-    };
-    try {
-      const { results: some, suiteFailures: failures } = await runGroup(group, options);
-      results.push(...some.map((result) => ({ ...result, swap: name })));
-      suiteFailures.push(...failures.map((failure) => `${name}: ${failure}`));
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      suiteFailures.push(`${name}: ${error.message}`);
+    const ofRole = chosen.filter((test) => isTestOf(swap, test));
+    const isSimulated = (test: string): boolean =>
+      worksSimulated(swap.role) && runsSimulated(needs.get(testKey(test)) ?? 'N');
+    for (const simulated of [true, false]) {
+      const tests = ofRole.filter((test) => isSimulated(test) === simulated);
+      if (tests.length === 0 || options.signal.aborted) continue;
+      expected += tests.length;
+      const { kubectl } = options.binaries;
+      const group: Group = {
+        tests,
+        on: simulated ? `${name}, simulated nodes` : name,
+        folder: join('swap', name, simulated ? 'simulated' : 'containers'),
+        needsImages: !simulated,
+        start: (logDir) =>
+          startSwapCluster({ swap, simulated, programs: programsOf(swap), kubectl, logDir }),
+      };
+      try {
+        const { results: some, suiteFailures: failures } = await runGroup(group, options);
+        results.push(...some.map((result) => ({ ...result, swap: name })));
+        suiteFailures.push(...failures.map((failure) => `${name}: ${failure}`));
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        suiteFailures.push(`${name}: ${error.message}`);
+      }
     }
   }
   const named = results.map((result) => ({ ...result, name: `${result.swap}: ${result.name}` }));

@@ -152,7 +152,12 @@ describe.skipIf(missing !== undefined)(
         cpSync(join(from, '.coxswain', 'pki', file), join(to, 'certs', file));
       await start(
         machine,
-        [...adapted(command('kubelet'), name, machine), '--no-install', '--runtime', 'containerd'],
+        [
+          ...adapted(command('kubelet'), name, machine),
+          ...['--no-install', '--runtime', 'containerd'],
+          // The disk of the machine under the tests may be nearly full.
+          ...['--eviction-hard', 'memory.available<100Mi', '--image-gc-high-threshold', '100'],
+        ],
         /^ready:/m,
       );
       await start(machine, adapted(command('proxy'), name, machine), /^ready:/m);

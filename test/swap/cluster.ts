@@ -23,6 +23,7 @@ import {
   NODE_POD_CIDR,
   POD_CIDR,
   SERVICE_CIDR,
+  simulatedNode,
   type World,
 } from './commands.ts';
 import type { SwapPrograms } from './programs.ts';
@@ -32,14 +33,24 @@ const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 const tsx = fileURLToPath(new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url));
 const containerdProcess = fileURLToPath(new URL('containerd-process.ts', import.meta.url));
 
-const CABLE: Cable = {
-  namespace: 'cox-swap',
-  name: 'coxswap0',
-  firstAddress: '10.251.254.1',
-  secondAddress: '10.251.254.2',
+/** A cluster with real nodes and one with simulated nodes may run at the same time. */
+const CABLES: Readonly<Record<'real' | 'simulated', Cable>> = {
+  real: {
+    namespace: 'cox-swap',
+    name: 'coxswap0',
+    firstAddress: '10.251.254.1',
+    secondAddress: '10.251.254.2',
+  },
+  simulated: {
+    namespace: 'cox-swap-sim',
+    name: 'coxswap1',
+    firstAddress: '10.251.254.5',
+    secondAddress: '10.251.254.6',
+  },
 };
-const ADDRESS = CABLE.secondAddress;
 const NODE = 'swap';
+const SIMULATED_NODES = ['swap-1', 'swap-2', 'swap-3'];
+const ROLES_OF_NODES: readonly Role[] = ['kubelet', 'proxy', 'dns'];
 const READY_TIMEOUT_MS = 180_000;
 const POLL_MS = 500;
 /** Identities beside the node's, by the names that `cox certs kubeconfig` takes. */
@@ -47,6 +58,11 @@ const IDENTITIES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'dns'] 
 
 export interface SwapClusterConfig {
   readonly swap: Swap;
+  /**
+   * Three nodes of ours without containers, in the place of kubelet, proxy and DNS; otherwise one
+   * real node.
+   */
+  readonly simulated: boolean;
   readonly programs: SwapPrograms;
   readonly kubectl: string;
   /** The directory of one log for each process. */
@@ -54,37 +70,41 @@ export interface SwapClusterConfig {
 }
 
 /**
- * Resolves when the node is ready. Rejects with a UserError, which has the end of the log, if a
+ * Resolves when the nodes are ready. Rejects with a UserError, which has the end of the log, if a
  * process ends or the time is up.
  */
 export async function startSwapCluster(config: SwapClusterConfig): Promise<RunningCluster> {
-  const { swap, programs, kubectl, logDir } = config;
+  const { swap, simulated, programs, kubectl, logDir } = config;
+  const nodes = simulated ? SIMULATED_NODES : [NODE];
   mkdirSync(logDir, { recursive: true });
   const dir = mkdtempSync(join(tmpdir(), 'cox-swap-'));
-  const processes = new Processes(logDir);
+  const cable = CABLES[simulated ? 'simulated' : 'real'];
+  const processes = new Processes(logDir, cable);
   // Steps that undo the start; the last one runs first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    layCable(CABLE);
-    undo.push(() => removeCable(CABLE));
+    layCable(cable);
+    undo.push(() => removeCable(cable));
     // The suite, on this machine, reaches pods and services as programs of the node do.
-    for (const range of [POD_CIDR, SERVICE_CIDR]) {
-      run('ip', 'route', 'replace', range, 'via', ADDRESS);
+    for (const range of simulated ? [] : [POD_CIDR, SERVICE_CIDR]) {
+      run('ip', 'route', 'replace', range, 'via', cable.secondAddress);
       undo.push(() => void spawnSync('ip', ['route', 'delete', range]));
     }
     undo.push(() => processes.stop());
-    const containerd = await processes.startUntilReady('containerd', [
-      process.execPath,
-      '--import',
-      tsx,
-      containerdProcess,
-      join(dir, 'containerd'),
-      NODE_POD_CIDR,
-    ]);
-    const world = makeWorld(dir, containerd, programs);
+    const containerd = simulated
+      ? undefined
+      : await processes.startUntilReady('containerd', [
+          process.execPath,
+          '--import',
+          tsx,
+          containerdProcess,
+          join(dir, 'containerd'),
+          NODE_POD_CIDR,
+        ]);
+    const world = makeWorld(dir, containerd ?? '', programs, nodes, cable.secondAddress);
     processes.start('etcd', [
       programs.etcd,
       `--data-dir=${join(dir, 'etcd')}`,
@@ -98,18 +118,23 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
     await admin.until('the API server is ready', ['get', '--raw', '/readyz']);
     admin.apply(run(process.execPath, cox, 'dns', '--print-permissions'));
     admin.apply(kubeletAccess);
-    for (const role of roles) if (role !== 'apiserver') start(role);
+    for (const role of roles)
+      if (role !== 'apiserver' && !(simulated && ROLES_OF_NODES.includes(role))) start(role);
+    if (simulated)
+      for (const [index, node] of nodes.entries())
+        processes.start(node, simulatedNode(node, index, world));
     undo.push(() => removeNamespaces(kubectl, kubeconfig));
-    if (makerOf(swap, 'dns') === 'upstream') admin.apply(dnsService(world));
-    await admin.until('the node is there', ['get', 'node', NODE]);
-    await admin.until('the node is ready', [
+    if (!simulated && makerOf(swap, 'dns') === 'upstream') admin.apply(dnsService(world));
+    await admin.until('the nodes are there', ['get', 'node', ...nodes]);
+    await admin.until('the nodes are ready', [
       'wait',
       'node',
-      NODE,
+      ...nodes,
       '--for=condition=Ready',
       '--timeout=5s',
     ]);
-    return { kubeconfig, containerdSockets: [containerd.replace('unix://', '')], stop };
+    const containerdSockets = containerd === undefined ? [] : [containerd.replace('unix://', '')];
+    return { kubeconfig, containerdSockets, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -117,22 +142,28 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
 }
 
 /** Makes certificates, identities and settings. */
-function makeWorld(dir: string, runtimeEndpoint: string, programs: SwapPrograms): World {
+function makeWorld(
+  dir: string,
+  runtimeEndpoint: string,
+  programs: SwapPrograms,
+  nodes: readonly string[],
+  address: string,
+): World {
   const pki = join(dir, 'pki');
-  const server = `https://${ADDRESS}:${API_PORT}`;
+  const server = `https://${address}:${API_PORT}`;
   const certs = (...args: readonly string[]): void =>
     void run(process.execPath, cox, 'certs', ...args, '--cert-dir', pki);
-  certs('init', '--hosts', ADDRESS);
-  certs('node', NODE, '--hosts', ADDRESS);
-  const kubeconfig = (identity: string, ...more: readonly string[]): void =>
-    certs('kubeconfig', identity, ...more, '--server', server, '-o', join(dir, `${identity}.conf`));
+  certs('init', '--hosts', address);
+  for (const node of nodes) certs('node', node, '--hosts', address);
+  const kubeconfig = (identity: string, file = identity, ...more: readonly string[]): void =>
+    certs('kubeconfig', identity, ...more, '--server', server, '-f', join(dir, `${file}.conf`));
   for (const identity of IDENTITIES) kubeconfig(identity);
-  kubeconfig('kubelet', '--node', NODE);
+  for (const node of nodes) kubeconfig('kubelet', node === NODE ? 'kubelet' : node, '--node', node);
   const world: World = {
     pki,
     dir,
     etcdUrl: 'http://127.0.0.1:2379',
-    address: ADDRESS,
+    address,
     node: NODE,
     runtimeEndpoint,
     programs: programs.upstream,
@@ -181,15 +212,17 @@ function adminOf(kubectl: string, kubeconfig: string, processes: Processes): Adm
 /** Processes on the machine, each with a log. They are stopped in the reverse order. */
 class Processes {
   readonly #logDir: string;
+  readonly #cable: Cable;
   readonly #children = new Map<string, ChildProcess>();
 
-  constructor(logDir: string) {
+  constructor(logDir: string, cable: Cable) {
     this.#logDir = logDir;
+    this.#cable = cable;
   }
 
   start(name: string, command: readonly string[]): void {
     const log = openSync(this.#logOf(name), 'w');
-    const [program, ...args] = onOtherMachine(CABLE, command);
+    const [program, ...args] = onOtherMachine(this.#cable, command);
     this.#children.set(name, spawn(program, args, { stdio: ['ignore', log, log], detached: true }));
     closeSync(log);
   }
@@ -197,7 +230,7 @@ class Processes {
   /** Resolves to what follows `ready: ` in the program's output. */
   async startUntilReady(name: string, command: readonly string[]): Promise<string> {
     const log = openSync(this.#logOf(name), 'w');
-    const [program, ...args] = onOtherMachine(CABLE, command);
+    const [program, ...args] = onOtherMachine(this.#cable, command);
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', log], detached: true });
     closeSync(log);
     this.#children.set(name, child);

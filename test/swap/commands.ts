@@ -20,6 +20,8 @@ export interface World {
 }
 
 export const API_PORT = 6443;
+/** The port of the first node's kubelet; each further one has the next. */
+const FIRST_KUBELET_PORT = 10_250;
 export const POD_CIDR = '10.248.0.0/16';
 /** The first part of POD_CIDR: the only node gets it. */
 export const NODE_POD_CIDR = '10.248.0.0/24';
@@ -34,6 +36,22 @@ export const commandOf = (role: Role, maker: Maker, world: World): readonly stri
   maker === 'ours'
     ? [process.execPath, cox, role, ...flags(ours[role](world))]
     : [world.programs[role], ...flags(upstream[role](world))];
+
+/** Returns the command of a node of ours without containers. `index` counts from 0. */
+export const simulatedNode = (name: string, index: number, world: World): readonly string[] => [
+  process.execPath,
+  cox,
+  'kubelet',
+  ...flags({
+    kubeconfig: join(world.dir, `${name}.conf`),
+    runtime: 'simulated',
+    'cert-dir': world.pki,
+    'data-dir': join(world.dir, name),
+    'hostname-override': name,
+    'node-ip': world.address,
+    port: FIRST_KUBELET_PORT + index,
+  }),
+];
 
 type Flags = Readonly<Record<string, string | number | boolean>>;
 

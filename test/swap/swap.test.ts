@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { commandOf, configurations, type World } from './commands.ts';
+import { commandOf, configurations, simulatedNode, type World } from './commands.ts';
 import { mergeSwapResults, parseSwapResults, swapsPage } from './record.ts';
-import { isTestOf, makerOf, parseSwaps, roles, swapName, swaps } from './roles.ts';
+import { isTestOf, makerOf, olderKubelet, parseSwaps, roles, swapName, swaps } from './roles.ts';
 
 const world: World = {
   pki: '/pki',
@@ -35,6 +35,7 @@ test('swaps are chosen by name', () => {
     { role: 'kubelet', maker: 'ours' },
     { role: 'dns', maker: 'upstream' },
   ]);
+  expect(parseSwaps('kubelet=v1.34.4')).toEqual([olderKubelet]);
   expect(parseSwaps('kubelet')).toBeUndefined();
   expect(parseSwaps('')).toBeUndefined();
 });
@@ -57,12 +58,28 @@ test('settings that upstream’s programs read from files are written', () => {
 
 test('each test of the SIGs belongs to one role', () => {
   const names = ['[sig-auth] a', '[sig-apps] a', '[sig-node] a', '[sig-network] DNS should a'];
-  expect(names.map((name) => roles.filter((role) => isTestOf(role, name)))).toEqual([
+  const maker = 'ours';
+  expect(names.map((name) => roles.filter((role) => isTestOf({ role, maker }, name)))).toEqual([
     ['apiserver'],
     ['controller-manager'],
     ['kubelet'],
     ['dns'],
   ]);
+});
+
+test('an older kubelet does not run the tests of newer ones', () => {
+  const name = (version: string): string => `[sig-node] a [MinimumKubeletVersion:${version}]`;
+  expect(['1.34', '1.35'].map((version) => isTestOf(olderKubelet, name(version)))).toEqual([
+    true,
+    false,
+  ]);
+  expect(isTestOf({ role: 'kubelet', maker: 'upstream' }, name('1.35'))).toBe(true);
+});
+
+test('simulated nodes have ports of their own', () => {
+  const commands = [0, 1].map((index) => simulatedNode(`node-${index}`, index, world));
+  expect(commands.map((command) => command.at(-1))).toEqual(['--port=10250', '--port=10251']);
+  expect(commands[1]).toContain('--kubeconfig=/dir/node-1.conf');
 });
 
 test('later results replace earlier ones of the same swap', () => {

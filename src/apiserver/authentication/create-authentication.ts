@@ -7,6 +7,7 @@ import type { Authenticator, TokenAuthenticator } from './authenticator.ts';
 import { ClientCertificateAuthenticator } from './client-certificate.ts';
 import { LegacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
 import { noteTokenUse } from './legacy-token-tracking.ts';
+import { OidcAuthenticator } from './oidc/oidc-authenticator.ts';
 import { RequestHeaderAuthenticator } from './request-header.ts';
 import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './static-tokens.ts';
@@ -47,11 +48,13 @@ export function createAuthentication(
           audiences: serviceAccountTokens.audiences,
           noteUse: (secret, day) => noteTokenUse(services.loopback, logger, secret, day),
         });
-  const staticTokens = new StaticTokenAuthenticator(
-    config.tokens ?? new Map(),
-    serviceAccountTokens?.audiences ?? [DEFAULT_ISSUER],
-  );
-  const tokenAuthenticators = [staticTokens, serviceAccountTokens, legacyTokens].filter(
+  const audiences = serviceAccountTokens?.audiences ?? [DEFAULT_ISSUER];
+  const staticTokens = new StaticTokenAuthenticator(config.tokens ?? new Map(), audiences);
+  const oidc =
+    config.oidc === undefined
+      ? undefined
+      : new OidcAuthenticator(config.oidc, { clock, logger, audiences });
+  const tokenAuthenticators = [staticTokens, serviceAccountTokens, legacyTokens, oidc].filter(
     (each) => each !== undefined,
   );
   // The headers of a front proxy come before the user of its own certificate, as upstream.

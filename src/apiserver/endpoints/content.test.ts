@@ -288,6 +288,23 @@ describe('responses', () => {
     expect(missing.json).toMatchObject({ kind: 'Status', code: 404 });
   });
 
+  test('of tables may have the identifying metadata only, for clients that ask for it', async () => {
+    const { json } = await get(TABLE.replace(',', ';metadata=identity,'), PATH);
+    expect(json.kind).toBe('Table');
+    const [row] = json.rows as readonly { readonly object: { readonly metadata: object } }[];
+    expect(Object.keys(row?.object ?? {})).toEqual(['metadata']);
+    expect(Object.keys(row?.object.metadata ?? {}).toSorted()).toEqual([
+      'creationTimestamp',
+      'labels',
+      'name',
+      'namespace',
+      'resourceVersion',
+      'uid',
+    ]);
+    const other = (await get(TABLE.replace(',', ';metadata=some,'), PATH)).json;
+    expect(other.rows).toMatchObject([{ object: { kind: 'PartialObjectMetadata' } }]);
+  });
+
   test('of kinds that can only be created are never tables', async () => {
     const answer = await send(t.server, {
       method: 'POST',

@@ -23,6 +23,11 @@ export interface Negotiated {
    * fields. Default: 'v1'.
    */
   readonly metaVersion?: MetaVersion;
+  /**
+   * Rows of a Table have only the identifying part of the metadata: the parameter
+   * `metadata=identity`, which upstream does not know and ignores. Default: false.
+   */
+  readonly identity?: boolean;
 }
 
 export type MetaVersion = 'v1' | 'v1beta1';
@@ -103,6 +108,8 @@ export function negotiate(
             codec?.protobuf !== undefined && { protobuf: codec.protobuf }),
         },
         as,
+        ...(as === 'table' &&
+          clause.parameters.get('metadata') === 'identity' && { identity: true }),
         ...(oldMeta && { metaVersion: 'v1beta1' as const }),
         ...(as === 'partialMetadata' && {
           named: named as 'PartialObjectMetadata' | 'PartialObjectMetadataList',

@@ -214,10 +214,16 @@ type IncludeObject = 'None' | 'Metadata' | 'Object';
 interface TableForm {
   readonly apiVersion: string;
   readonly include: IncludeObject;
+  /** Rows have the identifying part of the metadata only. */
+  readonly identity: boolean;
 }
 
 function formOf(request: ApiRequest, negotiated: Negotiated): TableForm {
-  return { apiVersion: metaApiVersion(negotiated), include: includeObject(request) };
+  return {
+    apiVersion: metaApiVersion(negotiated),
+    include: includeObject(request),
+    identity: negotiated.identity === true,
+  };
 }
 
 function includeObject({ query }: ApiRequest): IncludeObject {
@@ -281,13 +287,24 @@ function rowOf(
   };
 }
 
-function rowObject({ include, apiVersion }: TableForm, object: EncodedObject): unknown {
+function rowObject({ include, apiVersion, identity }: TableForm, object: EncodedObject): unknown {
   switch (include) {
     case 'None':
       return null;
     case 'Metadata':
+      if (identity) return { metadata: identityOf(object.object() as KubeObject) };
       return partialMetadata(object, apiVersion).object();
     case 'Object':
       return object.object();
   }
+}
+
+/**
+ * Returns the part of an object's metadata that a list on a screen needs. Most of the rest are
+ * managed fields: without them, a list of pods is a tenth as long.
+ */
+function identityOf({ metadata }: KubeObject): unknown {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels } =
+    metadata;
+  return { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels };
 }

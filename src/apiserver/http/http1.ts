@@ -7,7 +7,8 @@ import type { Duplex } from 'node:stream';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ApiResponse } from '../request.ts';
 import type { RequestState } from '../request-state.ts';
-import { respond, type ResponseSink } from './respond.ts';
+import { respond } from './respond.ts';
+import type { ResponseSink } from './response-sink.ts';
 
 /** The reason with which a request is aborted when its client disconnects. */
 export const CLIENT_GONE = new Error('the client has gone');

@@ -6,38 +6,17 @@ import { createGzip, gzip } from 'node:zlib';
 import { outsideWork } from '#machinery/pending-work.ts';
 
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
-import type { WatchStream } from '#machinery/watch.ts';
 import type {
   ApiRequest,
   ApiResponse,
   EncodedObject,
-  EncodedWatchEvent,
   ResponseBody,
   ResponseFormat,
 } from '../request.ts';
 import { jsonLayout, type ListLayout, protobufLayout } from './list-layout.ts';
+import { type ResponseSink, write } from './response-sink.ts';
+import { sendWatch } from './send-watch.ts';
 import { sentWarnings, warningHeader } from './warnings.ts';
-
-/** The part of a response that differs between the versions of HTTP. */
-export interface ResponseSink {
-  readonly writable: Writable;
-  /** False once the client has disconnected, so that nothing need be sent. */
-  readonly open: boolean;
-  /** True once status line and headers have been sent. Absent if nothing is sent. */
-  readonly begun?: boolean;
-  /** Sends the status line and headers. `length`: the body's length, if known. */
-  begin(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    length: number | undefined,
-  ): void;
-  /** Sends a complete response. */
-  whole(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    body: Uint8Array | undefined,
-  ): void;
-}
 
 const NO_CACHE = 'no-cache, private';
 /** The approximate size of the pieces in which bodies are written. */
@@ -310,48 +289,6 @@ function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<
   });
 }
 
-/**
- * Sends the events of a watch. Concurrent events are sent together, since the cost of a burst is
- * the number of writes, not of bytes.
- */
-async function sendWatch(
-  sink: ResponseSink,
-  events: WatchStream<EncodedWatchEvent>,
-  format: ResponseFormat,
-): Promise<void> {
-  const isProtobuf = format.mediaType === PROTOBUF_CONTENT_TYPE;
-  const { writable } = sink;
-  let corked = false;
-  const uncork = (): void => {
-    corked = false;
-    writable.uncork();
-  };
-  const send = (event: EncodedWatchEvent): Promise<void> | undefined => {
-    if (!corked) {
-      corked = true;
-      writable.cork();
-      // Runs when no more events are available in this turn.
-      process.nextTick(uncork);
-    }
-    return write(sink, writable, isProtobuf ? event.protobufFrame(format.protobuf) : event.frame());
-  };
-  for await (const event of events) {
-    if (!sink.open) return;
-    const waiting = send(event);
-    // Events for a slow client wait in its queue, which is bounded.
-    if (waiting !== undefined) {
-      await waiting;
-      continue;
-    }
-    for (const next of events.drain?.() ?? []) {
-      const full = send(next);
-      if (full !== undefined) await full;
-      if (!sink.open) return;
-    }
-  }
-  writable.end();
-}
-
 async function sendStream(
   sink: ResponseSink,
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -391,32 +328,6 @@ async function sendCompressed(
   }
   if (bodyBytes !== undefined) observeSize(request, bodyBytes);
   await sendStream(sink, compressed?.gzip() ?? stream);
-}
-
-/**
- * Writes a chunk, and waits while the client is slow. Resolves at once when it has disconnected.
- */
-function write(
-  sink: ResponseSink,
-  writable: Writable,
-  chunk: Uint8Array,
-): Promise<void> | undefined {
-  if (!sink.open || writable.destroyed) return undefined;
-  if (writable.write(chunk)) return undefined;
-  return drained(sink.writable, writable);
-}
-
-/** Resolves when the buffer is drained, or the connection is closed. */
-function drained(connection: Writable, writable: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      writable.off('drain', done);
-      connection.off('close', done);
-      resolve();
-    };
-    writable.on('drain', done);
-    connection.on('close', done);
-  });
 }
 
 function acceptsGzip(request: ApiRequest | undefined): boolean {

@@ -3,6 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { namespaces, nodes, persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
+import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import { validatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
 import { startCluster } from '#cluster/index.ts';
@@ -63,6 +64,18 @@ describe('a cluster', () => {
     expect(await texts()).toEqual([
       'PersistentVolumeClaim/lost ×1: is not bound: the storage class nowhere does not exist',
     ]);
+  });
+
+  test('names claims for devices that a pod waits for', async () => {
+    const claims = cluster.client.resource(resourceClaims).namespace('default');
+    await claims.create({
+      metadata: { name: 'gpu' },
+      spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'gpu' } }] } },
+    });
+    expect(await texts()).toContain(
+      'ResourceClaim/gpu ×1: has no devices: the device class gpu does not exist',
+    );
+    await claims.delete('gpu');
   });
 
   test('names what is wrong, the most fundamental first, the same once', async () => {

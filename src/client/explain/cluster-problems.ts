@@ -8,6 +8,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { type Cause, cause, type ObjectRef, rootCauses } from './cause.ts';
 import { certificateProblem } from './certificates.ts';
 import { warnings } from './events.ts';
+import { deviceClaimProblem } from './explain-device-claim.ts';
 import { claimProblem } from './explain-storage.ts';
 import { explainApiService, explainNamespace, webhookProblem } from './explain-others.ts';
 import { conditionCauses } from './explain-workload.ts';
@@ -88,7 +89,10 @@ export function clusterProblems(state: ClusterState): readonly Problem[] {
     ...rejectedPods(state),
     ...objects
       .ofKind<KubeObject>('', 'PersistentVolumeClaim')
-      .flatMap((claim) => claimProblems(claim, state)),
+      .flatMap((claim) => claimProblems(claim, state, claimProblem)),
+    ...objects
+      .ofKind<KubeObject>('resource.k8s.io', 'ResourceClaim')
+      .flatMap((claim) => claimProblems(claim, state, deviceClaimProblem)),
     ...state.troubledPods.flatMap((pod) => podProblems(pod, state)),
   ];
   return grouped(causes);
@@ -144,8 +148,12 @@ function namespaceProblems(namespace: KubeObject, { now }: ClusterState): readon
   return [about({ ...going, text }, namespace)];
 }
 
-function claimProblems(claim: KubeObject, state: ClusterState): readonly Cause[] {
-  const found = claimProblem(claim, { ...state, descend: () => cause('info', '') });
+function claimProblems(
+  claim: KubeObject,
+  state: ClusterState,
+  problemOf: typeof claimProblem,
+): readonly Cause[] {
+  const found = problemOf(claim, { ...state, descend: () => cause('info', '') });
   return found === undefined ? [] : [about(found, claim)];
 }
 

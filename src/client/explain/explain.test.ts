@@ -352,6 +352,40 @@ describe('other kinds', () => {
     expect(because(claim, set)).toEqual(['is not bound: the storage class fast does not exist']);
   });
 
+  test('a claim for devices: no class, no node with them, devices that fail', () => {
+    const claimOf = (status: object) =>
+      object(
+        'ResourceClaim',
+        'gpu',
+        {
+          spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'gpu' } }] } },
+          status,
+        },
+        'resource.k8s.io/v1',
+      );
+    const free = claimOf({});
+    const user = pod(
+      'trainer',
+      { resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }] },
+      {},
+    );
+    const set = setOf([free, user]);
+    expect(because(free, set)).toEqual([
+      'has no devices yet: the scheduler has found no node that has them',
+    ]);
+    expect(because(free, setOf([free]))).toEqual([
+      'has no devices: it gets them when a pod that uses it is scheduled',
+    ]);
+    set.addComplete({ group: 'resource.k8s.io', kind: 'DeviceClass' }, '');
+    expect(because(free, set)).toEqual(['has no devices: the device class gpu does not exist']);
+    const results = [{ request: 'r', driver: 'gpu.example.com', pool: 'node-1', device: 'gpu-0' }];
+    const allocated = { allocation: { devices: { results } } };
+    expect(because(claimOf(allocated), setOf([]))).toEqual([]);
+    const conditions = [{ type: 'Ready', status: 'False', reason: 'Hot', message: 'too hot' }];
+    const broken = claimOf({ ...allocated, devices: [{ ...results[0], conditions }] });
+    expect(because(broken, setOf([]))).toEqual(['the device gpu-0 is not ready: too hot']);
+  });
+
   test('a service whose selector is misspelt', () => {
     const service = object('Service', 'web', { spec: { selector: { app: 'webb' } } });
     const set = setOf([service, pod('web-0', {}, {}, { labels: { app: 'web' } })]);

@@ -7,6 +7,7 @@ import { explainPod } from './explain-pod.ts';
 import { explainIngress, explainService } from './explain-service.ts';
 import { explainClaim } from './explain-storage.ts';
 import { explainWorkload } from './explain-workload.ts';
+import { explainDeviceClaim } from './explain-device-claim.ts';
 import {
   explainAny,
   explainApiService,
@@ -48,6 +49,7 @@ const EXPLAINERS: Readonly<Record<string, Explainer>> = {
   'DaemonSet.apps': explainWorkload,
   'Job.batch': explainWorkload,
   'CronJob.batch': explainWorkload,
+  'ResourceClaim.resource.k8s.io': explainDeviceClaim,
   'Ingress.networking.k8s.io': explainIngress,
   'APIService.apiregistration.k8s.io': explainApiService,
   'ValidatingWebhookConfiguration.admissionregistration.k8s.io': explainWebhooks,

@@ -47,6 +47,7 @@ const IN_NAMESPACE = [
   'events',
   'services',
   'persistentvolumeclaims',
+  'resourceclaims.resource.k8s.io',
   'replicationcontrollers',
   'deployments.apps',
   'replicasets.apps',
@@ -59,7 +60,12 @@ const IN_NAMESPACE = [
   'endpointslices.discovery.k8s.io',
   'poddisruptionbudgets.policy',
 ];
-const OF_CLUSTER = ['nodes', 'storageclasses.storage.k8s.io', 'ingressclasses.networking.k8s.io'];
+const OF_CLUSTER = [
+  'nodes',
+  'storageclasses.storage.k8s.io',
+  'deviceclasses.resource.k8s.io',
+  'ingressclasses.networking.k8s.io',
+];
 
 /** Rejects with StatusError if the object cannot be read. What else cannot be read is recorded in the set. */
 export async function gather(config: GatherConfig, target: Target): Promise<Gathered> {

@@ -36,6 +36,8 @@ const LISTS = [
   'namespaces',
   'persistentvolumeclaims',
   'storageclasses.storage.k8s.io',
+  'resourceclaims.resource.k8s.io',
+  'deviceclasses.resource.k8s.io',
   'replicasets.apps',
   'replicationcontrollers',
 ];

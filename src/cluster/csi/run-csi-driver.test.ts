@@ -74,6 +74,8 @@ async function startKubelet(): Promise<void> {
     expansionCheckMs: 300,
     addresses: [{ type: 'InternalIP', address: '192.168.0.5' }],
     capacity: { cpu: '4', memory: '8Gi', pods: '110' },
+    // The disk of the machine under the tests may be nearly full.
+    eviction: { hard: {} },
   });
   await kubelet.start();
 }

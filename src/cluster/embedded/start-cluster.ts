@@ -31,7 +31,8 @@ import {
 } from '#simulation/index.ts';
 import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
-import type { ConsoleSettings } from '../console.ts';
+import type { ClusterControls, ConsoleSettings } from '../console.ts';
+import { ConsoleForks } from './console-forks.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
 import {
@@ -235,6 +236,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   if (options.console === true && options.port === undefined)
     throw new TypeError('`console` needs a `port`, such as 0');
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  if (clock instanceof WakingClock && pki !== undefined)
+    return openCluster(options, { clock, random, pki });
   const setup = prepare(options, { clock, random, pki });
   // Certificates take their time, but none of a virtual clock's.
   const cluster = await Cluster.make(setup.config);
@@ -243,8 +246,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
   const incarnation = embed(options, setup, cluster, access);
   if (!(clock instanceof WakingClock)) return { ...incarnation.handle, ...notForkable('real') };
-  if (pki !== undefined || options.dnsPort !== undefined)
-    return { ...incarnation.handle, ...notForkable('port') };
+  if (options.dnsPort !== undefined) return { ...incarnation.handle, ...notForkable('port') };
   const revive: Revive = (state, own) => resume(options, state, own);
   return forkable({
     running: incarnation,
@@ -287,6 +289,59 @@ function resume(
   return embed(options, setup, cluster, undefined, awakening);
 }
 
+interface OpenOrigin extends Origin {
+  readonly clock: WakingClock;
+  readonly pki: Pki;
+}
+
+/**
+ * Starts a cluster with a port and a virtual clock: a new one, or the copy of another one. A copy
+ * runs at once, with a port of its own, because its clients come by that port at any time.
+ */
+async function openCluster(
+  options: StartClusterOptions,
+  origin: OpenOrigin,
+): Promise<EmbeddedCluster<VirtualClock>> {
+  const { clock, pki, state } = origin;
+  const fork = async (): Promise<EmbeddedCluster<VirtualClock>> => {
+    await clock.settle();
+    const copied = incarnation.freeze();
+    const own = new WakingClock({ start: copied.now, lazy: clock.lazy, sockets: true });
+    return openCluster(
+      { ...options, port: 0, ...(options.dnsPort !== undefined && { dnsPort: 0 }) },
+      { clock: own, random: SeededRandom.fromState(copied.random), pki, state: copied },
+    );
+  };
+  const forks = new ConsoleForks(fork);
+  const setup = prepare(options, origin, (user) => forks.create(user));
+  const cluster = await Cluster.make({
+    ...setup.config,
+    ...(state !== undefined && {
+      resume: { beforeRequest: () => undefined, stoppedNodes: state.stoppedNodes },
+    }),
+  });
+  joinSimulation(setup, cluster);
+  await setup.moving(state === undefined ? cluster.begin() : beginAgain(cluster));
+  const access = await adminKubeconfig(pki, cluster.url as string);
+  const incarnation = embed(options, setup, cluster, access);
+  const { handle } = incarnation;
+  const stop = async (): Promise<void> => {
+    await forks.stop();
+    await handle.stop();
+  };
+  return { ...handle, clock, ...notForkable('port'), fork, stop };
+}
+
+async function beginAgain(cluster: Cluster): Promise<void> {
+  try {
+    await cluster.beginServer();
+    await cluster.beginComponents();
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
 /** Makes the parts that are no components known to faults. */
 function joinSimulation({ simulation }: Setup, cluster: Cluster): void {
   simulation.register(TEST_COMPONENT);
@@ -324,10 +379,11 @@ interface Setup extends Origin {
 }
 
 /** Returns the settings of a console. Its sessions do not depend on the seed, or on virtual time. */
-function consoleOf(clock: Clock): ConsoleSettings {
+function consoleOf(clock: Clock, fork: ClusterControls['fork']): ConsoleSettings {
   const settings = { clock: systemClock, random: systemRandom };
   if (!(clock instanceof VirtualClock)) return settings;
   const controls = {
+    ...(fork !== undefined && { fork }),
     now: () => clock.now(),
     advance: (ms: number) => clock.advance(ms),
     settle: () => clock.settle(),
@@ -335,8 +391,12 @@ function consoleOf(clock: Clock): ConsoleSettings {
   return { ...settings, controls };
 }
 
-/** Makes everything that a cluster consists of, and starts nothing. */
-function prepare(options: StartClusterOptions, origin: Origin): Setup {
+/** Makes everything that a cluster consists of, and starts nothing. `fork`: of the console. */
+function prepare(
+  options: StartClusterOptions,
+  origin: Origin,
+  fork?: ClusterControls['fork'],
+): Setup {
   const { clock, random, pki, state } = origin;
   const logger = options.logger ?? silentLogger;
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
@@ -425,7 +485,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
-      ...(options.console === true && { console: consoleOf(clock) }),
+      ...(options.console === true && { console: consoleOf(clock, fork) }),
     }),
     nodes,
     podCidrs: podRange.cidr.split(','),

@@ -18,6 +18,7 @@ import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
 import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
 import { mountsOf, permitConsole } from '../console.ts';
+import { type OidcFlags, oidcOf } from './oidc-flags.ts';
 import type { KeyPair } from '../pki.ts';
 import { type EtcdConfig, openStorage } from '../stores.ts';
 import { UserError } from '../user-error.ts';
@@ -35,7 +36,8 @@ import {
 } from './role.ts';
 import { tlsSettings } from './tls-flags.ts';
 
-export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, InnerComponentsConfig {
+export interface ApiServerRoleConfig
+  extends RoleConfig, AggregationFlags, InnerComponentsConfig, OidcFlags {
   /** Default: 'etcd'. */
   readonly store?: 'etcd' | 'memory';
   readonly etcd: EtcdConfig;
@@ -193,6 +195,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const [issuer, ...acceptedIssuers] = config.serviceAccountIssuer ?? [];
   const tokens =
     config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
+  const oidc = oidcOf(config, clock);
   const { encryptionProviderConfig } = config;
   const encryption =
     encryptionProviderConfig === undefined
@@ -274,7 +277,12 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       disableAdmissionPlugins: admission.disabled,
       runtimeConfig: config.runtimeConfig,
       flags: config.flags,
-      ...(config.console === true && mountsOf({ console: { clock, random } })),
+      ...(oidc !== undefined && { oidc: oidc.config }),
+      ...(config.console === true &&
+        mountsOf({
+          logger,
+          console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
+        })),
     });
     const { url } = await server.listen();
     await server.start();

@@ -19,7 +19,9 @@ import {
   PREFIX,
 } from './http.ts';
 import { COOKIE, cookieOf } from './session/cookie.ts';
-import { CODES_PATH, SESSION_PATH, SessionPaths } from './session/session-paths.ts';
+import { OIDC_COOKIE, OIDC_PATHS } from './session/oidc/oidc-paths.ts';
+import type { OidcClient } from './session/oidc/sign-in.ts';
+import { CODES_PATH, SESSION_PATH, SessionPaths, SIGN_IN_PATH } from './session/session-paths.ts';
 import type { Session, SessionLimits } from './session/sessions.ts';
 import { Traffic } from './traffic/traffic.ts';
 
@@ -36,6 +38,10 @@ export interface ConsoleConfig {
   readonly version: string;
   readonly features?: ConsoleFeatures;
   readonly sessionLimits?: Partial<SessionLimits>;
+  /** Absent: users do not sign in at an OpenID Connect provider. */
+  readonly oidc?: OidcClient;
+  /** Called with the reason of a sign-in at the provider that has failed. Default: ignored. */
+  readonly onSignInFailure?: (reason: string) => void;
 }
 
 const API = '/console/api/';
@@ -71,6 +77,8 @@ export class Console {
       random,
       authenticate,
       ...(config.sessionLimits !== undefined && { limits: config.sessionLimits }),
+      ...(config.oidc !== undefined && { oidc: config.oidc }),
+      ...(config.onSignInFailure !== undefined && { onFailure: config.onSignInFailure }),
     });
     this.#files = new StaticFiles({ folder, random });
     this.#traffic = new Traffic({ clock, signal });
@@ -169,6 +177,8 @@ export class Console {
       request.keepsConnection = true;
       return this.#sessions.serveSession(request);
     }
+    if (path === SIGN_IN_PATH) return this.#sessions.serveSignIn(request);
+    if (path.startsWith(OIDC_PATHS)) return this.#sessions.serveOidc(request);
     const session = await this.#signIn(request);
     if (path === PREFIX.slice(0, -1))
       return { code: 308, headers: { location: PREFIX }, body: { kind: 'none' } };
@@ -194,6 +204,7 @@ export class Console {
         ? await this.#sessions.sessionOf(request)
         : undefined;
     request.dropCookie(COOKIE);
+    request.dropCookie(OIDC_COOKIE);
     if (session === undefined) return undefined;
     request.user = session.user;
     this.#ofSessions.add(request);

@@ -2,6 +2,7 @@
 // are not served then, and the pages do not show it.
 
 import type { Verdicts } from './api/why.ts';
+import type { User } from './http.ts';
 
 export interface ConsoleFeatures {
   /** Repeats the scheduler's decision for explanations. */
@@ -19,6 +20,9 @@ export interface ClusterControls {
   advance(ms: number): Promise<void>;
   /** Waits until nothing is going on. */
   settle(): Promise<void>;
-  /** Creates a copy of the cluster that has a console of its own, and returns its address. */
-  readonly fork?: () => Promise<{ readonly url: string }>;
+  /**
+   * Creates a copy of the cluster that has a console of its own. Returns the address at which the
+   * user can open it.
+   */
+  readonly fork?: (user: User) => Promise<{ readonly url: string }>;
 }

@@ -12,7 +12,7 @@ import { ClusterClock } from './data/cluster-clock.ts';
 import { Connection } from './data/connection.ts';
 import { Types } from './data/discovery.ts';
 import { Extras } from './data/extras.ts';
-import { loginCode, Session } from './data/session.ts';
+import { loginCode, Session, signInProblem } from './data/session.ts';
 import { Store } from './data/store.ts';
 import { TableCache } from './data/table-cache.ts';
 import { type Services, ServicesContext } from './services.ts';
@@ -48,14 +48,15 @@ applyStyleNonce(nonce);
 
 // The code works once: it must not stay in the address, or in the history.
 const code = loginCode(location.hash);
-if (code !== undefined) history.replaceState(null, '', location.pathname);
+const problem = signInProblem(location.hash);
+if (code !== undefined || problem !== undefined) history.replaceState(null, '', location.pathname);
 
 const root = document.querySelector('#root');
 if (root === null) throw new Error('the page has no root');
 createRoot(root).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
     <ServicesContext value={createServices()}>
-      <App code={code} />
+      <App code={code} problem={problem} />
     </ServicesContext>
   </MantineProvider>,
 );

@@ -16,6 +16,7 @@ export interface NodeSettings {
   readonly addresses?: readonly NodeAddress[];
   readonly readAddresses?: () => readonly string[];
   readonly capacity?: ResourceList;
+  readonly readCapacity?: () => Promise<ResourceList>;
   readonly kubeReserved?: ResourceList;
   readonly systemReserved?: ResourceList;
   readonly allocatable?: ResourceList;
@@ -60,7 +61,8 @@ export class NodeFactsSource {
   static async read(config: NodeFactsConfig): Promise<NodeFactsSource> {
     const { kubelet, rootDir } = config;
     const diskOf = kubelet.hostFiles === false ? '/' : rootDir;
-    const capacity = kubelet.capacity ?? (await readCapacity(diskOf, kubelet.maxPods ?? 110));
+    const read = kubelet.readCapacity ?? (() => readCapacity(diskOf, kubelet.maxPods));
+    const capacity = kubelet.capacity ?? (await read());
     return new NodeFactsSource(config, capacity, await readMachineInfo(kubelet.machine));
   }
 

@@ -34,6 +34,7 @@ function expected(actions: Partial<PodActions>): PodActions {
     containersToStart: [],
     ephemeralContainersToStart: [],
     containersToKill: [],
+    containersToReset: [],
     ...actions,
   };
 }

@@ -6,14 +6,20 @@ import type { Container, Pod } from '../types.ts';
 import { hasAnyContainerCreated, podSandboxChanged } from '../pod/pod-progress.ts';
 import { hashContainer } from './labels.ts';
 import { findContainer, type ContainerRecord, type RuntimePodStatus } from '../pod/pod-status.ts';
-import { isSidecar, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
+import {
+  isSidecar,
+  restartsAllContainers,
+  shouldContainerBeRestarted,
+  shouldRestartAllContainers,
+} from '../pod/restart-policy.ts';
 
 export type KillReason =
   | 'Unknown'
   | 'StartupProbe'
   | 'LivenessProbe'
   | 'FailedPostStartHook'
-  | 'DefinitionChanged';
+  | 'DefinitionChanged'
+  | 'RestartAllContainers';
 
 export interface ContainerToKill {
   readonly id: string;
@@ -40,6 +46,11 @@ export interface PodActions {
   readonly containersToStart: readonly number[];
   readonly ephemeralContainersToStart: readonly number[];
   readonly containersToKill: readonly ContainerToKill[];
+  /**
+   * The IDs of all containers to kill and remove, in this order, so that the pod starts from the
+   * beginning in its sandbox. If there are any, this is the only action.
+   */
+  readonly containersToReset: readonly string[];
 }
 
 /** The latest probe verdict of a container instance; undefined without one. */
@@ -75,13 +86,32 @@ export function computePodActions(
     ephemeralContainersToStart: [],
     containersToKill: [],
   };
+  if (!changed && shouldRestartAllContainers(pod, status)) {
+    const containersToReset = recordsToReset(pod, status).map(({ id }) => id);
+    return { ...draft, createSandbox: false, sandboxId, attempt, containersToReset };
+  }
   const createSandbox = changed && startFromSandbox(pod, status, attempt, draft);
   if (!changed) {
     startEphemeralContainers(pod, status, draft);
     const initialized = computeInitContainers(pod, status, probes, needsRestart, draft);
     if (initialized && !draft.killPod) computeContainers(pod, status, probes, needsRestart, draft);
   }
-  return { ...draft, createSandbox, sandboxId, attempt };
+  return { ...draft, createSandbox, sandboxId, attempt, containersToReset: [] };
+}
+
+/**
+ * Returns the containers of the pod. Those that have asked for the restart are the last ones, so
+ * that a restart that was interrupted continues.
+ */
+function recordsToReset({ spec }: Pod, status: RuntimePodStatus): readonly ContainerRecord[] {
+  const entries = [...spec.containers, ...(spec.initContainers ?? [])].flatMap((container) =>
+    status.containers
+      .filter(({ name }) => name === container.name)
+      .map((record) => ({ record, asks: restartsAllContainers(container, record) })),
+  );
+  return [...entries.filter(({ asks }) => !asks), ...entries.filter(({ asks }) => asks)].map(
+    ({ record }) => record,
+  );
 }
 
 /**

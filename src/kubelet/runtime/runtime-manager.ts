@@ -202,6 +202,10 @@ export class RuntimeManager {
       retryAt: undefined,
     };
     const actions = this.actions(pod, status);
+    if (actions.containersToReset.length > 0) {
+      await this.#reset(context, actions.containersToReset);
+      return context;
+    }
     await this.#kill(context, actions);
     if (!actions.killPod) {
       const killed = new Set(actions.containersToKill.map(({ id }) => id));
@@ -258,6 +262,31 @@ export class RuntimeManager {
         await killer.kill({ pod, status, container, message, reason }, signal);
       }),
     );
+  }
+
+  /** Kills and removes containers, one after the other. They get no grace period. */
+  async #reset(context: SyncContext, ids: readonly string[]): Promise<void> {
+    const { pod, status, signal } = context;
+    const { killer, runtime } = this.#config;
+    context.acted = true;
+    for (const id of ids) {
+      const container = findContainerById(status, id);
+      if (container === undefined) continue;
+      if (container.state === 'running' || container.state === 'unknown') {
+        await killer.kill(
+          {
+            pod,
+            status,
+            container,
+            message: '',
+            reason: 'RestartAllContainers',
+            gracePeriodSeconds: 0,
+          },
+          signal,
+        );
+      }
+      await runtime.removeContainer(id, { signal });
+    }
   }
 
   /**

@@ -14,7 +14,10 @@ export const OWNED_CONDITIONS: readonly string[] = [
   'PodScheduled',
   'PodResizePending',
   'PodResizeInProgress',
+  'AllContainersRestarting',
 ];
+
+export const ALL_CONTAINERS_RESTARTING = 'AllContainersRestarting';
 
 /** A condition that other components write, too. The kubelet writes it once, when it ends a pod. */
 export const DISRUPTION_TARGET = 'DisruptionTarget';
@@ -28,6 +31,8 @@ export interface ConditionsInput {
   readonly initContainerStatuses: readonly ContainerStatus[];
   /** A sandbox with a network exists. */
   readonly sandboxReady: boolean;
+  /** All containers are being restarted. Absent: no rule of the pod can do that. */
+  readonly restartingAll?: boolean;
 }
 
 interface Verdict {
@@ -58,14 +63,28 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
     ]),
   );
   const containersReady = judgeContainersReady(pod, all, input.phase);
-  const verdicts: readonly [v1.PodConditionType, Verdict][] = [
+  const verdicts: [v1.PodConditionType, Verdict][] = [
     ['PodReadyToStartContainers', input.sandboxReady ? TRUE : { status: 'False' }],
     ['Initialized', judgeInitialized(pod, all, input.phase)],
     ['Ready', judgeReady(pod, kept, containersReady)],
     ['ContainersReady', containersReady],
     ['PodScheduled', TRUE],
   ];
+  if (input.restartingAll !== undefined)
+    verdicts.push([ALL_CONTAINERS_RESTARTING, judgeRestart(input.restartingAll, input.phase)]);
   return [...kept, ...verdicts.map(([type, verdict]) => toCondition(pod, type, verdict))];
+}
+
+function judgeRestart(restartingAll: boolean, phase: PodPhase): Verdict {
+  if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
+  if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
+  return restartingAll
+    ? {
+        status: 'True',
+        reason: 'RestartAllContainersStarted',
+        message: 'container exited with restart policy rule',
+      }
+    : { status: 'False' };
 }
 
 export function toCondition(pod: Pod, type: v1.PodConditionType, verdict: Verdict): PodCondition {

@@ -2,7 +2,7 @@
 
 import type { ContainerRecord, RuntimePodStatus, StartFailure } from '../pod/pod-status.ts';
 import { hasAnyContainerCreated } from '../pod/pod-progress.ts';
-import { isSidecar, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
+import { isSidecar, RESTARTING_ALL, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
 import { timeIfKnown } from '../time.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type {
@@ -20,6 +20,8 @@ export interface ContainerStatusInput {
   /** The runtime's name, for container IDs: 'containerd' gives 'containerd://…'. */
   readonly runtimeName: string;
   readonly startFailure: (containerName: string) => StartFailure | undefined;
+  /** All containers of the pod are being restarted: missing ones were removed for it. */
+  readonly restartingAll?: boolean;
   /** Returns the actual resources of the instance if they differ from the allocated ones. */
   readonly actualResources?: (
     record: ContainerRecord,
@@ -63,10 +65,14 @@ function convertOne(
   const [latest, before] = instances;
   let status: ContainerStatus;
   if (latest === undefined) {
-    status = withoutInstance(pod, container, old, waitingReason);
+    status =
+      input.restartingAll === true && kind !== 'ephemeral' && old?.state.waiting === undefined
+        ? removedForRestart(container, old)
+        : withoutInstance(pod, container, old, waitingReason);
     if (
       kind === 'init' &&
       !isSidecar(container) &&
+      input.restartingAll !== true &&
       status.state.waiting !== undefined &&
       hasAnyContainerCreated(pod, runtimeStatus)
     ) {
@@ -111,6 +117,32 @@ function convertOne(
     ...status,
     lastState: status.state.terminated !== undefined ? status.state : status.lastState,
     state: { waiting: omitEmpty({ reason: failure.reason, message: failure.message }) },
+  };
+}
+
+/** Returns the status of a container that was removed because the whole pod is restarted. */
+function removedForRestart(
+  container: Container,
+  old: ContainerStatus | undefined,
+): ContainerStatus {
+  const message = 'The container is removed because RestartAllContainers in place';
+  return {
+    name: container.name,
+    state: { waiting: { reason: RESTARTING_ALL, message } },
+    lastState: {
+      terminated: {
+        exitCode: LOST_EXIT_CODE,
+        reason: RESTARTING_ALL,
+        message,
+        startedAt: null,
+        finishedAt: null,
+      },
+    },
+    ready: false,
+    restartCount: (old?.restartCount ?? 0) + 1,
+    image: container.image ?? '',
+    imageID: '',
+    ...volumeMountStatuses(container),
   };
 }
 
@@ -164,7 +196,9 @@ function fromRecord(
     state: stateOf(input, record, lost),
     lastState: {},
     ready: false,
-    restartCount: lost ? (old?.restartCount ?? 0) + 1 : record.restartCount,
+    restartCount: lost
+      ? (old?.restartCount ?? 0) + 1
+      : Math.max(record.restartCount, old?.restartCount ?? 0),
     image: record.image,
     imageID: record.imageRef,
     containerID: `${input.runtimeName}://${record.id}`,

@@ -3,6 +3,7 @@
 
 import { oneOfEachFamily, sortPodIPs } from '../pod/pod-ips.ts';
 import { podSandboxChanged } from '../pod/pod-progress.ts';
+import { mayRestartAllContainers, shouldRestartAllContainers } from '../pod/restart-policy.ts';
 import {
   podIPs,
   findContainer,
@@ -10,7 +11,7 @@ import {
   type StartFailure,
 } from '../pod/pod-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../types.ts';
-import { generateConditions } from './conditions.ts';
+import { ALL_CONTAINERS_RESTARTING, generateConditions } from './conditions.ts';
 import { convertContainerStatuses, type ContainerStatusInput } from './container-statuses.ts';
 import { resizeConditions, type ResizeState } from './resize-conditions.ts';
 import { getPhase, isTerminal, type PodPhase } from './phase.ts';
@@ -42,12 +43,17 @@ export interface GenerateStatusInput {
 
 export function generatePodStatus(input: GenerateStatusInput): PodStatus {
   const { pod, runtimeStatus, previous } = input;
+  const restartingAll =
+    shouldRestartAllContainers(pod, runtimeStatus) ||
+    (previous.conditions ?? []).some(
+      ({ type, status }) => type === ALL_CONTAINERS_RESTARTING && status === 'True',
+    );
   const convert = (
     kind: 'regular' | 'init',
     containers: Pod['spec']['containers'],
     old: readonly ContainerStatus[],
   ) =>
-    convertContainerStatuses(input, kind, containers, old).map((status) =>
+    convertContainerStatuses({ ...input, restartingAll }, kind, containers, old).map((status) =>
       input.probes.withProbeResults(pod, status, kind === 'init'),
     );
   const containerStatuses = convert(
@@ -92,6 +98,9 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
         containerStatuses,
         initContainerStatuses,
         sandboxReady: !podSandboxChanged(pod, runtimeStatus).changed,
+        ...(mayRestartAllContainers(pod) && {
+          restartingAll: restartingAll && runtimeStatus.containers.length > 0,
+        }),
       }),
       ...(input.resize !== undefined && !isTerminal(phase)
         ? resizeConditions(pod, input.resize)

@@ -1,7 +1,7 @@
 // The phase of a pod, from the statuses of its containers.
 
-import { isSidecar, shouldRestartAfterExit } from '../pod/restart-policy.ts';
-import type { ContainerStatus, Pod } from '../types.ts';
+import { isSidecar, RESTARTING_ALL, shouldRestartAfterExit } from '../pod/restart-policy.ts';
+import type { Container, ContainerStatus, Pod } from '../types.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
@@ -46,7 +46,7 @@ export function getPhase(
     if (status?.state.running !== undefined) counts.running++;
     else if (terminated !== undefined) {
       counts.stopped++;
-      if (!shouldRestartAfterExit(container, pod.spec, terminated.exitCode)) counts.final++;
+      if (!isRestarted(container, pod, terminated)) counts.final++;
       if (status?.state.terminated?.exitCode === 0) counts.succeeded++;
     } else if (status?.state.waiting !== undefined) counts.waiting++;
     else counts.unknown++;
@@ -76,14 +76,19 @@ function countInitContainers(
       status?.state.terminated ??
       (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
     if (terminated === undefined) pending++;
-    else if (
-      terminated.exitCode !== 0 &&
-      !shouldRestartAfterExit(container, pod.spec, terminated.exitCode)
-    )
-      failedForGood++;
+    else if (terminated.exitCode !== 0 && !isRestarted(container, pod, terminated)) failedForGood++;
   }
   return { pending, failedForGood };
 }
+
+/** Reports whether a container that has ended so is started again. */
+const isRestarted = (
+  container: Container,
+  pod: Pod,
+  terminated: { readonly exitCode: number; readonly reason?: string },
+): boolean =>
+  terminated.reason === RESTARTING_ALL ||
+  shouldRestartAfterExit(container, pod.spec, terminated.exitCode);
 
 export function isTerminal(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed';

@@ -84,6 +84,8 @@ export async function startRealTimeKubelet(
       housekeepingMs: 200,
       nodeCheckMs: 500,
       relistMs: 50,
+      // The disk of the machine under the tests may be nearly full.
+      eviction: { hard: {} },
       ...overrides,
     });
   let kubelet = makeKubelet();

@@ -22,7 +22,7 @@ export const missingBrowser =
 /** A size of window that shows the whole layout. */
 const WINDOW = { width: 1280, height: 800 };
 /** How long a page may take to show something. Other tests share the machine. */
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 45_000;
 
 export function launchBrowser(args: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
@@ -37,15 +37,23 @@ export interface ConsolePage {
   readonly context: BrowserContext;
   /** Exceptions, violations of the content security policy, dialogs, and requests to elsewhere. */
   readonly defects: readonly string[];
+  /** The number of requests that the browser has dropped (see `despiteNetworkChanges`). */
+  readonly droppedRequests: number;
   close(): Promise<void>;
 }
 
 export async function openPage(
   browser: Browser,
   origin: string,
-  options: { readonly colorScheme?: 'light' | 'dark'; readonly width?: number } = {},
+  options: {
+    readonly colorScheme?: 'light' | 'dark';
+    readonly width?: number;
+    /** Other origins that the page may visit. */
+    readonly elsewhere?: readonly string[];
+  } = {},
 ): Promise<ConsolePage> {
-  const { colorScheme = 'light', width = WINDOW.width } = options;
+  const { colorScheme = 'light', width = WINDOW.width, elsewhere = [] } = options;
+  const origins = [origin, ...elsewhere].map((each) => `${each}/`);
   const context = await browser.newContext({
     ignoreHTTPSErrors: true,
     viewport: { ...WINDOW, width },
@@ -68,10 +76,58 @@ export async function openPage(
   });
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url))
+    if (!origins.some((each) => url.startsWith(each)) && !/^(data|blob):/.test(url))
       defects.push(`request to elsewhere: ${url}`);
   });
-  return { page, context, defects, close: () => context.close() };
+  let droppedRequests = 0;
+  page.on('requestfailed', (request) => {
+    if (request.failure()?.errorText === NETWORK_CHANGED) droppedRequests += 1;
+  });
+  return {
+    page,
+    context,
+    defects,
+    get droppedRequests() {
+      return droppedRequests;
+    },
+    close: () => context.close(),
+  };
+}
+
+/**
+ * Chromium drops all requests when an interface of the machine comes or goes, as those of containers
+ * do in other tests. Reads are sent again by the page, but not writes, terminals and navigations.
+ */
+const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED';
+const ATTEMPTS = 3;
+
+export interface Attempt {
+  /** Returns the name of an object, which is another one in each attempt. */
+  named(name: string): string;
+}
+
+/**
+ * Runs a test, and again if it fails after the browser has dropped a request. A failure for any
+ * other reason is a failure. `pages`: those that the test has opened; `closePages` empties it.
+ */
+export async function despiteNetworkChanges(
+  pages: readonly ConsolePage[],
+  body: (attempt: Attempt) => Promise<void>,
+  closePages: () => Promise<void>,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const suffix = attempt === 1 ? '' : `-${attempt}`;
+    try {
+      await body({ named: (name) => `${name}${suffix}` });
+      return;
+    } catch (error) {
+      const dropped =
+        String(error).includes(NETWORK_CHANGED) ||
+        pages.some(({ droppedRequests }) => droppedRequests > 0);
+      if (attempt === ATTEMPTS || !dropped) throw error;
+      await closePages();
+    }
+  }
 }
 
 /** Returns a one-time login link of the kubeconfig's user, as `cox console` prints it. */
@@ -87,17 +143,14 @@ export async function loginLink(kubeconfig: string): Promise<string> {
   return stdout.trim();
 }
 
-/**
- * Opens an address. Chromium aborts all requests when an interface of the machine comes or goes, as
- * those of containers do in other tests.
- */
-async function openAddress(page: Page, url: string): Promise<void> {
+/** Opens an address, again if the browser drops the request. */
+export async function openAddress(page: Page, url: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await page.goto(url);
       return;
     } catch (error) {
-      if (attempt === 5 || !String(error).includes('ERR_NETWORK_CHANGED')) throw error;
+      if (attempt === 5 || !String(error).includes(NETWORK_CHANGED)) throw error;
     }
   }
 }

@@ -9,16 +9,20 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import { roleBindings } from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { connect, type Connection } from '#client/connect.ts';
+import { unlessExists } from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { freePort } from '#machinery/net/testing/free-ports.ts';
 import * as wait from '#machinery/wait.ts';
 import { coxArgs, coxUp, named, run, type RunningCluster, temporaryDir } from '../harness.ts';
 import {
   accessibilityProblems,
+  type Attempt,
   type ConsolePage,
+  despiteNetworkChanges,
   launchBrowser,
   loginLink,
   missingBrowser,
+  openAddress,
   openPage,
   signedInAs,
   signInByLink,
@@ -51,74 +55,76 @@ const WIDGETS = {
   },
 };
 
-describe.skipIf(missingBrowser !== undefined)(
-  named('the console', missingBrowser),
-  { timeout: 90_000 },
-  () => {
-    const dir = temporaryDir();
-    let cluster: RunningCluster;
-    let origin: string;
-    let connection: Connection;
-    let client: Client;
-    let browser: Browser;
-    const open: ConsolePage[] = [];
+describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowser), () => {
+  const dir = temporaryDir();
+  let cluster: RunningCluster;
+  let origin: string;
+  let connection: Connection;
+  let client: Client;
+  let browser: Browser;
+  const open: ConsolePage[] = [];
 
-    beforeAll(async () => {
-      const port = await freePort();
-      origin = `https://127.0.0.1:${port}`;
-      cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory', '--nodes', '2'], {
-        dataDir: join(dir.path, 'data'),
-        port,
-      });
-      browser = await launchBrowser();
-      connection = await connect({ kubeconfig: cluster.kubeconfig });
-      client = connection.client;
+  beforeAll(async () => {
+    const port = await freePort();
+    origin = `https://127.0.0.1:${port}`;
+    cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory', '--nodes', '2'], {
+      dataDir: join(dir.path, 'data'),
+      port,
     });
-    afterAll(async () => {
-      await browser?.close();
-      connection?.close();
-      await cluster?.stop();
-      dir.remove();
-    });
-    afterEach(async () => {
-      for (const each of open.splice(0)) {
-        expect(each.defects).toEqual([]);
-        await each.close();
-      }
-    });
+    browser = await launchBrowser();
+    connection = await connect({ kubeconfig: cluster.kubeconfig });
+    client = connection.client;
+  });
+  afterAll(async () => {
+    await browser?.close();
+    connection?.close();
+    await cluster?.stop();
+    dir.remove();
+  });
+  const closePages = async (): Promise<void> => {
+    for (const each of open.splice(0)) {
+      expect(each.defects).toEqual([]);
+      await each.close();
+    }
+  };
+  afterEach(closePages);
+  const browserTest = (name: string, body: (attempt: Attempt) => Promise<void>): void =>
+    test(name, () => despiteNetworkChanges(open, body, closePages));
 
-    const newPage = async (options?: Parameters<typeof openPage>[2]): Promise<ConsolePage> => {
-      // A browser that crashed is no reason for all further tests to fail.
-      if (!browser.isConnected()) browser = await launchBrowser();
-      const each = await openPage(browser, origin, options);
-      open.push(each);
-      return each;
-    };
-    /** Opens a page that is signed in as the administrator. */
-    const adminPage = async (route = '/', options?: Parameters<typeof openPage>[2]) => {
-      const each = await newPage(options);
-      await signInByLink(each.page, cluster.kubeconfig, 'kubernetes-admin');
-      if (route !== '/') await each.page.goto(`${origin}/console/#${route}`);
-      return each.page;
-    };
-    const waitUntil = (condition: () => Promise<boolean>): Promise<void> =>
-      wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 30_000 }, condition);
-    const waitForRunning = (name: string): Promise<void> =>
-      waitUntil(async () => {
-        const { status } = await client.resource(pods).namespace('default').get(name);
-        return status.phase === 'Running';
-      });
-    const pod = (name: string, command = 'sleep 3600') => ({
-      metadata: { name, labels: { app: name } },
-      spec: {
-        containers: [{ name: 'main', image: 'busybox', command: ['sh', '-c', command] }],
-      },
+  const newPage = async (options?: Parameters<typeof openPage>[2]): Promise<ConsolePage> => {
+    // A browser that crashed is no reason for all further tests to fail.
+    if (!browser.isConnected()) browser = await launchBrowser();
+    const each = await openPage(browser, origin, options);
+    open.push(each);
+    return each;
+  };
+  /** Opens a page that is signed in as the administrator. */
+  const adminPage = async (route = '/', options?: Parameters<typeof openPage>[2]) => {
+    const each = await newPage(options);
+    await signInByLink(each.page, cluster.kubeconfig, 'kubernetes-admin');
+    if (route !== '/') await openAddress(each.page, `${origin}/console/#${route}`);
+    return each.page;
+  };
+  const waitUntil = (condition: () => Promise<boolean>): Promise<void> =>
+    wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 30_000 }, condition);
+  const waitForRunning = (name: string): Promise<void> =>
+    waitUntil(async () => {
+      const { status } = await client.resource(pods).namespace('default').get(name);
+      return status.phase === 'Running';
     });
+  const pod = (name: string, command = 'sleep 3600') => ({
+    metadata: { name, labels: { app: name } },
+    spec: {
+      containers: [{ name: 'main', image: 'busybox', command: ['sh', '-c', command] }],
+    },
+  });
 
-    test('a link signs in once, and leaves no code in the address or the history', async () => {
+  browserTest(
+    'a link signs in once, and leaves no code in the address or the history',
+    async () => {
       const { page, context } = await newPage();
       const link = await loginLink(cluster.kubeconfig);
-      await page.goto(link);
+      await openAddress(page, link);
       await signedInAs(page, 'kubernetes-admin');
       await page.getByRole('heading', { name: 'Cluster', level: 1 }).waitFor();
       expect(page.url()).not.toContain('login=');
@@ -138,22 +144,31 @@ describe.skipIf(missingBrowser !== undefined)(
       await second.goto(link);
       await second.getByRole('alert').waitFor();
       await second.getByLabel('Token', { exact: true }).waitFor();
-    });
+    },
+  );
 
-    test('a token of a ServiceAccount signs in, and sees only its namespace', async () => {
-      await client.resource(namespaces).create({ metadata: { name: 'shop' } });
-      const accounts = client.resource(serviceAccounts).namespace('shop');
+  browserTest(
+    'a token of a ServiceAccount signs in, and sees only its namespace',
+    async ({ named: own }) => {
+      await client.resource(namespaces).create({ metadata: { name: own('team') } });
+      const accounts = client.resource(serviceAccounts).namespace(own('team'));
       await accounts.create({ metadata: { name: 'viewer' } });
       await client
         .resource(roleBindings)
-        .namespace('shop')
+        .namespace(own('team'))
         .create({
           metadata: { name: 'viewer' },
           roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-          subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace: 'shop' }],
+          subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace: own('team') }],
         });
-      await client.resource(pods).namespace('shop').create(pod('till'));
-      await client.resource(pods).namespace('default').create(pod('hidden'));
+      await client
+        .resource(pods)
+        .namespace(own('team'))
+        .create(pod(own('till')));
+      await client
+        .resource(pods)
+        .namespace('default')
+        .create(pod(own('hidden')));
       const { status } = await accounts.subresource<{ status: { token: string } }>(
         'viewer',
         'token',
@@ -168,109 +183,123 @@ describe.skipIf(missingBrowser !== undefined)(
       await page.getByRole('alert').getByText('does not accept this token').waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       await signInWithToken(page, origin, status.token);
-      await signedInAs(page, 'system:serviceaccount:shop:viewer');
-      await page.goto(`${origin}/console/#/list/pods`);
+      await signedInAs(page, `system:serviceaccount:${own('team')}:viewer`);
+      await openAddress(page, `${origin}/console/#/list/pods`);
       await page
         .getByText(/cannot list resource "pods"/)
         .first()
         .waitFor();
-      expect(await page.getByText('hidden').count()).toBe(0);
+      expect(await page.getByText(own('hidden')).count()).toBe(0);
       const field = page
         .getByRole('textbox', { name: 'Namespace' })
         .or(page.getByRole('combobox', { name: 'Namespace' }));
-      await field.fill('shop');
+      await field.fill(own('team'));
       await field.press('Enter');
-      await page.getByRole('link', { name: 'till' }).waitFor();
+      await page.getByRole('link', { name: own('till') }).waitFor();
       await page.getByRole('button', { name: /Signed in as/ }).click();
       await page.getByRole('menuitem', { name: 'Sign out' }).click();
       await page.getByLabel('Token', { exact: true }).waitFor();
-    });
+    },
+  );
 
-    test('a list follows the cluster', async () => {
-      const page = await adminPage('/list/pods');
-      const inDefault = client.resource(pods).namespace('default');
-      await inDefault.create(pod('appears'));
-      const row = page.getByRole('row').filter({ hasText: 'appears' });
-      await row.getByText('Running').waitFor();
-      expect(await accessibilityProblems(page)).toEqual([]);
-      await inDefault.delete('appears', { gracePeriodSeconds: 0 });
-      await row.waitFor({ state: 'detached' });
-    });
+  browserTest('a list follows the cluster', async ({ named: own }) => {
+    const page = await adminPage('/list/pods');
+    const inDefault = client.resource(pods).namespace('default');
+    await inDefault.create(pod(own('appears')));
+    const row = page.getByRole('row').filter({ hasText: own('appears') });
+    await row.getByText('Running').waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await inDefault.delete(own('appears'), { gracePeriodSeconds: 0 });
+    await row.waitFor({ state: 'detached' });
+  });
 
-    test('a user of a kubeconfig signs in as itself', async () => {
-      const { stdout } = await run(process.execPath, [
-        ...coxArgs,
-        'kubeconfig',
-        '--data-dir',
-        cluster.dataDir,
-        '--user',
-        'jane',
-      ]);
-      const file = join(dir.path, 'jane.conf');
-      writeFileSync(file, stdout, { mode: 0o600 });
-      const { page } = await newPage();
-      await signInByLink(page, file, 'jane');
-    });
+  browserTest('a user of a kubeconfig signs in as itself', async () => {
+    const { stdout } = await run(process.execPath, [
+      ...coxArgs,
+      'kubeconfig',
+      '--data-dir',
+      cluster.dataDir,
+      '--user',
+      'jane',
+    ]);
+    const file = join(dir.path, 'jane.conf');
+    writeFileSync(file, stdout, { mode: 0o600 });
+    const { page } = await newPage();
+    await signInByLink(page, file, 'jane');
+  });
 
-    test('logs of a pod are text, whatever they contain', async () => {
-      const hostile =
-        'echo first-line; ' +
-        `echo '<img src=x onerror="globalThis.hacked=1">'; ` +
-        `printf '\\033]0;owned\\007\\033[31mred\\033[0m\\n'; ` +
-        'sleep 3600';
-      await client.resource(pods).namespace('default').create(pod('talker', hostile));
-      const page = await adminPage('/object/pods/default/talker/logs');
-      await page.getByText('first-line').waitFor();
-      await page.getByText('<img src=x onerror="globalThis.hacked=1">').waitFor();
-      expect(await page.evaluate<unknown>('globalThis.hacked')).toBeUndefined();
-      expect(await page.title()).not.toContain('owned');
-      expect(await accessibilityProblems(page)).toEqual([]);
-    });
+  browserTest('logs of a pod are text, whatever they contain', async ({ named: own }) => {
+    const hostile =
+      'echo first-line; ' +
+      `echo '<img src=x onerror="globalThis.hacked=1">'; ` +
+      `printf '\\033]0;owned\\007\\033[31mred\\033[0m\\n'; ` +
+      'sleep 3600';
+    await client
+      .resource(pods)
+      .namespace('default')
+      .create(pod(own('talker'), hostile));
+    const page = await adminPage(`/object/pods/default/${own('talker')}/logs`);
+    await page.getByText('first-line').waitFor();
+    await page.getByText('<img src=x onerror="globalThis.hacked=1">').waitFor();
+    expect(await page.evaluate<unknown>('globalThis.hacked')).toBeUndefined();
+    expect(await page.title()).not.toContain('owned');
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
 
-    test('a shell in a container', async () => {
-      await client.resource(pods).namespace('default').create(pod('shelled'));
-      await waitForRunning('shelled');
-      const page = await adminPage('/object/pods/default/shelled/terminal');
-      await page.getByRole('button', { name: 'Open a shell' }).click();
-      await page.getByText('main: connected').waitFor();
-      // The echo of what is typed has the quotes, the answer has not.
-      await page.keyboard.type("echo an''swer\r");
-      await page.locator('.xterm-accessibility-tree').getByText('answer').first().waitFor();
-    });
+  browserTest('a shell in a container', async ({ named: own }) => {
+    await client
+      .resource(pods)
+      .namespace('default')
+      .create(pod(own('shelled')));
+    await waitForRunning(own('shelled'));
+    const page = await adminPage(`/object/pods/default/${own('shelled')}/terminal`);
+    await page.getByRole('button', { name: 'Open a shell' }).click();
+    await page.getByText('main: connected').waitFor();
+    // The echo of what is typed has the quotes, the answer has not.
+    await page.keyboard.type("echo an''swer\r");
+    await page.locator('.xterm-accessibility-tree').getByText('answer').first().waitFor();
+  });
 
-    test('an edit with a conflict goes on from the latest version', async () => {
-      const maps = client.resource(configMaps).namespace('default');
-      await maps.create({ metadata: { name: 'settings' }, data: { mine: 'old', theirs: 'old' } });
-      const page = await adminPage('/object/configmaps/default/settings/yaml');
-      await page.getByRole('button', { name: 'Edit' }).click();
-      const editor = page.getByRole('textbox', { name: 'YAML of the object, editable' });
-      await editor.locator('.cm-line', { hasText: 'mine: old' }).click();
-      for (const key of ['End', 'Backspace', 'Backspace', 'Backspace'])
-        await page.keyboard.press(key);
-      await page.keyboard.type('new');
-      await page.getByRole('button', { name: 'Review changes' }).click();
-      await page.getByRole('button', { name: 'Save' }).waitFor();
-      expect(await accessibilityProblems(page)).toEqual([]);
-      await maps.patch('settings', 'application/merge-patch+json', { data: { theirs: 'new' } });
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('The object was changed meanwhile').waitFor();
-      await page
-        .getByRole('button', { name: 'Put my changes on top of the latest version' })
-        .click();
-      await page.getByText('Your changes are now on top of the latest version').waitFor();
-      await page.getByRole('button', { name: 'Review changes' }).click();
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('button', { name: 'Edit' }).waitFor();
-      expect((await maps.get('settings')).data).toEqual({ mine: 'new', theirs: 'new' });
+  browserTest('an edit with a conflict goes on from the latest version', async ({ named: own }) => {
+    const maps = client.resource(configMaps).namespace('default');
+    await maps.create({
+      metadata: { name: own('settings') },
+      data: { mine: 'old', theirs: 'old' },
     });
+    const page = await adminPage(`/object/configmaps/default/${own('settings')}/yaml`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const editor = page.getByRole('textbox', { name: 'YAML of the object, editable' });
+    await editor.locator('.cm-line', { hasText: 'mine: old' }).click();
+    for (const key of ['End', 'Backspace', 'Backspace', 'Backspace'])
+      await page.keyboard.press(key);
+    await page.keyboard.type('new');
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await maps.patch(own('settings'), 'application/merge-patch+json', {
+      data: { theirs: 'new' },
+    });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The object was changed meanwhile').waitFor();
+    await page.getByRole('button', { name: 'Put my changes on top of the latest version' }).click();
+    await page.getByText('Your changes are now on top of the latest version').waitFor();
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Edit' }).waitFor();
+    expect((await maps.get(own('settings'))).data).toEqual({ mine: 'new', theirs: 'new' });
+  });
 
-    test('a custom resource has its columns, and hostile values stay text', async () => {
+  browserTest(
+    'a custom resource has its columns, and hostile values stay text',
+    async ({ named: own }) => {
       const { transport } = client;
-      await transport.request({
-        method: 'POST',
-        path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
-        body: WIDGETS,
-      });
+      await unlessExists(
+        transport.request({
+          method: 'POST',
+          path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+          body: WIDGETS,
+        }),
+      );
       await waitUntil(async () => {
         const list = transport.request({ method: 'GET', path: '/apis/example.com/v1/widgets' });
         return list.then(
@@ -286,7 +315,7 @@ describe.skipIf(missingBrowser !== undefined)(
           apiVersion: 'example.com/v1',
           kind: 'Widget',
           metadata: {
-            name: 'gear',
+            name: own('gear'),
             annotations: { [`x/y`]: `"><svg onload=globalThis.hacked=3>` },
           },
           spec: { colour: script },
@@ -294,20 +323,29 @@ describe.skipIf(missingBrowser !== undefined)(
       });
       const page = await adminPage('/list/widgets.example.com');
       await page.getByRole('columnheader', { name: 'Colour' }).waitFor();
-      await page.getByText(script).waitFor();
-      await page.getByRole('link', { name: 'gear' }).click();
-      await page.getByRole('heading', { name: 'gear' }).waitFor();
-      await page.goto(`${origin}/console/#/object/widgets.example.com/default/gear/yaml`);
+      await page.getByText(script).first().waitFor();
+      await page.getByRole('link', { name: own('gear'), exact: true }).click();
+      await page.getByRole('heading', { name: own('gear'), exact: true }).waitFor();
+      await openAddress(
+        page,
+        `${origin}/console/#/object/widgets.example.com/default/${own('gear')}/yaml`,
+      );
       await page.getByText('globalThis.hacked=3').first().waitFor();
       expect(await page.evaluate<unknown>('globalThis.hacked')).toBeUndefined();
       expect(await accessibilityProblems(page)).toEqual([]);
-    });
+    },
+  );
 
-    test('10,000 rows: the document stays small, and the filter finds one', async () => {
-      await client.resource(namespaces).create({ metadata: { name: 'many' } });
-      const maps = client.resource(configMaps).namespace('many');
+  browserTest(
+    '10,000 rows: the document stays small, and the filter finds one',
+    async ({ named: own }) => {
+      await client.resource(namespaces).create({ metadata: { name: own('many') } });
+      const maps = client.resource(configMaps).namespace(own('many'));
       const count = 10_000;
-      const names = Array.from({ length: count }, (_, n) => `row-${String(n).padStart(5, '0')}`);
+      const names = Array.from(
+        { length: count },
+        (_, n) => `${own('row')}-${String(n).padStart(5, '0')}`,
+      );
       const next = names.values();
       await Promise.all(
         Array.from({ length: 64 }, async () => {
@@ -316,29 +354,35 @@ describe.skipIf(missingBrowser !== undefined)(
       );
       const page = await adminPage('/list/configmaps');
       const filter = page.getByRole('textbox', { name: 'Filter' });
-      await page.getByRole('link', { name: 'row-00000' }).waitFor();
+      await page.getByRole('link', { name: `${own('row')}-00000` }).waitFor();
       expect(await page.getByRole('row').count()).toBeLessThan(200);
-      await filter.fill('row-09999');
-      await page.getByRole('link', { name: 'row-09999' }).waitFor();
-      await page.getByRole('link', { name: 'row-00000' }).waitFor({ state: 'detached' });
-    });
+      await filter.fill(`${own('row')}-09999`);
+      await page.getByRole('link', { name: `${own('row')}-09999` }).waitFor();
+      await page.getByRole('link', { name: `${own('row')}-00000` }).waitFor({ state: 'detached' });
+    },
+  );
 
-    test('an object that vanishes while it is open says so', async () => {
-      await client.resource(pods).namespace('default').create(pod('fleeting'));
-      const page = await adminPage('/object/pods/default/fleeting');
-      await page.getByRole('heading', { name: 'fleeting' }).waitFor();
-      await client
-        .resource(pods)
-        .namespace('default')
-        .delete('fleeting', { gracePeriodSeconds: 0 });
-      await page.getByText('This Pod was deleted').waitFor();
-    });
+  browserTest('an object that vanishes while it is open says so', async ({ named: own }) => {
+    await client
+      .resource(pods)
+      .namespace('default')
+      .create(pod(own('fleeting')));
+    const page = await adminPage(`/object/pods/default/${own('fleeting')}`);
+    await page.getByRole('heading', { name: own('fleeting') }).waitFor();
+    await client
+      .resource(pods)
+      .namespace('default')
+      .delete(own('fleeting'), { gracePeriodSeconds: 0 });
+    await page.getByText('This Pod was deleted').waitFor();
+  });
 
-    test('a session whose ServiceAccount is deleted ends, and the page asks for another', async () => {
+  browserTest(
+    'a session whose ServiceAccount is deleted ends, and the page asks for another',
+    async ({ named: own }) => {
       const accounts = client.resource(serviceAccounts).namespace('default');
-      await accounts.create({ metadata: { name: 'leaving' } });
+      await accounts.create({ metadata: { name: own('leaving') } });
       const { status } = await accounts.subresource<{ status: { token: string } }>(
-        'leaving',
+        own('leaving'),
         'token',
         {
           apiVersion: 'authentication.k8s.io/v1',
@@ -348,30 +392,30 @@ describe.skipIf(missingBrowser !== undefined)(
       );
       const { page } = await newPage();
       await signInWithToken(page, origin, status.token);
-      await signedInAs(page, 'system:serviceaccount:default:leaving');
-      await accounts.delete('leaving');
-      await page.goto(`${origin}/console/#/list/services`);
+      await signedInAs(page, `system:serviceaccount:default:${own('leaving')}`);
+      await accounts.delete(own('leaving'));
+      await openAddress(page, `${origin}/console/#/list/services`);
       await page.getByLabel('Token', { exact: true }).waitFor();
-    });
+    },
+  );
 
-    test('dark, and on a small screen', async () => {
-      const page = await adminPage('/list/pods', { colorScheme: 'dark', width: 390 });
-      await page.getByRole('grid').or(page.getByRole('table')).first().waitFor();
-      expect(await accessibilityProblems(page)).toEqual([]);
-      const isWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
-      expect(await page.evaluate<boolean>(isWide)).toBe(false);
-    });
+  browserTest('dark, and on a small screen', async () => {
+    const page = await adminPage('/list/pods', { colorScheme: 'dark', width: 390 });
+    await page.getByRole('grid').or(page.getByRole('table')).first().waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    const isWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
+    expect(await page.evaluate<boolean>(isWide)).toBe(false);
+  });
 
-    test('what is wrong and why, traffic, decisions: every page is accessible', async () => {
+  browserTest(
+    'what is wrong and why, traffic, decisions: every page is accessible',
+    async ({ named: own }) => {
       const template = (name: string, more: object = {}) => ({
         metadata: { labels: { app: name } },
         spec: { containers: [{ name: 'main', image: name, ...more }] },
       });
-      const inShop = client.resource(deployments).namespace('shop');
-      await client
-        .resource(namespaces)
-        .create({ metadata: { name: 'shop' } })
-        .catch(() => undefined);
+      const inShop = client.resource(deployments).namespace(own('shop'));
+      await client.resource(namespaces).create({ metadata: { name: own('shop') } });
       for (const [name, replicas, more] of [
         ['web', 3, {}],
         ['cart', 2, {}],
@@ -383,7 +427,7 @@ describe.skipIf(missingBrowser !== undefined)(
           spec: { replicas, selector, template: template(name, more) },
         });
       }
-      const inShopPods = client.resource(pods).namespace('shop');
+      const inShopPods = client.resource(pods).namespace(own('shop'));
       await waitUntil(async () => {
         const { items } = await inShopPods.list();
         return items.filter(({ status }) => status.phase === 'Running').length >= 5;
@@ -391,7 +435,7 @@ describe.skipIf(missingBrowser !== undefined)(
       const { items } = await inShopPods.list({ labelSelector: 'app=reports' });
       const page = await adminPage('/');
       const look = async (name: string, route: string, text: string | RegExp): Promise<void> => {
-        await page.goto(`${origin}/console/#${route}`);
+        await openAddress(page, `${origin}/console/#${route}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.getByText(text).first().waitFor();
         await page
@@ -403,37 +447,73 @@ describe.skipIf(missingBrowser !== undefined)(
       };
       await look('overview', '/', /Insufficient cpu/);
       await look('pods', '/list/pods', 'Running');
-      await look('rollout', '/object/deployments.apps/shop/web', 'web');
-      await look('why', `/object/pods/shop/${items[0]?.metadata.name}/why`, /Insufficient cpu/);
-      await look('map', '/map', 'shop');
+      await look('rollout', `/object/deployments.apps/${own('shop')}/web`, 'web');
+      await look(
+        'why',
+        `/object/pods/${own('shop')}/${items[0]?.metadata.name}/why`,
+        /Insufficient cpu/,
+      );
+      await look('map', '/map', own('shop'));
       await look('traffic', '/traffic', 'kube-scheduler');
       await look('scheduler', '/scheduler', /Insufficient cpu/);
       await look('timeline', '/timeline', 'Changes');
       await look('who-can', '/who-can', /Who can/);
-    });
+    },
+  );
 
-    test('a user without the permission gets no traffic', async () => {
-      const { page } = await newPage();
-      await signInByLink(page, join(dir.path, 'jane.conf'), 'jane');
-      await page.goto(`${origin}/console/#/traffic`);
-      await page
-        .getByText(/cannot get path/)
-        .first()
-        .waitFor();
-    });
+  browserTest('a user without the permission gets no traffic', async () => {
+    const { page } = await newPage();
+    await signInByLink(page, join(dir.path, 'jane.conf'), 'jane');
+    await openAddress(page, `${origin}/console/#/traffic`);
+    await page
+      .getByText(/cannot get path/)
+      .first()
+      .waitFor();
+  });
 
-    // The last test: it ends the cluster of all others.
-    test('the server disappears and returns', async () => {
-      const page = await adminPage('/list/pods');
-      await page.getByRole('row').nth(1).waitFor();
-      await cluster.kill();
-      await page.getByText('The server does not answer').waitFor();
-      cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory'], {
-        dataDir: cluster.dataDir,
-        port: Number(new URL(origin).port),
-      });
-      // Sessions do not survive a restart. The page asks for another sign-in where it is.
-      await page.getByLabel('Token', { exact: true }).waitFor({ timeout: 45_000 });
+  browserTest('the keyboard alone: filter, rows, search, pages', async ({ named: own }) => {
+    const name = own('typed');
+    await client.resource(pods).namespace('default').create(pod(name));
+    const page = await adminPage('/list/pods');
+    await page.getByRole('link', { name, exact: true }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type(name);
+    await page.locator('[role=grid][aria-rowcount="2"]').waitFor();
+    const focused = (): Promise<string | null> =>
+      page.evaluate<string | null>(`document.activeElement.getAttribute('role')`);
+    for (let presses = 0; (await focused()) !== 'grid'; presses++) {
+      expect(presses).toBeLessThan(8);
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search everything' }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.keyboard.type('kube-system');
+    await page
+      .getByRole('option', { name: /^kube-system/ })
+      .first()
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'kube-system', level: 1 }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('n');
+    await page.getByRole('heading', { name: /^Nodes/, level: 1 }).waitFor();
+  });
+
+  // The last test: it ends the cluster of all others.
+  browserTest('the server disappears and returns', async () => {
+    const page = await adminPage('/list/pods');
+    await page.getByRole('row').nth(1).waitFor();
+    await cluster.kill();
+    await page.getByText('The server does not answer').waitFor();
+    cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory'], {
+      dataDir: cluster.dataDir,
+      port: Number(new URL(origin).port),
     });
-  },
-);
+    // Sessions do not survive a restart. The page asks for another sign-in where it is.
+    await page.getByLabel('Token', { exact: true }).waitFor({ timeout: 45_000 });
+  });
+});

@@ -39,8 +39,10 @@ export interface ConditionsConfig {
   readonly find: Find;
   /** Reports whether this server serves the objects of a definition whose names are accepted. */
   readonly isServed: (definition: Described) => boolean;
-  /** Whether other servers use the same storage. */
+  /** Whether other servers may use the same storage. */
   readonly sharesStorage: boolean;
+  /** Reports whether such a server is alive. */
+  readonly hasOtherServers: () => Promise<boolean>;
 }
 
 /** The part of a definition that determines whether this server serves its objects. */
@@ -56,6 +58,8 @@ interface Waiting {
   readonly described: Described;
   /** Its objects are served, so it has been queued. */
   isServed: boolean;
+  /** There is no other server that has to see it. */
+  isAlone: boolean;
 }
 
 /**
@@ -165,12 +169,15 @@ export class DefinitionConditions implements DefinitionKeeper {
       await this.#update({ ...definition, status });
       return reconciled;
     }
-    const since = this.#waiting.get(name)?.since;
-    const isOthersTurn =
-      since !== undefined && this.#config.isServed(definition) && this.#config.sharesStorage;
-    return isOthersTurn
-      ? requeueAfter(since + OTHERS_SEE_MS - this.#config.clock.monotonic())
-      : reconciled;
+    const waiting = this.#waiting.get(name);
+    const { sharesStorage, isServed, hasOtherServers, clock } = this.#config;
+    if (waiting === undefined || !sharesStorage || !isServed(definition)) return reconciled;
+    if (await hasOtherServers()) {
+      return requeueAfter(waiting.since + OTHERS_SEE_MS - clock.monotonic());
+    }
+    waiting.isAlone = true;
+    this.#queue.add(name);
+    return reconciled;
   }
 
   #decide(definition: Definition): Definition['status'] {
@@ -193,10 +200,13 @@ export class DefinitionConditions implements DefinitionKeeper {
       this.#waiting.delete(name);
       return false;
     }
-    const since = this.#waiting.get(name)?.since ?? clock.monotonic();
+    const { since, isAlone } = this.#waiting.get(name) ?? {
+      since: clock.monotonic(),
+      isAlone: !sharesStorage,
+    };
     const served = isServed(definition);
-    this.#waiting.set(name, { since, described: describe(definition), isServed: served });
-    return served && (!sharesStorage || clock.monotonic() - since >= OTHERS_SEE_MS);
+    this.#waiting.set(name, { since, described: describe(definition), isServed: served, isAlone });
+    return served && (isAlone || clock.monotonic() - since >= OTHERS_SEE_MS);
   }
 
   async #cleanUp(name: string): Promise<ReconcileResult> {

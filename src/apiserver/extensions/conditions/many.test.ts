@@ -96,6 +96,7 @@ test('each definition is read twice at most, however many others become served',
     },
     isServed: ({ metadata }) => served.has(metadata.name),
     sharesStorage: false,
+    hasOtherServers: () => Promise.resolve(false),
   });
   for (const definition of definitions.values()) conditions.set(definition);
   const end = new AbortController();

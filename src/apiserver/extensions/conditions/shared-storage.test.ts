@@ -1,7 +1,8 @@
 // Two servers on one storage: definitions are established once, and names are accepted once.
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
+import { isConditionTrue } from '#api/groups/apiextensions/v1/conditions.ts';
 import {
   type CustomResourceDefinition,
   customResourceDefinitions,
@@ -9,7 +10,68 @@ import {
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
-import { systemClock } from '#machinery/clock.ts';
+import type { Client } from '#client/client.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { Catalog } from '../../catalog/catalog.ts';
+import { DefinitionConditions, OTHERS_SEE_MS } from './controller.ts';
+import type { Definition } from './definition.ts';
+
+/** Establishes a definition that is served, in a store that others may share. */
+async function establish(clock: VirtualClock, hasOthers: boolean): Promise<() => boolean> {
+  const definition = {
+    ...definitionOf(),
+    metadata: { name: 'widgets.example.com', uid: 'uid', resourceVersion: '1', generation: 1 },
+    status: {
+      acceptedNames: definitionOf().spec.names,
+      storedVersions: ['v1'],
+      conditions: [
+        {
+          type: 'NamesAccepted',
+          status: 'True',
+          reason: 'NoConflicts',
+          message: 'no conflicts found',
+        },
+      ],
+    },
+  } as unknown as Definition;
+  let current = definition;
+  const updateStatus = (updated: Definition): Promise<Definition> =>
+    Promise.resolve((current = updated));
+  const conditions = new DefinitionConditions({
+    catalog: new Catalog(),
+    clock,
+    logger: silentLogger,
+    client: { resource: () => ({ updateStatus }) } as unknown as Client,
+    find: <T>() => current as T,
+    isServed: () => true,
+    sharesStorage: true,
+    hasOtherServers: () => Promise.resolve(hasOthers),
+  });
+  conditions.set(definition);
+  const end = new AbortController();
+  const running = conditions.run(end.signal);
+  onTestFinished(async () => {
+    end.abort();
+    await running;
+  });
+  await clock.settle();
+  return () => isConditionTrue(current.status, 'Established');
+}
+
+test('a definition is established at once if no other server is alive', async () => {
+  const isEstablished = await establish(new VirtualClock(), false);
+  expect(isEstablished()).toBe(true);
+});
+
+test('a definition is established when other servers had the time to see it', async () => {
+  const clock = new VirtualClock();
+  const isEstablished = await establish(clock, true);
+  await clock.advance(OTHERS_SEE_MS - 1);
+  expect(isEstablished()).toBe(false);
+  await clock.advance(1);
+  expect(isEstablished()).toBe(true);
+});
 
 test('a definition is served by both servers once it is established, and deleted at both', async () => {
   const first = await startTestServer({ clock: systemClock, sharesStorage: true });

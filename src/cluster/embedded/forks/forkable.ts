@@ -183,8 +183,8 @@ export function notForkable(because: 'real' | 'port'): Forking<never> {
       new TypeError(
         because === 'real'
           ? "a cluster on the real clock cannot be copied: start it with `clock: 'virtual'`"
-          : 'a cluster with a port cannot be copied, since both would need it: start it without `port` ' +
-              'and `dnsPort`, and use `client` or `agent`',
+          : 'a cluster with a port cannot go back in time, since its clients would not know: start it ' +
+              'without `port` and `dnsPort`, and use `client` or `agent`; `fork` works with `port`',
       ),
     );
   return { fork: reject, at: reject, checkpoint: reject, restore: reject };

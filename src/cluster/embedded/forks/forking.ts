@@ -11,8 +11,8 @@ export interface Checkpoint {
 }
 
 /**
- * Copies of a cluster. They need `clock: 'virtual'`, and reject with TypeError for clusters with a
- * port.
+ * Copies of a cluster. They need `clock: 'virtual'`. A cluster with a port has `fork` alone, and the
+ * fork has a port of its own; the others reject with TypeError.
  */
 export interface Forking<Copy> {
   /**

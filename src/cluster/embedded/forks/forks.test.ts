@@ -416,6 +416,7 @@ describe('a cluster that cannot be copied says why', () => {
   test('port', async () => {
     const cluster = await startCluster({ clock: 'virtual', port: 0 });
     live.push(cluster);
-    await expect(cluster.fork()).rejects.toThrow('start it without `port`');
+    await expect(cluster.checkpoint()).rejects.toThrow('without `port`');
+    await expect(cluster.at(1)).rejects.toThrow('without `port`');
   });
 });

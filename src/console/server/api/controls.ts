@@ -40,8 +40,9 @@ export class Controls {
   async serveForks(request: ConsoleRequest): Promise<ConsoleResponse> {
     expectMethod(request, 'POST');
     const { fork } = this.#controls;
-    if (fork === undefined) throw apierrors.genericStatus(404);
-    return json(await this.#alone(fork), { code: 201 });
+    const { user } = request;
+    if (fork === undefined || user === undefined) throw apierrors.genericStatus(404);
+    return json(await this.#alone(() => fork(user)), { code: 201 });
   }
 
   get canFork(): boolean {

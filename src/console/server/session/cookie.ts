@@ -13,15 +13,19 @@ const MAX_LENGTH = 128;
  * Returns the value of the cookie. Undefined: there is none, or there are several, so that one of
  * them is not of this server.
  */
-export function cookieOf(header: string | undefined): string | undefined {
-  if (header === undefined || !header.includes(COOKIE)) return undefined;
+export function cookieOf(
+  header: string | undefined,
+  name = COOKIE,
+  maxLength = MAX_LENGTH,
+): string | undefined {
+  if (header === undefined || !header.includes(name)) return undefined;
   const values = header
     .split(';')
     .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${COOKIE}=`))
-    .map((pair) => pair.slice(COOKIE.length + 1));
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
   const [value] = values;
-  return values.length === 1 && value !== undefined && value !== '' && value.length <= MAX_LENGTH
+  return values.length === 1 && value !== undefined && value !== '' && value.length <= maxLength
     ? value
     : undefined;
 }

@@ -15,11 +15,14 @@ import { cookieOf, removingCookie, settingCookie } from './cookie.ts';
 import { FailureLimit } from './failure-limit.ts';
 import { type Grant, grantOfRequest, grantOfToken } from './grant.ts';
 import { CODE_LIFE_MS, LoginCodes } from './login-codes.ts';
+import { OidcPaths } from './oidc/oidc-paths.ts';
+import type { OidcClient } from './oidc/sign-in.ts';
 import { HEADER, isFromConsole } from './origin.ts';
 import { type Session, type SessionLimits, Sessions } from './sessions.ts';
 
 export const SESSION_PATH = '/console/session';
 export const CODES_PATH = '/console/codes';
+export const SIGN_IN_PATH = '/console/sign-in';
 
 const MAX_CODE_LENGTH = 128;
 
@@ -30,6 +33,10 @@ export interface SessionPathsConfig {
   readonly random: Random;
   readonly authenticate: ConsoleServices['authenticate'];
   readonly limits?: Partial<SessionLimits>;
+  /** Absent: users do not sign in at an OpenID Connect provider. */
+  readonly oidc?: OidcClient;
+  /** Called with the reason of a sign-in at the provider that has failed. */
+  readonly onFailure?: (reason: string) => void;
 }
 
 export class SessionPaths {
@@ -37,12 +44,38 @@ export class SessionPaths {
   readonly #sessions: Sessions;
   readonly #codes: LoginCodes;
   readonly #failures: FailureLimit;
+  readonly #oidc: OidcPaths | undefined;
 
   constructor(config: SessionPathsConfig) {
     this.#config = config;
     this.#sessions = new Sessions(config);
     this.#codes = new LoginCodes(config);
     this.#failures = new FailureLimit(config.clock);
+    const { clock, random, oidc, onFailure = () => undefined } = config;
+    if (oidc !== undefined)
+      this.#oidc = new OidcPaths({
+        client: oidc,
+        clock,
+        random,
+        onFailure,
+        attempt: (address) => this.#attempt(address),
+        beginSession: async (request, token) => {
+          const grant = await grantOfToken(config.authenticate, token);
+          return settingCookie(this.#begin(request, grant).cookie);
+        },
+      });
+  }
+
+  /** Serves the paths of a sign-in at the provider. */
+  async serveOidc(request: ConsoleRequest): Promise<ConsoleResponse> {
+    if (this.#oidc === undefined) throw apierrors.genericStatus(404);
+    return this.#oidc.serve(request);
+  }
+
+  /** Serves /console/sign-in: the ways in, for a page without a session. */
+  serveSignIn(request: ConsoleRequest): ConsoleResponse {
+    expectMethod(request, 'GET', 'HEAD');
+    return json(this.#oidc === undefined ? {} : { oidc: { issuer: this.#oidc.issuer } });
   }
 
   /** Ends all sessions. */
@@ -68,7 +101,7 @@ export class SessionPaths {
     const cookie = cookieOf(request.headers['cookie']);
     switch (request.method) {
       case 'POST':
-        return this.#signIn(request, cookie);
+        return this.#signIn(request);
       case 'DELETE':
         if (cookie !== undefined) this.#sessions.end(cookie);
         return json({}, { headers: { 'set-cookie': removingCookie() } });
@@ -80,22 +113,31 @@ export class SessionPaths {
     }
   }
 
-  async #signIn(request: ConsoleRequest, before: string | undefined): Promise<ConsoleResponse> {
-    const { remoteAddress } = request;
+  async #signIn(request: ConsoleRequest): Promise<ConsoleResponse> {
     const body = await jsonBody(request, ['token', 'code']);
-    const wait = this.#failures.attempt(remoteAddress);
-    if (wait > 0) throw apierrors.tooManyRequests('too many failed attempts to sign in', wait);
-    const grant = await this.#grantOf(body);
-    if (grant.expiresMs <= this.#config.clusterClock.now())
-      throw apierrors.unauthorized('the credentials have expired');
-    this.#failures.succeeded(remoteAddress);
-    // The value of the cookie is always new, so that one that was planted before is worth nothing.
-    if (before !== undefined) this.#sessions.end(before);
-    const { cookie, session } = this.#sessions.begin(grant);
+    this.#attempt(request.remoteAddress);
+    const { cookie, session } = this.#begin(request, await this.#grantOf(body));
     return json(describe(session), {
       code: 201,
       headers: { 'set-cookie': settingCookie(cookie) },
     });
+  }
+
+  /** Counts an attempt of an address. Throws TooManyRequests. */
+  #attempt(address: string): void {
+    const wait = this.#failures.attempt(address);
+    if (wait > 0) throw apierrors.tooManyRequests('too many failed attempts to sign in', wait);
+  }
+
+  /** Begins the session of a grant, after an attempt. Throws Unauthorized. */
+  #begin(request: ConsoleRequest, grant: Grant): ReturnType<Sessions['begin']> {
+    if (grant.expiresMs <= this.#config.clusterClock.now())
+      throw apierrors.unauthorized('the credentials have expired');
+    this.#failures.succeeded(request.remoteAddress);
+    // The value of the cookie is always new, so that one that was planted before is worth nothing.
+    const before = cookieOf(request.headers['cookie']);
+    if (before !== undefined) this.#sessions.end(before);
+    return this.#sessions.begin(grant);
   }
 
   async #grantOf({ token, code }: Readonly<Record<string, unknown>>): Promise<Grant> {

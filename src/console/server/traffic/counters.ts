@@ -1,6 +1,6 @@
 // Counts the requests, watches and watch events of each client, by user and user agent.
 
-import type { WatchStream } from '#machinery/watch.ts';
+import type { WatchReader, WatchStream } from '#machinery/watch.ts';
 
 /** The counts of one client since the server started. */
 export interface ClientCounts {
@@ -105,6 +105,24 @@ export function countedWatch<E>(
         const events = (source.drain as () => readonly E[])();
         counts.events += events.length;
         return events;
+      },
+    }),
+    ...(source.read !== undefined && {
+      read: (ready: () => void) => {
+        const reader = (source.read as (ready: () => void) => WatchReader<E>)(ready);
+        return {
+          take: () => {
+            const events = reader.take();
+            counts.events += events.length;
+            return events;
+          },
+          rearm: () => reader.rearm(),
+          end: () => {
+            const ended = reader.end();
+            if (ended !== undefined) end();
+            return ended;
+          },
+        };
       },
     }),
     [Symbol.asyncIterator](): AsyncIterator<E, undefined> {

@@ -38,25 +38,34 @@ export class Api {
   async request(path: string, options: RequestOptions = {}): Promise<Response> {
     const { method = 'GET', accept = 'application/json', contentType, body, signal } = options;
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-    let response: Response;
-    try {
-      response = await this.#fetch(path, {
-        method,
-        headers: {
-          Accept: accept,
-          ...(text !== undefined && { 'Content-Type': contentType ?? 'application/json' }),
-        },
-        body: text,
-        signal,
-      });
-    } catch (error) {
-      if (isAbort(error) || signal?.aborted === true) throw error;
-      this.#observer.unreachable();
-      throw new UnreachableError(error);
-    }
+    const init: RequestInit = {
+      method,
+      headers: {
+        Accept: accept,
+        ...(text !== undefined && { 'Content-Type': contentType ?? 'application/json' }),
+      },
+      body: text,
+      signal,
+    };
+    const response = await this.#send(path, init, method === 'GET' ? 1 : 0);
     this.#observer.answered(response.status);
     if (!response.ok) throw await toApiError(response);
     return response;
+  }
+
+  /**
+   * Sends a request. `attempts`: further ones if no answer comes. A browser drops all requests when
+   * an interface of the machine comes or goes, such as a VPN; reads are simply sent again.
+   */
+  async #send(path: string, init: RequestInit, attempts: number): Promise<Response> {
+    try {
+      return await this.#fetch(path, init);
+    } catch (error) {
+      if (isAbort(error) || init.signal?.aborted === true) throw error;
+      if (attempts > 0) return this.#send(path, init, attempts - 1);
+      this.#observer.unreachable();
+      throw new UnreachableError(error);
+    }
   }
 
   async json<T>(path: string, options: RequestOptions = {}): Promise<T> {

@@ -11,6 +11,11 @@ export interface SessionInfo {
   readonly expires?: string;
 }
 
+/** How users may sign in, beside a token. */
+export interface SignInWays {
+  readonly oidc?: { readonly issuer: string };
+}
+
 const PATH = '/console/session';
 
 export class Session {
@@ -46,6 +51,16 @@ export class Session {
     await this.read();
   }
 
+  /** Returns the ways in. A server without them accepts tokens only. */
+  async ways(signal: AbortSignal): Promise<SignInWays> {
+    try {
+      return await this.#api.json<SignInWays>('/console/sign-in', { signal });
+    } catch (error) {
+      if (isNotFound(error)) return {};
+      throw error;
+    }
+  }
+
   async signOut(): Promise<void> {
     await this.#api.request(PATH, { method: 'DELETE' });
     this.info.set(undefined);
@@ -55,3 +70,28 @@ export class Session {
 /** Returns the code of a one-time link from the page's fragment; undefined if it has none. */
 export const loginCode = (hash: string): string | undefined =>
   /^#login=([\w.~-]{8,512})$/.exec(hash)?.[1];
+
+/** The server's reasons why a sign-in at the identity provider has failed, in words. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  'not-begun': 'This sign-in was not begun in this browser, or has taken too long. Try again.',
+  denied: 'The identity provider has denied the sign-in.',
+  'provider-unavailable': 'The identity provider does not answer. Try again later.',
+  'provider-error': 'The sign-in at the identity provider has failed.',
+  'not-accepted': 'The server does not accept the identity that the provider has confirmed.',
+  'too-many': 'There were too many failed attempts to sign in. Wait a few seconds.',
+};
+
+/**
+ * Returns why a sign-in at the identity provider has failed, from the page's fragment. Only the
+ * sentences of this page are shown: anybody can make a link.
+ */
+export function signInProblem(hash: string): string | undefined {
+  const [, reason] = /^#sign-in=([a-z-]{1,40})$/.exec(hash) ?? [];
+  return reason === undefined ? undefined : (PROBLEMS[reason] ?? PROBLEMS['provider-error']);
+}
+
+/** Returns the address at which a sign-in at the provider begins, and comes back to the route. */
+export const providerPath = (hash: string): string => {
+  const route = /^#(\/.*)$/.exec(hash)?.[1] ?? '';
+  return `/console/oidc/login?route=${encodeURIComponent(route)}`;
+};

@@ -2,7 +2,12 @@
 
 import type { ListDocument } from './list-watch.ts';
 
-export const TABLE_ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io, application/json';
+/**
+ * `metadata=identity` leaves out managed fields and the like. A server of Kubernetes that does not
+ * know this parameter ignores it.
+ */
+export const TABLE_ACCEPT =
+  'application/json;as=Table;v=v1;g=meta.k8s.io;metadata=identity, application/json';
 
 export interface TableColumn {
   readonly name: string;

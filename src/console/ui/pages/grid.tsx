@@ -1,7 +1,6 @@
 // Rows of a list, as many as there are: only those in sight are in the document. Plain elements and
 // one style sheet, because a row is drawn at every step of scrolling.
 
-import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
   memo,
@@ -18,10 +17,12 @@ import { printable } from '../data/printable.ts';
 import type { Row } from '../data/row.ts';
 import type { Sorting } from '../data/sort.ts';
 import { SeverityMark } from '../parts/basics.tsx';
+import { useFixedRows } from '../parts/fixed-rows.ts';
 import { useNow } from '../parts/hooks.ts';
 import { takesText } from '../shell/keys.ts';
 
 const ROW_HEIGHT = 34;
+const HEAD_HEIGHT = 35;
 /** Browsers do not lay out elements of more than about 16 million pixels. */
 const MAX_ROWS = 450_000;
 
@@ -46,11 +47,11 @@ export function Grid(props: GridProps): ReactNode {
   const [active, setActive] = useState(-1);
   const now = useNow(5000);
   const count = Math.min(rows.length, MAX_ROWS);
-  const virtual = useVirtualizer({
+  const { first, end, scrollTo } = useFixedRows({
+    scroller,
     count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: 12,
+    rowHeight: ROW_HEIGHT,
+    headHeight: HEAD_HEIGHT,
   });
   const template = `36px ${columns
     .map(({ kind, width }) => (kind === 'name' ? `minmax(${width}px, 1fr)` : `${width}px`))
@@ -60,7 +61,7 @@ export function Grid(props: GridProps): ReactNode {
   const move = (to: number): void => {
     const index = Math.max(0, Math.min(count - 1, to));
     setActive(index);
-    virtual.scrollToIndex(index);
+    scrollTo(index);
   };
   const onKeyDown = useGridKeys(props, { active, move, pageRows: pageRowsOf(scroller.current) });
   useEffect(() => {
@@ -112,27 +113,24 @@ export function Grid(props: GridProps): ReactNode {
       <div
         role="rowgroup"
         className="grid-body"
-        style={{ height: virtual.getTotalSize(), minWidth: width }}
+        style={{ height: count * ROW_HEIGHT, minWidth: width }}
+        onMouseOver={showWholeText}
       >
-        {virtual.getVirtualItems().map(({ index, start }) => {
-          const row = rows[index];
-          if (row === undefined) return null;
-          return (
-            <GridRow
-              key={row.uid}
-              row={row}
-              index={index}
-              start={start}
-              template={template}
-              columns={columns}
-              now={now}
-              active={index === active}
-              selected={selected.has(row.uid)}
-              href={`#${props.routeOf(row)}`}
-              onPress={press}
-            />
-          );
-        })}
+        {rows.slice(first, end).map((row, n) => (
+          <GridRow
+            // Rows that come into sight take the elements of those that have left it.
+            key={(first + n) % (end - first)}
+            row={row}
+            index={first + n}
+            template={template}
+            columns={columns}
+            now={now}
+            active={first + n === active}
+            selected={selected.has(row.uid)}
+            href={`#${props.routeOf(row)}`}
+            onPress={press}
+          />
+        ))}
       </div>
     </div>
   );
@@ -151,6 +149,19 @@ interface Cursor {
   readonly active: number;
   readonly move: (to: number) => void;
   readonly pageRows: number;
+}
+
+/**
+ * Gives a cell whose text does not fit its text as a tooltip. One handler for all: attributes of
+ * each cell would have to be changed at every step of scrolling.
+ */
+function showWholeText({ target }: MouseEvent): void {
+  if (!(target instanceof HTMLElement)) return;
+  const cell = target.closest<HTMLElement>('.grid-cell');
+  if (cell === null) return;
+  const isCut = cell.scrollWidth > cell.clientWidth;
+  if (isCut) cell.title = cell.textContent;
+  else cell.removeAttribute('title');
 }
 
 /** Returns the handler of the grid's keys. */
@@ -256,7 +267,6 @@ function HeaderCell({
 interface GridRowProps {
   readonly row: Row;
   readonly index: number;
-  readonly start: number;
   readonly template: string;
   readonly columns: readonly ListColumn[];
   readonly now: number;
@@ -267,25 +277,14 @@ interface GridRowProps {
 }
 
 const GridRow = memo(
-  ({
-    row,
-    index,
-    start,
-    template,
-    columns,
-    now,
-    active,
-    selected,
-    href,
-    onPress,
-  }: GridRowProps) => (
+  ({ row, index, template, columns, now, active, selected, href, onPress }: GridRowProps) => (
     <div
       role="row"
       id={`row-${index}`}
       aria-rowindex={index + 2}
       aria-selected={selected}
       className={`grid-row${active ? ' grid-active' : ''}${row.deleting ? ' grid-deleting' : ''}`}
-      style={{ transform: `translateY(${start}px)`, gridTemplateColumns: template }}
+      style={{ transform: `translateY(${index * ROW_HEIGHT}px)`, gridTemplateColumns: template }}
       onClick={(event) => onPress(event, row, index)}
     >
       <div role="gridcell" className="grid-check">
@@ -305,7 +304,6 @@ const GridRow = memo(
   (before, after) =>
     before.row === after.row &&
     before.index === after.index &&
-    before.start === after.start &&
     before.template === after.template &&
     before.columns === after.columns &&
     before.now === after.now &&
@@ -329,7 +327,7 @@ function GridCell({
   if (column.kind === 'name')
     return (
       <div role="gridcell" className="grid-cell grid-name">
-        <a href={href} tabIndex={-1} title={text}>
+        <a href={href} tabIndex={-1}>
           {text}
         </a>
         {row.deleting && <span className="grid-tag">deleting</span>}
@@ -341,7 +339,6 @@ function GridCell({
     <div
       role="gridcell"
       className={`grid-cell${column.numeric ? ' grid-number' : ''} state-${severity}`}
-      title={text}
     >
       {severity !== 'neutral' && <SeverityMark severity={severity} />}
       {text}

@@ -23,15 +23,22 @@ type Phase =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-export function App({ code }: { readonly code: string | undefined }): ReactNode {
+export interface AppProps {
+  /** The code of a one-time link. */
+  readonly code: string | undefined;
+  /** Why a sign-in at the identity provider has failed. */
+  readonly problem: string | undefined;
+}
+
+export function App({ code, problem }: AppProps): ReactNode {
   const services = useServices();
   const connection = useStore(services.connection.state);
   const user = useStore(services.session.info);
   const [phase, setPhase] = useState<Phase>({ kind: 'starting' });
 
   useEffect(() => {
-    void start(services, code).then(setPhase);
-  }, [services, code]);
+    void start(services, { code, problem }).then(setPhase);
+  }, [services, code, problem]);
 
   useEffect(() => {
     if (phase.kind !== 'ready') return undefined;
@@ -66,7 +73,7 @@ export function App({ code }: { readonly code: string | undefined }): ReactNode 
           error={phase.error}
           onRetry={() => {
             setPhase({ kind: 'starting' });
-            void start(services, undefined).then(setPhase);
+            void start(services, {}).then(setPhase);
           }}
         />
       </main>
@@ -90,7 +97,7 @@ export function App({ code }: { readonly code: string | undefined }): ReactNode 
   );
 }
 
-async function start(services: Services, code: string | undefined): Promise<Phase> {
+async function start(services: Services, { code, problem }: Partial<AppProps>): Promise<Phase> {
   try {
     if (code !== undefined) {
       try {
@@ -99,13 +106,13 @@ async function start(services: Services, code: string | undefined): Promise<Phas
         if (error instanceof UnreachableError) throw error;
         return { kind: 'login', problem: `The login link does not work: ${messageOf(error)}` };
       }
-    } else if (!(await services.session.read())) return { kind: 'login' };
+    } else if (!(await services.session.read())) return { kind: 'login', problem };
     return await enter(services);
   } catch (error) {
     if (!(error instanceof UnreachableError)) return { kind: 'failed', error };
     // A code works once, so it is not sent again: the session says whether it has worked.
     await services.connection.whenOnline(new AbortController().signal);
-    return start(services, undefined);
+    return start(services, {});
   }
 }
 

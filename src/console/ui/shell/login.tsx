@@ -1,8 +1,10 @@
 // The way in: a token, or a one-time link that `cox console` prints.
 
-import { Alert, Button, Code, PasswordInput, Paper, Text, Title } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState } from 'react';
-import { isUnauthorized, messageOf } from '../data/api-error.ts';
+import { Alert, Button, Code, Divider, PasswordInput, Paper, Text, Title } from '@mantine/core';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { isAbort, isUnauthorized, messageOf } from '../data/api-error.ts';
+import { printable } from '../data/printable.ts';
+import { providerPath } from '../data/session.ts';
 import { useServices } from '../services.ts';
 import { Logo } from './logo.tsx';
 
@@ -19,6 +21,8 @@ export function Login({ problem, embedded = false, onSignedIn }: LoginProps): Re
   const [token, setToken] = useState('');
   const [error, setError] = useState(problem);
   const [busy, setBusy] = useState(false);
+
+  const issuer = useIssuer();
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -44,17 +48,32 @@ export function Login({ problem, embedded = false, onSignedIn }: LoginProps): Re
           {error}
         </Alert>
       )}
+      {issuer !== undefined && (
+        <>
+          <Button component="a" href={providerPath(location.hash)} fullWidth data-autofocus>
+            Sign in with {printable(issuer)}
+          </Button>
+          <Divider my="md" label="or" />
+        </>
+      )}
       <PasswordInput
         label="Token"
         description="A bearer token of a user or a service account"
         value={token}
         onChange={(event) => setToken(event.currentTarget.value)}
         autoComplete="off"
-        data-autofocus
+        data-autofocus={issuer === undefined ? true : undefined}
         required
         withAsterisk={false}
       />
-      <Button type="submit" fullWidth mt="md" loading={busy} disabled={token.trim() === ''}>
+      <Button
+        type="submit"
+        variant={issuer === undefined ? 'filled' : 'default'}
+        fullWidth
+        mt="md"
+        loading={busy}
+        disabled={token.trim() === ''}
+      >
         Sign in
       </Button>
       <Text size="sm" c="dimmed" mt="md">
@@ -78,3 +97,23 @@ export function Login({ problem, embedded = false, onSignedIn }: LoginProps): Re
     </main>
   );
 }
+
+/** Returns the name of the identity provider. Undefined: there is none, or it is not known yet. */
+function useIssuer(): string | undefined {
+  const { session } = useServices();
+  const [issuer, setIssuer] = useState<string>();
+  useEffect(() => {
+    const abort = new AbortController();
+    session.ways(abort.signal).then(
+      ({ oidc }) => setIssuer(oidc === undefined ? undefined : hostOf(oidc.issuer)),
+      // The form for a token is there in any case.
+      (error: unknown) => {
+        if (!isAbort(error)) console.warn('the ways to sign in cannot be read', error);
+      },
+    );
+    return () => abort.abort();
+  }, [session]);
+  return issuer;
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

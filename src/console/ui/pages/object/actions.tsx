@@ -18,6 +18,8 @@ import type { TabProps } from './tab-props.ts';
 
 const BulkDelete = lazyComponent(async () => (await import('../bulk-delete.tsx')).BulkDelete);
 
+const Drain = lazyComponent(async () => (await import('./drain.tsx')).Drain);
+
 const RESTARTABLE: ReadonlySet<string> = new Set([
   'deployments.apps',
   'statefulsets.apps',
@@ -35,6 +37,7 @@ export function Actions({ type, object }: TabProps): ReactNode {
   const [error, setError] = useState<unknown>();
   const [scaling, setScaling] = useState(false);
   const [deleting, setDeleting] = useState(false);
+  const [draining, setDraining] = useState(false);
   const id = typeId(type);
   const canScale = type.subresources.includes('scale');
   const run = async (patch: Patch, subresource?: string): Promise<void> => {
@@ -68,6 +71,7 @@ export function Actions({ type, object }: TabProps): ReactNode {
                   {title}
                 </Menu.Item>
               ))}
+              {id === 'nodes' && <Menu.Item onClick={() => setDraining(true)}>Drain …</Menu.Item>}
             </Menu.Dropdown>
           </Menu>
         )}
@@ -98,6 +102,7 @@ export function Actions({ type, object }: TabProps): ReactNode {
         />
       )}
       <Suspense>
+        {draining && <Drain type={type} object={object} onClose={() => setDraining(false)} />}
         {deleting && (
           <BulkDelete
             type={type}

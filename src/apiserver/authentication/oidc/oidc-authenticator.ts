@@ -1,0 +1,164 @@
+// Authenticates ID tokens of an OpenID Connect provider, with the rules of kube-apiserver's --oidc-…
+// flags.
+
+import type { JWK } from 'jose';
+import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { OidcProvider } from '#machinery/net/oidc/provider.ts';
+import { outsideWork } from '#machinery/pending-work.ts';
+import type { ApiRequest, UserInfo } from '../../request.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  looksLikeJwt,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from '../authenticator.ts';
+import {
+  ClaimError,
+  type Claims,
+  type ClaimSettings,
+  checkToken,
+  type IdentityRules,
+  userOfClaims,
+} from './claims.ts';
+
+export const SIGNING_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'PS256',
+  'PS384',
+  'PS512',
+] as const;
+
+/** An OpenID Connect provider whose ID tokens are accepted. */
+export interface OidcConfig extends ClaimSettings {
+  readonly provider: OidcProvider;
+  /** The audience that tokens must have. */
+  readonly clientId: string;
+  /** The accepted algorithms of signatures. Default: RS256. */
+  readonly signingAlgorithms?: readonly string[];
+}
+
+/** The number of verified signatures that are cached: a client sends its token often. */
+const MAX_VERIFIED = 1024;
+
+export interface OidcServices {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The audiences of the API server. */
+  readonly audiences: readonly string[];
+}
+
+export class OidcAuthenticator implements Authenticator, TokenAuthenticator {
+  readonly #config: OidcConfig;
+  readonly #rules: IdentityRules;
+  readonly #algorithms: readonly string[];
+  readonly #services: OidcServices;
+  /** The claims of tokens with valid signatures, oldest first. */
+  readonly #verified = new Map<string, Claims>();
+
+  constructor(config: OidcConfig, services: OidcServices) {
+    this.#config = config;
+    this.#rules = { ...config, issuer: config.provider.issuer };
+    this.#algorithms = config.signingAlgorithms ?? ['RS256'];
+    this.#services = services;
+  }
+
+  async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
+    const token = bearerToken(request.headers);
+    return token === undefined ? undefined : this.#userOf(token);
+  }
+
+  async authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenAnswer | undefined> {
+    // The token's own audience is the client. For others it is a token of the API server.
+    const common = audiences.filter((each) => this.#services.audiences.includes(each));
+    if (audiences.length > 0 && common.length === 0) return undefined;
+    const user = await this.#userOf(token);
+    return user === undefined ? undefined : { user, audiences: common };
+  }
+
+  async #userOf(token: string): Promise<UserInfo | undefined> {
+    if (!looksLikeJwt(token) || issuerOf(token) !== this.#rules.issuer) return undefined;
+    const { clock, logger } = this.#services;
+    const claims = await this.#claimsOf(token);
+    if (claims === undefined) return undefined;
+    try {
+      checkToken(claims, this.#rules, clock.now());
+      return userOfClaims(claims, this.#rules);
+    } catch (error) {
+      if (!(error instanceof ClaimError)) throw error;
+      // Only tokens that the provider has signed come here, so clients cannot flood the log.
+      logger.warn('Unable to authenticate the request', { err: error });
+      return undefined;
+    }
+  }
+
+  /** Returns the claims. Undefined: the signature is not valid, or the provider is unavailable. */
+  async #claimsOf(token: string): Promise<Claims | undefined> {
+    const known = this.#verified.get(token);
+    if (known !== undefined) return known;
+    try {
+      const claims = await this.#verify(token);
+      const [oldest] = this.#verified.keys();
+      if (this.#verified.size >= MAX_VERIFIED && oldest !== undefined)
+        this.#verified.delete(oldest);
+      this.#verified.set(token, claims);
+      return claims;
+    } catch (error) {
+      this.#services.logger.debug('oidc: a token was rejected', { reason: errorMessage(error) });
+      return undefined;
+    }
+  }
+
+  async #verify(token: string): Promise<Claims> {
+    const { compactVerify, decodeProtectedHeader } = await outsideWork(import('jose'));
+    const { alg = '', kid } = decodeProtectedHeader(token);
+    if (!this.#algorithms.includes(alg)) throw new Error(`the algorithm is ${alg}`);
+    const { provider } = this.#config;
+    for (const newer of [false, true]) {
+      const { keys } = await provider.keys(newer);
+      for (const key of keys.filter((each) => canVerify(each, alg, kid))) {
+        try {
+          const { payload } = await outsideWork(compactVerify(token, key, { algorithms: [alg] }));
+          const claims = JSON.parse(new TextDecoder().decode(payload)) as unknown;
+          if (isPlainObject(claims)) return claims;
+        } catch (error) {
+          // Another key, or the provider's next ones, may have signed it.
+          this.#services.logger.debug('oidc: a key does not verify a token', {
+            reason: errorMessage(error),
+          });
+        }
+      }
+    }
+    throw new Error('oidc: verify token: failed to verify signature: no key verifies it');
+  }
+}
+
+/** Reports whether a key may have signed a token. A secret key must not verify anything. */
+const canVerify = (key: JWK, alg: string, kid: string | undefined): boolean =>
+  key.kty !== 'oct' &&
+  (key.use === undefined || key.use === 'sig') &&
+  (key.alg === undefined || key.alg === alg) &&
+  (kid === undefined || kid === '' || key.kid === kid);
+
+/** Returns the issuer that a token names, unverified. */
+function issuerOf(token: string): unknown {
+  try {
+    const [, payload = ''] = token.split('.', 2);
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    return isPlainObject(claims) ? claims['iss'] : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

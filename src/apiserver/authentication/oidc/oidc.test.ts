@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { VirtualClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
+import { OidcProvider } from '#machinery/net/oidc/provider.ts';
+import { startTestIssuer, type TestIssuer } from '#machinery/net/oidc/testing/test-issuer.ts';
+import { makeTestAuthority } from '../../testing/certificates.ts';
+import { ClaimError, checkToken, userOfClaims } from './claims.ts';
+import { OidcAuthenticator, type OidcConfig } from './oidc-authenticator.ts';
+
+const CLIENT = 'kubernetes';
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+
+describe('claims', () => {
+  const rules = { issuer: 'https://issuer.example', clientId: CLIENT };
+  const seconds = NOW / 1000;
+  const good = { iss: rules.issuer, aud: CLIENT, exp: seconds + 60, sub: 'jane' };
+
+  test.each<[string, object, string | undefined]>([
+    ['of this issuer, for this client', {}, undefined],
+    ['for several clients', { aud: ['other', CLIENT] }, undefined],
+    ['of another issuer', { iss: 'https://other.example' }, 'different provider'],
+    ['for another client', { aud: 'other' }, 'expected audience "kubernetes"'],
+    ['without an audience', { aud: undefined }, 'expected audience'],
+    ['that has expired', { exp: seconds - 1 }, 'token is expired'],
+    ['without an end', { exp: undefined }, 'token is expired'],
+    ['whose end is no number', { exp: '9999999999' }, 'token is expired'],
+    ['that is not valid yet, by less than five minutes', { nbf: seconds + 299 }, undefined],
+    ['that is not valid yet', { nbf: seconds + 301 }, 'not before'],
+  ])('a token %s', (_, change, problem) => {
+    const check = (): void => checkToken({ ...good, ...change }, rules, NOW);
+    if (problem === undefined) check();
+    else expect(check).toThrow(problem);
+  });
+
+  test('names have the prefix of the issuer, except for e-mail addresses', () => {
+    const name = (claims: object, more: object = {}): string =>
+      userOfClaims({ ...good, ...claims }, { ...rules, ...more }).name;
+    expect(name({})).toBe('https://issuer.example#jane');
+    expect(name({}, { usernamePrefix: 'oidc:' })).toBe('oidc:jane');
+    expect(name({}, { usernamePrefix: '-' })).toBe('jane');
+    const email = { usernameClaim: 'email' };
+    expect(name({ email: 'jane@example.com' }, email)).toBe('jane@example.com');
+    expect(name({ email: 'jane@example.com', email_verified: true }, email)).toBe(
+      'jane@example.com',
+    );
+    expect(() => name({ email: 'a@b', email_verified: false }, email)).toThrow(
+      'oidc: email not verified',
+    );
+    expect(() => name({ email: 'a@b', email_verified: 'true' }, email)).toThrow(ClaimError);
+    expect(() => name({}, email)).toThrow('oidc: parse username claims "email"');
+    expect(() => name({ sub: 7 })).toThrow(ClaimError);
+    expect(() => name({}, { usernameClaim: 'constructor' })).toThrow(ClaimError);
+  });
+
+  test('groups are one string or several, with a prefix', () => {
+    const groups = (value: unknown): readonly string[] =>
+      userOfClaims(
+        { ...good, groups: value },
+        { ...rules, groupsClaim: 'groups', groupsPrefix: 'oidc:' },
+      ).groups;
+    expect(groups('admins')).toEqual(['oidc:admins']);
+    expect(groups(['a', 'b'])).toEqual(['oidc:a', 'oidc:b']);
+    expect(groups(undefined)).toEqual([]);
+    expect(() => groups([1])).toThrow('oidc: parse groups claim "groups"');
+    // Nothing is dropped silently: the claim is at another server.
+    const distributed = { ...good, _claim_names: { groups: 'src1' } };
+    expect(() => userOfClaims(distributed, { ...rules, groupsClaim: 'groups' })).toThrow(
+      'distributed claims',
+    );
+    expect(userOfClaims({ ...good, groups: ['admins'] }, rules).groups).toEqual([]);
+  });
+
+  test('required claims, and the ID of the token', () => {
+    const required = { ...rules, requiredClaims: { hd: 'example.com' } };
+    expect(userOfClaims({ ...good, hd: 'example.com', jti: 'j-1' }, required).extra).toEqual({
+      'authentication.kubernetes.io/credential-id': ['JTI=j-1'],
+    });
+    expect(() => userOfClaims(good, required)).toThrow(
+      'oidc: required claim hd not present in ID token',
+    );
+    expect(() => userOfClaims({ ...good, hd: 'other' }, required)).toThrow(
+      'oidc: required claim hd value does not match. Got = other, want = example.com',
+    );
+  });
+});
+
+describe('tokens of an issuer', () => {
+  let clock: VirtualClock;
+  let issuer: TestIssuer;
+  let ca: string;
+  beforeEach(async () => {
+    clock = new VirtualClock({ start: NOW });
+    const authority = await makeTestAuthority();
+    const { cert, key } = await authority.server();
+    ca = authority.cert;
+    issuer = await startTestIssuer({
+      cert,
+      key,
+      clientId: CLIENT,
+      now: () => clock.now(),
+      claims: { sub: 'jane' },
+    });
+  });
+  afterEach(async () => issuer?.stop());
+
+  const create = (more: Partial<OidcConfig> = {}): OidcAuthenticator =>
+    new OidcAuthenticator(
+      {
+        provider: new OidcProvider({ issuer: issuer.url, ca, clock }),
+        clientId: CLIENT,
+        usernamePrefix: '-',
+        ...more,
+      },
+      { clock, logger: recordingLogger(), audiences: ['api'] },
+    );
+  const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+  test('a token is accepted until it expires', async () => {
+    const oidc = create();
+    const token = await issuer.token();
+    expect(await oidc.authenticate(bearer(token))).toEqual({ name: 'jane', groups: [] });
+    expect(await oidc.authenticateToken(token, ['api', 'x'])).toMatchObject({ audiences: ['api'] });
+    expect(await oidc.authenticateToken(token, ['x'])).toBeUndefined();
+    const { length } = issuer.requests;
+    await clock.advance(3_599_000);
+    expect(await oidc.authenticate(bearer(token))).toMatchObject({ name: 'jane' });
+    await clock.advance(2000);
+    expect(await oidc.authenticate(bearer(token))).toBeUndefined();
+    expect(issuer.requests).toHaveLength(length);
+  });
+
+  test('a key that is new is fetched; forged tokens do not lead to many requests', async () => {
+    const oidc = create();
+    const first = await issuer.token();
+    expect(await oidc.authenticate(bearer(first))).toBeDefined();
+    await issuer.rotateKey();
+    const second = await issuer.token();
+    await clock.advance(10_000);
+    expect(await oidc.authenticate(bearer(second))).toBeDefined();
+    const { length } = issuer.requests;
+    const [head, body] = second.split('.');
+    for (let n = 0; n < 20; n++)
+      expect(await oidc.authenticate(bearer(`${head}.${body}.${'A'.repeat(342)}${n}`))).toBe(
+        undefined,
+      );
+    expect(issuer.requests).toHaveLength(length);
+  });
+
+  test('tokens without a signature, of other algorithms and issuers are rejected', async () => {
+    const token = await issuer.token();
+    const [, body = ''] = token.split('.');
+    const encode = (value: object): string =>
+      Buffer.from(JSON.stringify(value)).toString('base64url');
+    const oidc = create();
+    for (const alg of ['none', 'HS256', 'RS512'])
+      expect(await oidc.authenticate(bearer(`${encode({ alg })}.${body}.AAAA`))).toBeUndefined();
+    expect(await oidc.authenticate(bearer('a.b.c'))).toBeUndefined();
+    expect(await oidc.authenticate(bearer('opaque'))).toBeUndefined();
+    expect(await create({ signingAlgorithms: ['ES256'] }).authenticate(bearer(token))).toBe(
+      undefined,
+    );
+    expect(await oidc.authenticate({ headers: {} })).toBeUndefined();
+    const other = await issuer.token({ iss: 'https://other.example' });
+    expect(await oidc.authenticate(bearer(other))).toBeUndefined();
+  });
+
+  test('a provider of an unknown authority, or of another issuer, is not trusted', async () => {
+    const token = await issuer.token();
+    const untrusted = new OidcProvider({ issuer: issuer.url, clock });
+    expect(await create({ provider: untrusted }).authenticate(bearer(token))).toBeUndefined();
+    // The configuration at this address names another issuer.
+    const provider = new OidcProvider({ issuer: `${issuer.url}/`, ca, clock });
+    await expect(provider.metadata()).rejects.toThrow('another issuer');
+  });
+
+  test('a provider that was away is asked again after ten seconds', async () => {
+    const oidc = create();
+    const token = await issuer.token();
+    const { url } = issuer;
+    await issuer.stop();
+    expect(await oidc.authenticate(bearer(token))).toBeUndefined();
+    const away = new OidcProvider({ issuer: url, ca, clock });
+    const failure = away.metadata();
+    await expect(failure).rejects.toThrow();
+    expect(away.metadata()).toBe(failure);
+    await clock.advance(10_000);
+    const next = away.metadata();
+    expect(next).not.toBe(failure);
+    await expect(next).rejects.toThrow();
+  });
+});
