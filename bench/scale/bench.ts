@@ -6,15 +6,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { Http1Connection } from '../load/http1-connection.ts';
 import { residentMB, threadsMs } from '../process-usage.ts';
-import { heading, note } from '../report.ts';
+import { heading, note, quantile } from '../report.ts';
 import { type CostName, type Costs, type Result, type Size, tableOf } from './costs.ts';
 import { HEAP_FLAGS, heapsOf, type Heaps, totalMB } from './heap.ts';
 import * as load from './load.ts';
+import { measureObjects } from './object-bytes.ts';
 
 export interface ScaleOptions {
   readonly sizes: readonly Size[];
@@ -33,6 +36,7 @@ const SETTLED = 0.85;
 const GETS = 4000;
 const RENEWALS = 3000;
 const CHANGES = 500;
+const STARTS = 100;
 const PAGES = 30;
 
 export async function scale({ sizes, nodeFlags, write }: ScaleOptions): Promise<void> {
@@ -93,6 +97,11 @@ type RestartCost = Extract<
   | 'change'
   | 'page'
   | 'listPerThousand'
+  | 'podJson'
+  | 'podStored'
+  | 'podDecoded'
+  | 'podDecodedKept'
+  | 'podDecodedShared'
 >;
 
 async function measureRunning(
@@ -174,7 +183,10 @@ async function measureRestart(
       (await usage(pid, restRate, action)).cpuMs / times;
     const get = await per(GETS, () => load.getOne(client, GETS));
     const renewal = await per(RENEWALS, () => load.renewLeases(client, RENEWALS));
-    const change = await per(CHANGES, () => load.changePods(client, CHANGES));
+    const change = await per(CHANGES, async () =>
+      latencies('changes of pods', await load.changePods(client, CHANGES)),
+    );
+    latencies('starts of pods', await load.startPods(client, STARTS));
     const page = await per(PAGES, () => load.listPage(client, PAGES));
     const storm = await usage(pid, restRate, () =>
       load.listStorm(async () => {
@@ -195,12 +207,30 @@ async function measureRestart(
       change,
       page,
       listPerThousand: (storm.cpuMs / connections.length / all) * 1000,
+      ...(await podBytes(client)),
     };
   } finally {
     for (const connection of connections) connection.close();
     close();
     await cluster.stop();
   }
+}
+
+function latencies(what: string, values: readonly number[]): void {
+  const at = (p: number): string => quantile(values, p).toFixed(0);
+  note(`${what}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+}
+
+async function podBytes(client: Client): Promise<Pick<Costs, Extract<CostName, `pod${string}`>>> {
+  const { items } = await client.resource(pods).list({ limit: 100 });
+  const { json, stored, decoded, decodedKept, decodedShared } = measureObjects(items);
+  return {
+    podJson: json / 1000,
+    podStored: stored / 1000,
+    podDecoded: decoded / 1000,
+    podDecodedKept: decodedKept / 1000,
+    podDecodedShared: decodedShared / 1000,
+  };
 }
 
 function start(size: Size, dataDir: string, nodeFlags: readonly string[]): Promise<BuiltCluster> {

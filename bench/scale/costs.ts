@@ -25,6 +25,11 @@ const COSTS = {
   heapPerNode: ['heap, per node without pods', 'kB', 'constant'],
   heapServerPerPod: ['heap of the API server, per pod', 'kB', 'constant'],
   heapComponentsPerPod: ['heap of the components, per pod', 'kB', 'constant'],
+  podJson: ['a stored pod: its JSON', 'kB', 'constant'],
+  podStored: ['a stored pod: in memory', 'kB', 'constant'],
+  podDecoded: ['a decoded pod', 'kB', 'constant'],
+  podDecodedKept: ['a decoded pod without managedFields', 'kB', 'constant'],
+  podDecodedShared: ['the same, with parts shared among pods of a template', 'kB', 'constant'],
   residentMB: ['resident', 'MB', 'linear'],
 } as const satisfies Record<string, readonly [what: string, unit: string, growth: Growth]>;
 

@@ -14,6 +14,7 @@ const LEASE_NAMESPACE = 'kube-node-lease';
 const WRITERS = 16;
 const READERS = 8;
 const LISTERS = 10;
+const STARTERS = 4;
 const PAGE = 500;
 const POLL_MS = 500;
 const TIMEOUT_MS = 1_800_000;
@@ -103,17 +104,55 @@ export async function getOne(client: Client, times: number): Promise<void> {
   await forEachIndex(times, READERS, () => resource.get(name));
 }
 
-/** Changes pods in turn. Each change is an event for every component that watches. */
-export async function changePods(client: Client, times: number): Promise<void> {
+/**
+ * Changes pods in turn. Each change is an event for every component that watches. Returns how long
+ * each took, in ms.
+ */
+export async function changePods(client: Client, times: number): Promise<readonly number[]> {
   const resource = client.resource(pods).namespace(NAMESPACE);
   const { items } = await resource.list({ limit: PAGE });
+  const latencies: number[] = [];
   await forEachIndex(times, READERS, async (i) => {
     const name = items[i % items.length]?.metadata.name;
     if (name === undefined) throw new Error('there is no pod to change');
+    const began = systemClock.monotonic();
     await resource.patch(name, 'application/merge-patch+json', {
       metadata: { annotations: { change: String(i) } },
     });
+    latencies.push(systemClock.monotonic() - began);
   });
+  return latencies;
+}
+
+/** Starts pods, a few at a time. Returns the time from each request to the pod's Ready, in ms. */
+export async function startPods(client: Client, count: number): Promise<readonly number[]> {
+  const resource = client.resource(pods).namespace(NAMESPACE);
+  const began = new Map<string, number>();
+  const latencies: number[] = [];
+  const selector = { labelSelector: 'app=scale-start' };
+  const { metadata } = await resource.list(selector);
+  const events = await resource.watch({ ...selector, resourceVersion: metadata.resourceVersion });
+  const { spec } = pauseDeployment('scale-start', 1).spec.template;
+  const created = forEachIndex(count, STARTERS, async (i) => {
+    const name = `scale-start-${i}`;
+    began.set(name, systemClock.monotonic());
+    await resource.create({ metadata: { name, labels: { app: 'scale-start' } }, spec });
+  });
+  for await (const { object } of events) {
+    const { name } = object.metadata;
+    const start = began.get(name);
+    const ready = object.status?.conditions?.some(
+      ({ type, status }) => type === 'Ready' && status === 'True',
+    );
+    if (start === undefined || ready !== true) continue;
+    began.delete(name);
+    latencies.push(systemClock.monotonic() - start);
+    if (latencies.length === count) break;
+  }
+  events.stop();
+  await created;
+  await resource.deleteCollection(selector);
+  return latencies;
 }
 
 /** Renews leases of nodes, in turn, over connections, as kubelets on other machines do. */

@@ -9,6 +9,7 @@ import { BuiltCluster, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { residentMB, threadsMs } from '../process-usage.ts';
 import { heading, note, show } from '../report.ts';
+import { sending } from './sending.ts';
 import type { OpenOrder, RunOrder, RunReport } from './client.ts';
 
 export interface WatchersOptions {
@@ -16,11 +17,19 @@ export interface WatchersOptions {
   readonly watchers: readonly number[];
   readonly nodeFlags: readonly string[];
   /** Another API server, which is measured in the same way, and its administrator's token. */
-  readonly reference?: { readonly url: string; readonly token: string };
+  readonly reference?: {
+    readonly url: string;
+    readonly token: string;
+    /** Its process, if it is on this machine. */
+    readonly pid?: number;
+  };
+  /** Default: 1 and 100. */
+  readonly perConnection?: number;
 }
 
 const NAMESPACE = 'fan-out';
 const NAME = 'watched';
+const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const EVENT_BYTES = 4096;
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 /** Deliveries of a round. */
@@ -29,11 +38,12 @@ const IN_FLIGHT = 8;
 /** The goal of 150,000 deliveries a second to 10,000 watchers. */
 const GOAL = { perSecond: 150_000, p99Ms: 200 };
 /** Watches of one connection: all watches of an informer factory, and the most that servers allow. */
-const WATCHES_PER_CONNECTION = (process.env.PER ?? "1,100").split(",").map(Number);
+const WATCHES_PER_CONNECTION = [1, 100];
 
 export async function watchers(options: WatchersOptions): Promise<void> {
-  for (const count of options.watchers)
-    for (const perConnection of WATCHES_PER_CONNECTION) {
+  for (const count of options.watchers) {
+    await sending(count);
+    for (const perConnection of perConnections(options)) {
       heading(
         `watchers: ${count.toLocaleString('en')} of one ConfigMap of 4 KB, ` +
           `${perConnection} on each connection, HTTP/2 and TLS`,
@@ -50,11 +60,15 @@ export async function watchers(options: WatchersOptions): Promise<void> {
       if (options.reference === undefined) continue;
       note(`the same at ${options.reference.url}:`);
       const url = new URL(options.reference.url);
-      const { token } = options.reference;
+      const { token, pid } = options.reference;
       const target = { host: url.hostname, port: Number(url.port), token };
-      await measure({ target, pid: undefined, count, perConnection });
+      await measure({ target, pid, count, perConnection });
     }
+  }
 }
+
+const perConnections = ({ perConnection }: WatchersOptions): readonly number[] =>
+  perConnection === undefined ? WATCHES_PER_CONNECTION : [perConnection];
 
 interface Measured {
   readonly target: Target;
@@ -69,7 +83,6 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
   const clients = new Clients();
   try {
     const before = pid === undefined ? Number.NaN : residentMB(pid);
-    const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
     await clients.send({
       order: 'open',
       target,
@@ -84,12 +97,7 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
         unit: 'KB',
         values: [((residentMB(pid) - before) * 1000) / count],
       });
-    const body = JSON.stringify({
-      kind: 'ConfigMap',
-      apiVersion: 'v1',
-      metadata: { name: NAME, namespace: NAMESPACE },
-      data: { filler: 'x'.repeat(EVENT_BYTES - 600), serial: '' },
-    }).slice(0, -3);
+    const body = bodyOf();
     const events = Math.ceil(DELIVERIES / count);
     const round = async (order: Partial<RunOrder>): Promise<Round> => {
       const cpu = pid === undefined ? Number.NaN : threadsMs(pid);
@@ -111,6 +119,15 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
   } finally {
     clients.close();
   }
+}
+
+function bodyOf(): string {
+  return JSON.stringify({
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { name: NAME, namespace: NAMESPACE },
+    data: { filler: 'x'.repeat(EVENT_BYTES - 600), serial: '' },
+  }).slice(0, -3);
 }
 
 interface Round extends RunReport {

@@ -121,9 +121,7 @@ class Watchers {
         if (due > 0) await clock.sleep(due);
       }
       // A late event counts from when it was due.
-      this.#written.push(
-        rate === undefined ? clock.monotonic() : began + (event * 1000) / rate,
-      );
+      this.#written.push(rate === undefined ? clock.monotonic() : began + (event * 1000) / rate);
       const body = Buffer.from(`${order.body}${this.#before + event}"}}`, 'utf8');
       const { status } = await this.#writer.request('PUT', this.#order.objectPath, body);
       if (status !== 200) throw new Error(`a write was answered with ${status}`);

@@ -244,7 +244,7 @@ export type ResponseBody =
  * An immutable API object, shared by all readers. It is decoded and encoded at most once. It has
  * every form that clients in this process use, so that none of them falls back to a slower one.
  */
-export interface EncodedObject extends Required<Encoded> {
+export interface EncodedObject extends Required<Omit<Encoded, 'state'>>, Pick<Encoded, 'state'> {
   /** Returns the normalized object, with its resourceVersion. */
   object(): unknown;
   /** Returns the object's JSON with its resourceVersion, and a newline at the end. */

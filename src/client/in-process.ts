@@ -41,6 +41,11 @@ export interface Encoded {
   itemLength?(identified: boolean): number;
   /** Writes the JSON into `target`, which has room. Returns the offset after it. */
   copyItem?(target: Buffer, offset: number, identified: boolean): number;
+  /**
+   * The identity of the stored state: objects with the same one have the same identified JSON. Absent: the
+   * object is not the current form of a stored state.
+   */
+  readonly state?: object;
 }
 
 /** The API server's response, as far as this transport uses it. */

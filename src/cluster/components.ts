@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import { API_SERVER_USER } from '#apiserver/server-user.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
+import { EventCorrelator } from '#client/events/index.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import { ControllerManager } from '#controllers/controller-manager.ts';
 import { ControllerManagerMetrics } from '#controllers/metrics.ts';
@@ -17,7 +18,7 @@ import {
   type ControllerName,
 } from '#controllers/controllers.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
-import { sharedMachineAddresses } from '#kubelet/node/machine.ts';
+import { sharedCapacity, sharedMachineAddresses } from '#kubelet/node/machine.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import { CountingClock } from '#machinery/counting-clock.ts';
@@ -114,6 +115,11 @@ export interface ComponentsConfig {
    * each of them.
    */
   readonly heartbeats?: NodeHeartbeats;
+  /**
+   * The transport of the clients gives events of all kubelets together a small share of the API
+   * server. Default: false; each of many kubelets writes fewer events a second then.
+   */
+  readonly limitsEvents?: boolean;
   /** The components go on from a state: kubelets take over their nodes. Default: false. */
   readonly resumes?: boolean;
   /** Nodes whose kubelets start() does not start. Default: none. */
@@ -143,6 +149,12 @@ const STARTING_KUBELETS = 16;
  * once, of which each costs a third of a single one (docs/scale.md).
  */
 const HEARTBEAT_TICK_MS = 250;
+
+/**
+ * The events that all kubelets of a process remember together, in about a kilobyte each. One
+ * kubelet alone remembers 4,096.
+ */
+const CORRELATED_EVENTS = 32_768;
 
 /** The components of one thread; callers treat all threads alike. */
 export interface RunningComponents {
@@ -187,6 +199,8 @@ export class Components implements RunningComponents {
   readonly #backoffs = new Map<string, RestartBackoff>();
   /** For the kubelets' checks of their nodes. */
   readonly #readAddresses: () => readonly string[];
+  readonly #readCapacity = sharedCapacity();
+  readonly #eventCorrelator: EventCorrelator;
   /** By node: what the kubelet's reactions depend on. Only with a simulation. */
   readonly #clocks = new Map<string, CountingClock>();
   readonly #sleeping: SleepingNodes | undefined;
@@ -205,6 +219,7 @@ export class Components implements RunningComponents {
       kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
     sharedByMany(this.#abort.signal);
     this.#readAddresses = sharedMachineAddresses(clock);
+    this.#eventCorrelator = new EventCorrelator({ clock, cacheSize: CORRELATED_EVENTS });
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     const { sleepingNodes, simulation } = config;
     if (sleepingNodes !== undefined)
@@ -501,11 +516,14 @@ export class Components implements RunningComponents {
       ...(policies !== undefined && { networkReadiness: policies }),
       clusterDNS: podDns?.servers,
       clusterDomain: podDns?.clusterDomain,
-      ...eventPace(nodesInAll),
+      ...(this.#config.limitsEvents !== true && eventPace(nodesInAll)),
       readAddresses: this.#readAddresses,
-      // On a virtual clock no two nodes share an instant: see HeartbeatGrid.
+      // On a virtual clock no two nodes share an instant (see HeartbeatGrid), and each has a clock.
       ...(nodesInAll > 1 &&
-        this.#config.clock === systemClock && { heartbeatTickMs: HEARTBEAT_TICK_MS }),
+        this.#config.clock === systemClock && {
+          heartbeatTickMs: HEARTBEAT_TICK_MS,
+          eventCorrelator: this.#eventCorrelator,
+        }),
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.eviction !== undefined && { eviction: node.eviction }),
@@ -526,6 +544,7 @@ export class Components implements RunningComponents {
         },
       }),
       ...(node.capacity !== undefined && { capacity: node.capacity }),
+      ...(node.simulated && { readCapacity: this.#readCapacity }),
       heartbeatKeeper: node.simulated ? this.#config.heartbeats : undefined,
     });
     this.#kubelets.set(node.name, kubelet);

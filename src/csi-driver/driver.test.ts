@@ -11,8 +11,8 @@ import { recordingLogger } from '#machinery/log.ts';
 import { controllerService } from './controller-service.ts';
 import type { DriverHost } from './driver-host.ts';
 import { nodeService } from './node-service.ts';
-import { Records, type SnapshotRecord, type VolumeRecord } from './records.ts';
-import type { DriverSettings } from './settings.ts';
+import { isSnapshotRecord, isVolumeRecord, Records } from './records.ts';
+import { type DriverSettings, idOf } from './settings.ts';
 
 const MIB = 1024 ** 2;
 let root: string;
@@ -80,8 +80,8 @@ function setUp(maxVolumes = 0) {
     logger,
   };
   const start = () => {
-    const volumes = new Records<VolumeRecord>(join(root, 'volumes'), logger);
-    const snapshots = new Records<SnapshotRecord>(join(root, 'snapshots'), logger);
+    const volumes = new Records(join(root, 'volumes'), isVolumeRecord, logger);
+    const snapshots = new Records(join(root, 'snapshots'), isSnapshotRecord, logger);
     const mutex = new KeyedMutex();
     const handlers: Handlers = {
       ...controllerService({ settings, volumes, snapshots, mutex }),
@@ -262,5 +262,39 @@ describe('the node', () => {
     await driver.call('NodePublishVolume', { volumeId, ...publishing });
     await driver.call('NodeUnpublishVolume', { volumeId, targetPath: '/target' });
     expect(driver.volumes.list()).toHaveLength(1);
+  });
+});
+
+describe('damaged records', () => {
+  const damaged: readonly (readonly [string, string])[] = [
+    ['no JSON', '{"id":'],
+    ['no fields', '{"id":"ID","name":"v"}'],
+    ['another id', '{"id":"vol-0","name":"v"}'],
+    [
+      'a publication that is none',
+      '{"id":"ID","name":"v","capacityBytes":1,"backing":"directory","isBlock":false,"publishedTo":{"n":null}}',
+    ],
+  ];
+  test.each(damaged)('%s: the data stays, and other volumes work', async (_, text) => {
+    const { start, calls } = setUp(1);
+    const id = idOf('vol', 'v');
+    await mkdir(join(root, 'volumes', id), { recursive: true });
+    await writeFile(join(root, 'volumes', id, 'record.json'), text.replace('ID', id));
+    const { call } = start();
+    await expect(call('CreateVolume', create('v'))).rejects.toThrow(/is damaged/);
+    await expect(call('DeleteVolume', { volumeId: id })).rejects.toThrow(/is damaged/);
+    expect(calls).toEqual([]);
+    // A pod that has the volume still ends.
+    await call('NodeUnpublishVolume', { volumeId: id, targetPath: '/t' });
+    await call('NodeUnstageVolume', { volumeId: id, stagingTargetPath: '/s' });
+    const { volume } = (await call('CreateVolume', create('other'))) as {
+      readonly volume: { readonly volumeId: string };
+    };
+    await call('ControllerPublishVolume', {
+      volumeId: volume.volumeId,
+      nodeId: 'n',
+      readonly: false,
+      volumeCapability: mountCapability(),
+    });
   });
 });

@@ -10,7 +10,7 @@ import { KeyedMutex } from '#machinery/keyed-mutex.ts';
 import { controllerService } from './controller-service.ts';
 import { identityService } from './identity-service.ts';
 import { nodeService } from './node-service.ts';
-import { Records, type SnapshotRecord, type VolumeRecord } from './records.ts';
+import { isSnapshotRecord, isVolumeRecord, Records } from './records.ts';
 import type { DriverSettings } from './settings.ts';
 
 export interface DriverSockets {
@@ -36,8 +36,8 @@ export class CsiDriver {
     const directory = realpathSync(settings.directory);
     const own = { ...settings, directory };
     const { logger } = settings;
-    const volumes = new Records<VolumeRecord>(join(directory, 'volumes'), logger);
-    const snapshots = new Records<SnapshotRecord>(join(directory, 'snapshots'), logger);
+    const volumes = new Records(join(directory, 'volumes'), isVolumeRecord, logger);
+    const snapshots = new Records(join(directory, 'snapshots'), isSnapshotRecord, logger);
     const mutex = new KeyedMutex();
     const server = new RpcServer(csiSchema);
     server.addService('Identity', identityService(own));

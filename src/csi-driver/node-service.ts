@@ -117,7 +117,7 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
       required(stagingTargetPath, 'staging target path');
       await mutex.run(volumeId, async () => {
         await host.unmount(stagingTargetPath);
-        const volume = volumes.get(volumeId);
+        const volume = volumes.ifIntact(volumeId);
         if (volume?.backing === 'image') await host.detach(pathOf(volume));
       });
       return {};
@@ -136,7 +136,7 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
       required(targetPath, 'target path');
       await mutex.run(volumeId, async () => {
         await host.unmount(targetPath);
-        const volume = volumes.get(volumeId);
+        const volume = volumes.ifIntact(volumeId);
         // Only inline volumes have the name that is their handle.
         if (volume === undefined || volume.name !== volume.id) return;
         await host.remove(pathOf(volume));

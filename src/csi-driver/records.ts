@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { RpcError } from '#machinery/grpc/rpc-error.ts';
 import type { Logger } from '#machinery/log.ts';
 
 export interface VolumeRecord {
@@ -39,32 +40,89 @@ export interface SnapshotRecord {
   readonly createdAt: number;
 }
 
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isBacking = (value: unknown): boolean => value === 'directory' || value === 'image';
+const isSize = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+/** Reports whether the value is a complete record of a volume. */
+export function isVolumeRecord(value: unknown): value is VolumeRecord {
+  if (!isObject(value)) return false;
+  const { id, name, capacityBytes, backing, isBlock, source, publishedTo } = value;
+  const isSource =
+    source === undefined ||
+    (isObject(source) &&
+      isText(source['id']) &&
+      (source['kind'] === 'snapshot' || source['kind'] === 'volume'));
+  const isPublished =
+    isObject(publishedTo) &&
+    Object.values(publishedTo).every(
+      (each) =>
+        isObject(each) && typeof each['readonly'] === 'boolean' && isText(each['capability']),
+    );
+  return (
+    [id, name].every(isText) &&
+    isSize(capacityBytes) &&
+    isBacking(backing) &&
+    typeof isBlock === 'boolean' &&
+    isSource &&
+    isPublished
+  );
+}
+
+/** Reports whether the value is a complete record of a snapshot. */
+export function isSnapshotRecord(value: unknown): value is SnapshotRecord {
+  if (!isObject(value)) return false;
+  const { id, name, volumeId, sizeBytes, backing, isBlock, createdAt } = value;
+  return (
+    [id, name, volumeId].every(isText) &&
+    isSize(sizeBytes) &&
+    isBacking(backing) &&
+    typeof isBlock === 'boolean' &&
+    Number.isFinite(createdAt)
+  );
+}
+
 const FILE = 'record.json';
 const MAX_RECORDS = 100_000;
 
-/** The records of one kind, each in a directory of its own beside the data. */
+/**
+ * The records of one kind, each in a directory of its own beside the data. A record that cannot be
+ * read is damaged: its data is left alone, and no volume of its id is made or deleted.
+ */
 export class Records<T extends { readonly id: string; readonly name: string }> {
   readonly #directory: string;
   readonly #byId = new Map<string, T>();
   readonly #idByName = new Map<string, string>();
+  readonly #damaged = new Set<string>();
 
-  /** Reads the records. A file that cannot be read is logged and left alone. */
-  constructor(directory: string, logger: Logger) {
+  /** Reads the records. One that is damaged is logged. */
+  constructor(directory: string, isRecord: (value: unknown) => value is T, logger: Logger) {
     this.#directory = directory;
     for (const id of readNames(directory).slice(0, MAX_RECORDS)) {
       try {
-        const record = JSON.parse(readFileSync(join(directory, id, FILE), 'utf8')) as T;
+        const record: unknown = JSON.parse(readFileSync(join(directory, id, FILE), 'utf8'));
+        if (!isRecord(record)) throw new Error('the record is not complete');
         if (record.id !== id) throw new Error('the record has another id');
         this.#add(record);
       } catch (error) {
         // Without a record the creation has not ended: it is repeated by the same name.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-          logger.error('CSI driver: record not read', { id, err: error });
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+        this.#damaged.add(id);
+        logger.error('CSI driver: record not read', { id, err: error });
       }
     }
   }
 
+  /** Returns the record; undefined if there is none. Throws Internal if it is damaged. */
   get(id: string): T | undefined {
+    if (this.#damaged.has(id)) throw new RpcError('INTERNAL', `the record of ${id} is damaged`);
+    return this.#byId.get(id);
+  }
+
+  /** Returns the record; undefined if there is none, or a damaged one. */
+  ifIntact(id: string): T | undefined {
     return this.#byId.get(id);
   }
 

@@ -6,6 +6,7 @@ import { execute } from '#machinery/execute.ts';
 import { parseMountPoints } from '#machinery/files/mount-points.ts';
 import { removeTree } from '#machinery/files/directory.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
+import { copyTree } from './copy-tree.ts';
 import type { DriverHost } from './driver-host.ts';
 
 /** The exit code of blkid for a device without contents. */
@@ -99,7 +100,8 @@ export const systemHost: DriverHost = {
     await mkdir(dirname(to), { recursive: true, mode: 0o700 });
     // Data that containers have written must be in the file.
     await run('sync', '--file-system', from);
-    await run('cp', '--archive', '--reflink=auto', '--sparse=auto', '--', from, to);
+    if ((await lstat(from)).isDirectory()) await copyTree(from, to);
+    else await run('cp', '--archive', '--reflink=auto', '--sparse=auto', '--', from, to);
   },
 
   remove,

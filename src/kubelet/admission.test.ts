@@ -125,6 +125,31 @@ describe('resources', () => {
   });
 });
 
+test('extended resources that are devices of a claim need no room on the node', () => {
+  const resource = 'deviceclass.resource.kubernetes.io/gpu';
+  const spec = { tolerations, ...asking({ [resource]: '1' }) };
+  const input = {
+    active: () => [],
+    activeAtMost: { pods: 0, requested: new Map<string, number>() },
+    allocatable,
+    node,
+  };
+  expect(admitPod({ ...input, pod: makePod({ spec }) })?.reason).toBe(`OutOf${resource}`);
+  const mapping = { containerName: 'main', resourceName: resource, requestName: 'r' };
+  const claimed = (containerName: string) =>
+    makePod({
+      spec,
+      status: {
+        extendedResourceClaimStatus: {
+          resourceClaimName: 'c',
+          requestMappings: [{ ...mapping, containerName }],
+        },
+      },
+    });
+  expect(admitPod({ ...input, pod: claimed('main') })).toBeUndefined();
+  expect(admitPod({ ...input, pod: claimed('other') })?.reason).toBe(`OutOf${resource}`);
+});
+
 describe('the node', () => {
   const mismatch = 'NodeAffinity: Predicate NodeAffinity failed';
   test.each<[string, Partial<PodSpec>, string | undefined]>([

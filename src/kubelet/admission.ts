@@ -7,7 +7,7 @@ import { type Amounts, amounts, podRequests } from './pod/resources.ts';
 import { isSidecar } from './pod/restart-policy.ts';
 import { tolerates } from './tolerations.ts';
 import type { Shortage } from './preemption.ts';
-import type { Node, Pod, ResourceList } from './types.ts';
+import type { Container, Node, Pod, ResourceList } from './types.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
 export interface AdmissionInput {
@@ -98,7 +98,7 @@ function checkResources({
     const count = active().length;
     if (count + 1 > pods) lacks.push(lacking('OutOfpods', 'pods', 1, count, pods));
   }
-  const wanted = podRequests(pod);
+  const wanted = podRequests(withoutClaimed(pod));
   if (fits(wanted, activeAtMost.requested, capacity)) return lacks;
   const used = new Map<string, number>();
   for (const other of active())
@@ -114,6 +114,35 @@ function checkResources({
       lacks.push(lacking(`OutOf${resource}`, resource, amount, taken, total));
   }
   return lacks;
+}
+
+/** Returns the pod without the extended resources that it gets as devices of a claim. */
+function withoutClaimed(pod: Pod): Pod {
+  const { requestMappings = [] } = pod.status.extendedResourceClaimStatus ?? {};
+  if (requestMappings.length === 0) return pod;
+  const filtered = (container: Container): Container => {
+    const claimed = new Set(
+      requestMappings.flatMap(({ containerName, resourceName }) =>
+        containerName === container.name ? [resourceName] : [],
+      ),
+    );
+    const requests = Object.entries(container.resources?.requests ?? {}).filter(
+      ([resource]) => !claimed.has(resource),
+    );
+    return {
+      ...container,
+      resources: { ...container.resources, requests: Object.fromEntries(requests) },
+    };
+  };
+  const { containers, initContainers = [] } = pod.spec;
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      containers: containers.map(filtered),
+      initContainers: initContainers.map(filtered),
+    },
+  };
 }
 
 function fits(wanted: Amounts, used: Amounts, capacity: Amounts): boolean {

@@ -48,6 +48,7 @@ export class Kubelet {
       host: config.nodeName,
       perSecond: config.eventsPerSecond ?? 50,
       burst: config.eventsPerSecond === 0 ? Number.POSITIVE_INFINITY : (config.eventBurst ?? 100),
+      ...(config.eventCorrelator !== undefined && { correlator: config.eventCorrelator }),
     });
   }
 
@@ -107,6 +108,8 @@ export class Kubelet {
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));
+    if (parts.managers !== undefined) this.#background.push(parts.managers.run(signal));
+    if (parts.shutdown !== undefined) this.#background.push(parts.shutdown.run(signal));
     if (parts.pressure !== undefined) {
       const { evictions, imageGarbage } = parts.pressure;
       this.#background.push(

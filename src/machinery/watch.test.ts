@@ -365,3 +365,78 @@ describe('endedBy', () => {
     expect([ended > 0, queue.ended]).toEqual([true, true]);
   });
 });
+
+describe('read', () => {
+  test('ready is called once for each time the reader waits', () => {
+    const queue = new WatchQueue<number>();
+    let calls = 0;
+    const reader = queue.read(() => calls++);
+    queue.push(1);
+    expect(calls).toBe(0);
+    expect(reader.rearm()).toBe(false);
+    expect(reader.take()).toEqual([1]);
+    expect(reader.rearm()).toBe(true);
+    queue.push(2);
+    queue.push(3);
+    expect(calls).toBe(1);
+    expect(reader.take()).toEqual([2, 3]);
+    queue.push(4);
+    expect(calls).toBe(1);
+  });
+
+  test('the end comes after the events, and calls ready', () => {
+    const queue = new WatchQueue<number>();
+    let calls = 0;
+    const reader = queue.read(() => calls++);
+    expect(reader.rearm()).toBe(true);
+    queue.close();
+    expect(calls).toBe(1);
+    expect(reader.rearm()).toBe(false);
+    expect(reader.end()).toBe('closed');
+  });
+
+  test('an error comes after the events', () => {
+    const queue = new WatchQueue<number>();
+    const error = new Error('gone');
+    queue.push(1);
+    queue.fail(error);
+    const reader = queue.read(() => undefined);
+    expect(reader.end()).toBeUndefined();
+    expect(reader.take()).toEqual([1]);
+    expect(reader.end()).toEqual({ error });
+  });
+
+  test('a stream has one consumer', () => {
+    const queue = new WatchQueue<number>();
+    queue.read(() => undefined);
+    expect(() => queue[Symbol.asyncIterator]()).toThrow('only one consumer');
+    expect(() => queue.read(() => undefined)).toThrow('only one consumer');
+  });
+
+  test('through mapWatch: events that are left out, and an error of the map', () => {
+    const queue = new WatchQueue<number>();
+    const mapped = mapWatch(queue, (event) => {
+      if (event === 3) throw new Error('three');
+      return event % 2 === 0 ? event * 10 : undefined;
+    });
+    const reader = mapped.read!(() => undefined);
+    for (const event of [1, 2, 3, 4]) queue.push(event);
+    expect(reader.take()).toEqual([20]);
+    expect(reader.rearm()).toBe(false);
+    expect(reader.end()).toMatchObject({ error: { message: 'three' } });
+    expect(reader.take()).toEqual([]);
+    expect(queue.ended).toBe(true);
+  });
+
+  test('through endedBy: the end is reported when it is read', () => {
+    const queue = new WatchQueue<number>();
+    let ends = 0;
+    const reader = endedBy(queue, () => ends++).read!(() => undefined);
+    queue.push(1);
+    queue.close();
+    expect(reader.take()).toEqual([1]);
+    expect(ends).toBe(0);
+    expect(reader.end()).toBe('closed');
+    expect(ends).toBe(1);
+  });
+});

@@ -3,11 +3,15 @@
 
 type Labels = Readonly<Record<string, string>>;
 
-export class LabelIndex<T> {
+/** The entries with one value of a label: most often a single one, for which a Set is large. */
+type Entries<T> = T | Set<T>;
+
+/** `T`: not a Set. */
+export class LabelIndex<T extends object> {
   readonly #labelsOf: (item: T) => Labels | undefined;
   readonly #items = new Set<T>();
   /** Key → value → entries. It has only keys that were used in a selector. */
-  readonly #byKey = new Map<string, Map<string, Set<T>>>();
+  readonly #byKey = new Map<string, Map<string, Entries<T>>>();
 
   /** Creates an empty index. `labelsOf`: must not change for an item. */
   constructor(labelsOf: (item: T) => Labels | undefined) {
@@ -24,9 +28,9 @@ export class LabelIndex<T> {
     for (const [key, byValue] of this.#byKey) {
       const value = this.#labelsOf(item)?.[key];
       if (value === undefined) continue;
-      const items = byValue.get(value);
-      items?.delete(item);
-      if (items?.size === 0) byValue.delete(value);
+      const entries = byValue.get(value);
+      if (entries instanceof Set) entries.delete(item);
+      if (entries === item || (entries instanceof Set && entries.size === 0)) byValue.delete(value);
     }
   }
 
@@ -40,18 +44,20 @@ export class LabelIndex<T> {
     const [key, value] = first;
     let byValue = this.#byKey.get(key);
     if (byValue === undefined) {
-      byValue = new Map();
+      byValue = new Map<string, Entries<T>>();
       for (const item of this.#items) this.#enter(byValue, key, item);
       this.#byKey.set(key, byValue);
     }
-    return byValue.get(value) ?? [];
+    const entries = byValue.get(value);
+    if (entries === undefined) return [];
+    return entries instanceof Set ? entries : [entries];
   }
 
-  #enter(byValue: Map<string, Set<T>>, key: string, item: T): void {
+  #enter(byValue: Map<string, Entries<T>>, key: string, item: T): void {
     const value = this.#labelsOf(item)?.[key];
     if (value === undefined) return;
-    const items = byValue.get(value);
-    if (items === undefined) byValue.set(value, new Set([item]));
-    else items.add(item);
+    const entries = byValue.get(value);
+    if (entries instanceof Set) entries.add(item);
+    else byValue.set(value, entries === undefined ? item : new Set([entries, item]));
   }
 }

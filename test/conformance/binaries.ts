@@ -208,9 +208,12 @@ export function moduleSource(): string {
   return stdout.trim();
 }
 
+/** The suite's flag that adds the tests of the reference CSI driver. */
+export const DRIVER_FLAG = `--storage.testdriver=${join(moduleDir, 'csi-driver.yaml')}`;
+
 /** Returns the names of the suite's conformance tests and of the tests in needs.tsv, sorted. */
 export function suiteTests({ suite }: Binaries): string[] {
-  const { stdout, status, stderr } = spawnSync(suite, ['--list-tests'], {
+  const { stdout, status, stderr } = spawnSync(suite, ['--list-tests', DRIVER_FLAG], {
     encoding: 'utf8',
     maxBuffer: 64 << 20,
   });

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp } from './clean-up.ts';
 import { layCable, removeCable, run } from './cable.ts';
-import { type Network, networkOf, startJoinedNode } from './joined-node.ts';
+import { EVICTION_HARD, type Network, networkOf, startJoinedNode } from './joined-node.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -37,9 +37,10 @@ const upFlags = (
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
     : [
-        ...['--runtime', 'containerd', '--pod-cidr', pods, '--service-cidr', services],
-        ...['--bind', machines[0].cable.firstAddress, '--root-dir', kubeletRoot],
-      ];
+        ['--runtime', 'containerd', '--pod-cidr', pods, '--service-cidr', services],
+        ['--bind', machines[0].cable.firstAddress, '--root-dir', kubeletRoot],
+        ['--eviction-hard', EVICTION_HARD],
+      ].flat();
 
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
@@ -48,6 +49,8 @@ export interface ClusterConfig {
   readonly nodes: number;
   /** The number of its network: see networkOf. Default: 0. */
   readonly network?: number;
+  /** Whether the first node has the reference CSI driver. */
+  readonly csiDriver: boolean;
   /** The file of the cluster's log. */
   readonly logFile: string;
   /** Path of kubectl, which removes the cluster's remaining objects when it stops. */
@@ -62,10 +65,12 @@ export async function startCluster({
   simulated,
   nodes,
   network: networkNumber = 0,
+  csiDriver,
   logFile,
   kubectl,
 }: ClusterConfig): Promise<RunningCluster> {
-  const dir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
+  // Short, since the path of a socket has at most 107 characters, and drivers name theirs after pods.
+  const dir = mkdtempSync(join(tmpdir(), 'cox-'));
   // Steps that undo the start; the last one runs first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
   const stop = async (): Promise<void> => {
@@ -85,7 +90,11 @@ export async function startCluster({
     const first = join(dir, 'cluster');
     const kubeletRoot = join(dir, 'kubelet');
     mkdirSync(kubeletRoot);
-    undo.push(await startUp(first, upFlags(simulated, kubeletRoot, network), logFile));
+    const flags = [
+      ...upFlags(simulated, kubeletRoot, network),
+      ...(csiDriver ? ['--csi-driver'] : []),
+    ];
+    undo.push(await startUp(first, flags, logFile));
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) return { kubeconfig, containerdSockets: [], stop };
     const containerdSockets = [join(first, 'containerd', 'containerd.sock')];

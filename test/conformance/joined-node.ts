@@ -13,6 +13,10 @@ import { type Cable, onOtherMachine, run, asMachine } from './cable.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
+/** Machines that run tests are often nearly full, and tests of pods need no tenth of the disk. */
+export const EVICTION_HARD =
+  'memory.available<100Mi,nodefs.available<2%,nodefs.inodesFree<1%,imagefs.available<2%';
+
 /** A node, and the cable to its machine. */
 export interface Machine {
   readonly node: string;
@@ -122,12 +126,12 @@ export async function startJoinedNode(
           'data-dir': dir,
           'root-dir': kubeletRoot,
           runtime: 'containerd',
-          'eviction-hard': 'memory.available<100Mi',
           'image-gc-high-threshold': '100',
           'hostname-override': node,
           'node-ip': cable.secondAddress,
           'cluster-cidr': pods,
           'cluster-dns': dns,
+          'eviction-hard': EVICTION_HARD,
           'network-policy-kubeconfig': kubeconfig('network-policy'),
         },
       ),

@@ -3,8 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FunctionResult } from '../kubectl-commands/results.ts';
-import { reasonOf } from '../kubectl-commands/results.ts';
+import { type FunctionResult, reasonOf } from '../kubectl-commands/results.ts';
 import { runFunctions } from '../kubectl-commands/run.ts';
 import type { Report, TestResult } from './results.ts';
 

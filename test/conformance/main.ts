@@ -23,7 +23,7 @@ import {
 import { runKubectlSet } from './kubectl-set.ts';
 import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
-import { readNeeds, runsSimulated, testKey } from './needs.ts';
+import { needsCsiDriver, readNeeds, runsSimulated, testKey } from './needs.ts';
 import { formatResult, mergeResults, parseResults, type TestResult } from './results.ts';
 import { runEach } from './run-each.ts';
 import { runSuite } from './run.ts';
@@ -40,8 +40,8 @@ const usage = `usage: npm run conformance -- [flags]
                      P pod status, K containers, N network
                      more sets, without conformance tests, which run only if they are named:
                      default: tests that upstream enables by default, without slow: those with
-                     the label [Slow]; policy: network policies; kubectl: the
-                     scripts of test/cmd
+                     the label [Slow]; policy: network policies; dra: dynamic resource allocation;
+                     csi: the reference CSI driver; kubectl: the scripts of test/cmd
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --nodes N          so many real nodes, 2 or 3 (default 2)
@@ -223,28 +223,35 @@ function groupsOf(
       },
     ];
   }
-  const simulated = chosen.filter((name) => runsSimulated(needs.get(testKey(name)) ?? 'N'));
-  const group = (tests: readonly string[], isSimulated: boolean): Group => ({
-    tests,
-    on: isSimulated ? 'simulated nodes' : 'containerd',
-    folder: isSimulated ? 'simulated' : 'containers',
-    needsImages: !isSimulated,
-    start: (outputDir) =>
-      startCluster({
-        simulated: isSimulated,
-        nodes,
-        network,
-        logFile: join(outputDir, 'cluster.log'),
-        kubectl: binaries.kubectl,
-      }),
-  });
-  return [
-    group(simulated, true),
-    group(
-      chosen.filter((name) => !simulated.includes(name)),
-      false,
-    ),
-  ].filter(({ tests }) => tests.length > 0);
+  const kinds = {
+    simulated: { on: 'simulated nodes', simulated: true, csiDriver: false },
+    containers: { on: 'containerd', simulated: false, csiDriver: false },
+    csi: { on: 'containerd, with the CSI driver', simulated: false, csiDriver: true },
+  } as const;
+  const kindOf = (name: string): keyof typeof kinds => {
+    const set = needs.get(testKey(name)) ?? 'N';
+    return runsSimulated(set) ? 'simulated' : needsCsiDriver(set) ? 'csi' : 'containers';
+  };
+  return (['simulated', 'containers', 'csi'] as const)
+    .map((folder): Group => {
+      const { on, simulated, csiDriver } = kinds[folder];
+      return {
+        tests: chosen.filter((name) => kindOf(name) === folder),
+        on,
+        folder,
+        needsImages: !simulated,
+        start: (outputDir) =>
+          startCluster({
+            simulated,
+            csiDriver,
+            nodes: csiDriver ? 1 : nodes,
+            network,
+            logFile: join(outputDir, 'cluster.log'),
+            kubectl: binaries.kubectl,
+          }),
+      };
+    })
+    .filter(({ tests }) => tests.length > 0);
 }
 
 async function runGroup(group: Group, options: Options): ReturnType<typeof runSuite> {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 
 export const conformanceSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
 /** Sets of tests that are not conformance tests. They run only if --set names them. */
-export const otherSets = ['default', 'slow', 'policy', 'kubectl'] as const;
+export const otherSets = ['default', 'slow', 'policy', 'dra', 'csi', 'kubectl'] as const;
 export const testSets = [...conformanceSets, ...otherSets] as const;
 export type TestSet = (typeof testSets)[number];
 
@@ -20,8 +20,13 @@ export const setDescriptions: Readonly<Record<TestSet, string>> = {
   default: 'enabled by default beyond conformance',
   slow: 'enabled by default, labelled [Slow]',
   policy: 'network policies',
+  dra: 'dynamic resource allocation',
+  csi: 'the reference CSI driver',
   kubectl: 'kubectl, by the scripts of test/cmd',
 };
+
+/** Returns whether tests of the set use the reference CSI driver. */
+export const needsCsiDriver = (set: TestSet): boolean => set === 'csi';
 
 /** Returns whether tests of the set need no real containers. */
 export const runsSimulated = (set: TestSet): boolean =>
@@ -36,8 +41,9 @@ const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;
 /** Returns the identity of a test in all versions of Kubernetes: its name without labels. */
 export const testKey = (name: string): string => name.replaceAll(labels, '');
 
-/** Returns `sig-apps` for `[sig-apps] Deployment …`. */
+/** Returns `sig-apps` for `[sig-apps] Deployment …`. Tests of a driver name no SIG. */
 export function sigOf(name: string): string {
+  if (name.startsWith('External Storage ')) return 'sig-storage';
   return /^\[(sig-[\w-]+)\]/.exec(name)?.[1] ?? 'no sig';
 }
 

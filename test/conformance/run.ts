@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import type { Binaries } from './binaries.ts';
+import { type Binaries, DRIVER_FLAG } from './binaries.ts';
 import { parseReport, type Outcome, type Report } from './results.ts';
 import { UserError } from '#cluster/user-error.ts';
 
@@ -78,6 +78,7 @@ export async function runSuite(config: RunConfig): Promise<Report> {
         '--provider=skeleton',
         `--kubectl-path=${binaries.kubectl}`,
         `--e2e-output-dir=${outputDir}`,
+        DRIVER_FLAG,
         ...(config.kubeletRoot === undefined ? [] : [`--kubelet-root-dir=${config.kubeletRoot}`]),
         ...(config.nodes === undefined ? [] : [`--num-nodes=${config.nodes}`]),
       ],

@@ -26,6 +26,7 @@ describe.skipIf(missing !== undefined)(named("upstream's smoke set", missing), (
     const { kubectl } = binaries as Binaries;
     cluster = await startCluster({
       simulated: true,
+      csiDriver: false,
       nodes: 2,
       logFile: join(dir.path, 'cluster.log'),
       kubectl,

@@ -34,7 +34,7 @@ export const skewCacheDir = (): string =>
   process.env['COXSWAIN_SKEW_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'skew');
 
 /** Returns the path of a program, which may not have been built. */
-export const skewProgram = (version: string, program: SkewProgram): string =>
+const skewProgram = (version: string, program: SkewProgram): string =>
   join(skewCacheDir(), version, program);
 
 /**

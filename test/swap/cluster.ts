@@ -33,13 +33,21 @@ const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 const tsx = fileURLToPath(new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url));
 const containerdProcess = fileURLToPath(new URL('containerd-process.ts', import.meta.url));
 
-const CABLE: Cable = {
-  namespace: 'cox-swap',
-  name: 'coxswap0',
-  firstAddress: '10.251.254.1',
-  secondAddress: '10.251.254.2',
+/** A cluster with real nodes and one with simulated nodes may run at the same time. */
+const CABLES: Readonly<Record<'real' | 'simulated', Cable>> = {
+  real: {
+    namespace: 'cox-swap',
+    name: 'coxswap0',
+    firstAddress: '10.251.254.1',
+    secondAddress: '10.251.254.2',
+  },
+  simulated: {
+    namespace: 'cox-swap-sim',
+    name: 'coxswap1',
+    firstAddress: '10.251.254.5',
+    secondAddress: '10.251.254.6',
+  },
 };
-const ADDRESS = CABLE.secondAddress;
 const NODE = 'swap';
 const SIMULATED_NODES = ['swap-1', 'swap-2', 'swap-3'];
 const ROLES_OF_NODES: readonly Role[] = ['kubelet', 'proxy', 'dns'];
@@ -70,18 +78,19 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
   const nodes = simulated ? SIMULATED_NODES : [NODE];
   mkdirSync(logDir, { recursive: true });
   const dir = mkdtempSync(join(tmpdir(), 'cox-swap-'));
-  const processes = new Processes(logDir);
+  const cable = CABLES[simulated ? 'simulated' : 'real'];
+  const processes = new Processes(logDir, cable);
   // Steps that undo the start; the last one runs first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    layCable(CABLE);
-    undo.push(() => removeCable(CABLE));
+    layCable(cable);
+    undo.push(() => removeCable(cable));
     // The suite, on this machine, reaches pods and services as programs of the node do.
-    for (const range of [POD_CIDR, SERVICE_CIDR]) {
-      run('ip', 'route', 'replace', range, 'via', ADDRESS);
+    for (const range of simulated ? [] : [POD_CIDR, SERVICE_CIDR]) {
+      run('ip', 'route', 'replace', range, 'via', cable.secondAddress);
       undo.push(() => void spawnSync('ip', ['route', 'delete', range]));
     }
     undo.push(() => processes.stop());
@@ -95,7 +104,7 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
           join(dir, 'containerd'),
           NODE_POD_CIDR,
         ]);
-    const world = makeWorld(dir, containerd ?? '', programs, nodes);
+    const world = makeWorld(dir, containerd ?? '', programs, nodes, cable.secondAddress);
     processes.start('etcd', [
       programs.etcd,
       `--data-dir=${join(dir, 'etcd')}`,
@@ -138,13 +147,14 @@ function makeWorld(
   runtimeEndpoint: string,
   programs: SwapPrograms,
   nodes: readonly string[],
+  address: string,
 ): World {
   const pki = join(dir, 'pki');
-  const server = `https://${ADDRESS}:${API_PORT}`;
+  const server = `https://${address}:${API_PORT}`;
   const certs = (...args: readonly string[]): void =>
     void run(process.execPath, cox, 'certs', ...args, '--cert-dir', pki);
-  certs('init', '--hosts', ADDRESS);
-  for (const node of nodes) certs('node', node, '--hosts', ADDRESS);
+  certs('init', '--hosts', address);
+  for (const node of nodes) certs('node', node, '--hosts', address);
   const kubeconfig = (identity: string, file = identity, ...more: readonly string[]): void =>
     certs('kubeconfig', identity, ...more, '--server', server, '-f', join(dir, `${file}.conf`));
   for (const identity of IDENTITIES) kubeconfig(identity);
@@ -153,7 +163,7 @@ function makeWorld(
     pki,
     dir,
     etcdUrl: 'http://127.0.0.1:2379',
-    address: ADDRESS,
+    address,
     node: NODE,
     runtimeEndpoint,
     programs: programs.upstream,
@@ -202,15 +212,17 @@ function adminOf(kubectl: string, kubeconfig: string, processes: Processes): Adm
 /** Processes on the machine, each with a log. They are stopped in the reverse order. */
 class Processes {
   readonly #logDir: string;
+  readonly #cable: Cable;
   readonly #children = new Map<string, ChildProcess>();
 
-  constructor(logDir: string) {
+  constructor(logDir: string, cable: Cable) {
     this.#logDir = logDir;
+    this.#cable = cable;
   }
 
   start(name: string, command: readonly string[]): void {
     const log = openSync(this.#logOf(name), 'w');
-    const [program, ...args] = onOtherMachine(CABLE, command);
+    const [program, ...args] = onOtherMachine(this.#cable, command);
     this.#children.set(name, spawn(program, args, { stdio: ['ignore', log, log], detached: true }));
     closeSync(log);
   }
@@ -218,7 +230,7 @@ class Processes {
   /** Resolves to what follows `ready: ` in the program's output. */
   async startUntilReady(name: string, command: readonly string[]): Promise<string> {
     const log = openSync(this.#logOf(name), 'w');
-    const [program, ...args] = onOtherMachine(CABLE, command);
+    const [program, ...args] = onOtherMachine(this.#cable, command);
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', log], detached: true });
     closeSync(log);
     this.#children.set(name, child);

@@ -8,13 +8,15 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '#machinery/clock.ts';
 import { parseFlags } from '../flags.ts';
 import { nightPage, readOutput, type Night, type StepResult } from './report.ts';
-import { type Step, steps } from './steps.ts';
+import { type Step, steps, shortSteps } from './steps.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const usage = `usage: npm run nightly -- [flags]
   --only REGEX    only steps whose name matches
+  --short         the steps that have a short form, in that form: some minutes; nothing is recorded
   --list          print the steps and their commands, and end
-  --output DIR    where the page, its data and the logs go (default .cache/nightly)
+  --output DIR    where the page, its data and the logs go (default .cache/nightly,
+                  or .cache/nightly-short)
 
 It takes a night on two cores, and needs a machine of its own: upstream's programs are built with Go, and
 containers, network namespaces and etcd are used. What is missing fails its step.
@@ -49,20 +51,35 @@ async function runStep(step: Step, output: string): Promise<StepResult> {
   };
 }
 
+/** Ends the process if the text is no regular expression. */
+function patternOf(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    process.stderr.write(`nightly: --only: ${(error as Error).message}\n`);
+    process.exit(2);
+  }
+}
+
 const flags = parseFlags('nightly', usage, {
   only: { type: 'string' },
   list: { type: 'boolean', default: false },
-  output: { type: 'string', default: join(root, '.cache', 'nightly') },
+  short: { type: 'boolean', default: false },
+  output: { type: 'string' },
 });
-const only = new RegExp(flags.only ?? '');
-const chosen = steps.filter(({ name }) => only.test(name));
-if (flags.list)
+const only = patternOf(flags.only ?? '');
+const chosen = (flags.short ? shortSteps : steps).filter(({ name }) => only.test(name));
+const output = flags.output ?? join(root, '.cache', flags.short ? 'nightly-short' : 'nightly');
+if (chosen.length === 0) {
+  process.stderr.write(`nightly: no step has a name that matches ${flags.only}\n`);
+  process.exitCode = 2;
+} else if (flags.list)
   for (const { name, command } of chosen)
     process.stdout.write(`${name}\tnpm run ${command.join(' ')}\n`);
 else {
-  mkdirSync(flags.output, { recursive: true });
-  const data = join(flags.output, 'last.json');
-  const page = join(flags.output, 'nightly.md');
+  mkdirSync(output, { recursive: true });
+  const data = join(output, 'last.json');
+  const page = join(output, 'nightly.md');
   const before = existsSync(data) ? (JSON.parse(readFileSync(data, 'utf8')) as Night) : undefined;
   const results: StepResult[] = [];
   const commit = spawnSync('git', ['rev-parse', '--short', 'HEAD'], {
@@ -71,7 +88,7 @@ else {
   });
   for (const step of chosen) {
     process.stderr.write(`${step.name} …\n`);
-    const result = await runStep(step, flags.output);
+    const result = await runStep(step, output);
     results.push(result);
     const night: Night = {
       date: new Date(systemClock.now()).toISOString(),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type Night, nightPage, readOutput } from './report.ts';
-import { steps } from './steps.ts';
+import { shortSteps, steps } from './steps.ts';
 
 test('each step is a command of package.json', () => {
   const { scripts } = JSON.parse(
@@ -9,6 +9,11 @@ test('each step is a command of package.json', () => {
   ) as { readonly scripts: Readonly<Record<string, string>> };
   expect(steps.map(({ command }) => command[0]!).filter((name) => !(name in scripts))).toEqual([]);
   expect(new Set(steps.map(({ name }) => name)).size).toBe(steps.length);
+  expect(shortSteps.map(({ command }) => command[0]!).filter((name) => !(name in scripts))).toEqual(
+    [],
+  );
+  // The short form must not replace the results of long runs.
+  expect(shortSteps.filter(({ command }) => command.includes('--record'))).toEqual([]);
 });
 
 test('counts, failures and missed goals are read from the output', () => {
@@ -22,6 +27,19 @@ test('counts, failures and missed goals are read from the output', () => {
   expect(readOutput(output)).toEqual({
     summary: '8 passed, 1 failed, 0 skipped',
     findings: ['[sig-apps] Job should a', 'misses its goal: creates'],
+  });
+});
+
+test('a failed part of torture is named without its figures', () => {
+  const output = [
+    'holds    linearizable: memory: 12839 operations (2.3 s)',
+    'FAILED   power loss: 40 losses, 3878 writes acknowledged (11.3 s)',
+    '',
+    'torture: 12 held, 1 failed, 0 skipped (seed torture)',
+  ].join('\n');
+  expect(readOutput(output)).toEqual({
+    summary: 'torture: 12 held, 1 failed, 0 skipped (seed torture)',
+    findings: ['power loss'],
   });
 });
 

@@ -185,6 +185,10 @@ export class ScopedContext implements RequestContext {
   get signal(): AbortSignal {
     return this.#request.signal;
   }
+
+  get verb(): string {
+    return this.#request.info.verb;
+  }
 }
 
 /**

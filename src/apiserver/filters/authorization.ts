@@ -1,8 +1,8 @@
 // Rejects requests that the authorizer does not allow.
 
 import * as apierrors from '#machinery/apierrors.ts';
-import { quote } from '#machinery/text/go-format.ts';
 import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
+import { forbidden } from '../authorization/forbidden.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 
 export function authorization(authorizer: Authorizer): Filter {
@@ -50,24 +50,4 @@ export class DeniedError extends apierrors.StatusError {
  */
 export function forbiddenError(attributes: Attributes, reason: string): DeniedError {
   return new DeniedError(forbidden(attributes, reason).status);
-}
-
-function forbidden(attributes: Attributes, reason: string): apierrors.StatusError {
-  const { user, verb, namespace, apiGroup, subresource, path } = attributes;
-  const why = reason === '' ? '' : `: ${reason}`;
-  if (!attributes.isResourceRequest) {
-    const message = `User ${quote(user.name)} cannot ${verb} path ${quote(path)}${why}`;
-    return apierrors.forbidden({ group: '', resource: '' }, '', message);
-  }
-  const resource =
-    subresource === '' ? attributes.resource : `${attributes.resource}/${subresource}`;
-  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(namespace)}`;
-  const message =
-    `User ${quote(user.name)} cannot ${verb} resource ${quote(resource)} in API ` +
-    `group ${quote(apiGroup)} ${where}${why}`;
-  return apierrors.forbidden(
-    { group: apiGroup, resource: attributes.resource },
-    attributes.name,
-    message,
-  );
 }

@@ -48,4 +48,3 @@ function drained(connection: Writable, writable: Writable): Promise<void> {
     connection.on('close', done);
   });
 }
-

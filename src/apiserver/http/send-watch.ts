@@ -1,7 +1,8 @@
 // Sends the events of a watch to its client. All watchers of a server are senders that take turns
-// (watch-turns.ts). A sender is idle until its stream has events; then it writes all that wait, in
-// shared buffers, and a client that does not read delays no other one: its events wait in the
-// stream, which is bounded.
+// (watch-turns.ts). A sender is idle until its stream has events; then it writes those that wait in
+// one shared buffer. It writes the next ones when the connection has taken this buffer: so a
+// server or a client at its limit has fewer and larger writes, and the events of a client that does
+// not read wait in its stream, which is bounded.
 
 import type { Writable } from 'node:stream';
 import type { WatchReader, WatchStream } from '#machinery/watch.ts';
@@ -46,8 +47,6 @@ class WatchSender implements TurnTaker {
   /** Taken from the stream; those from `#next` on are not written. */
   #frames = NO_FRAMES;
   #next = 0;
-  /** The connection's buffer is full. */
-  #isBlocked = false;
   #isOver = false;
 
   /** `events` can be read. */
@@ -66,20 +65,17 @@ class WatchSender implements TurnTaker {
   }
 
   start(): void {
-    this.#writable.on('drain', this.#onDrain);
     this.#writable.on('close', this.#onClose);
     this.#waitForMore();
   }
 
-  readonly #onDrain = (): void => {
-    if (!this.#isBlocked) return;
-    this.#isBlocked = false;
-    turns.add(this);
-  };
+  readonly #onClose = (): void => this.#over();
 
-  readonly #onClose = (): void => {
-    this.#isBlocked = false;
-    this.#over();
+  /** The connection has taken the last write, or is closing. */
+  readonly #onWritten = (): void => {
+    if (this.#isOver) return;
+    if (this.#next < this.#frames.length) turns.add(this);
+    else this.#waitForMore();
   };
 
   run(): void {
@@ -101,11 +97,10 @@ class WatchSender implements TurnTaker {
       this.#frames = this.#reader.take().map((event) => frameOf(event, this.#format));
       this.#next = 0;
     }
-    while (this.#next < this.#frames.length) {
+    if (this.#next < this.#frames.length) {
       const { bytes, count } = joiner.join(this.#frames, this.#next);
       this.#next += count;
-      if (this.#writable.write(bytes)) continue;
-      this.#isBlocked = true;
+      this.#writable.write(bytes, this.#onWritten);
       return;
     }
     this.#frames = NO_FRAMES;
@@ -127,7 +122,6 @@ class WatchSender implements TurnTaker {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#frames = NO_FRAMES;
-    this.#writable.off('drain', this.#onDrain);
     this.#writable.off('close', this.#onClose);
     this.#events.stop();
     if (failure === undefined) this.#settle.resolve();

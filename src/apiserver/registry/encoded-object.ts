@@ -142,6 +142,10 @@ export class StoredObject implements ServedObject {
     this.#decoder = decoder;
   }
 
+  get state(): object | undefined {
+    return this.#revision === this.kv.modRevision ? this.kv : undefined;
+  }
+
   object(): KubeObject {
     return this.decoded().object;
   }

@@ -14,6 +14,8 @@ export interface RequestContext {
   /** The namespace; '' for cluster-scoped resources and for requests across namespaces. */
   readonly namespace: string;
   readonly signal: AbortSignal;
+  /** The verb of the request. Absent: the server itself writes. */
+  readonly verb?: string;
   /** The texts of `Warning` headers. */
   readonly warnings: string[];
 }

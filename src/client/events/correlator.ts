@@ -45,6 +45,7 @@ interface Aggregate {
   readonly lastMs: number;
 }
 
+/** Several sources may share one: it keeps their events apart. */
 export class EventCorrelator {
   readonly #clock: Clock;
   readonly #config: Required<Omit<EventCorrelatorConfig, 'clock'>>;

@@ -30,7 +30,8 @@ export interface EventRecorderConfig {
    */
   readonly perSecond?: number;
   readonly burst?: number;
-  readonly correlator?: Omit<EventCorrelatorConfig, 'clock'>;
+  /** Settings of the recorder's own correlator, or one that several sources share. */
+  readonly correlator?: Omit<EventCorrelatorConfig, 'clock'> | EventCorrelator;
 }
 
 export type EventType = 'Normal' | 'Warning';
@@ -85,7 +86,10 @@ export class EventRecorder implements Recorder {
       perSecond: config.perSecond ?? 50,
       burst: config.burst ?? 100,
     });
-    this.#correlator = new EventCorrelator({ ...config.correlator, clock: config.clock });
+    this.#correlator =
+      config.correlator instanceof EventCorrelator
+        ? config.correlator
+        : new EventCorrelator({ ...config.correlator, clock: config.clock });
   }
 
   /**

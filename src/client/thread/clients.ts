@@ -8,7 +8,6 @@ import { TransientMap } from '#machinery/collections/transient-map.ts';
 import { WatchQueue, type WatchEventType } from '#machinery/watch.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
 import { FairGate, type Lane } from './fair-gate.ts';
-import { withoutManagedFields } from './managed-fields.ts';
 import {
   type Batch,
   BatchReader,
@@ -16,47 +15,19 @@ import {
   KEPT_OBJECTS,
   Outbox,
   type SentBody,
+  type SentItems,
   type ThreadUser,
   type ToClients,
   type ToServer,
   type WatchedObject,
 } from './protocol.ts';
+import { KeptObject, type ObjectSharing, ReceivedObject } from './received-object.ts';
+import { SiblingParts } from './shared-parts.ts';
+import { WeakStateMemo } from './state-memo.ts';
 
 interface WatchedEvent {
   readonly type: WatchEventType;
   readonly object: ReceivedObject;
-}
-
-/** A received object, parsed on first use: few callers read the response to a write. */
-class ReceivedObject {
-  #json: Buffer | undefined;
-  #object: unknown;
-
-  constructor(json: Buffer) {
-    this.#json = json;
-  }
-
-  object(): unknown {
-    if (this.#json !== undefined) {
-      this.#object = this.parse(this.#json);
-      this.#json = undefined;
-    }
-    return this.#object;
-  }
-
-  protected parse(json: Buffer): unknown {
-    return JSON.parse(json.toString());
-  }
-}
-
-/**
- * An object of a list or a watch. Its managed fields, half of its size, are removed before it is
- * parsed.
- */
-class KeptObject extends ReceivedObject {
-  protected override parse(json: Buffer): unknown {
-    return super.parse(withoutManagedFields(json));
-  }
 }
 
 /** A call in flight. */
@@ -83,6 +54,14 @@ interface Call {
  * reads at a time, for all clients.
  */
 const MAX_IN_FLIGHT = 200;
+/**
+ * The number of writes of Events in flight, beside those. They are the least urgent requests, and
+ * there are three or four for each pod that starts: so few at a time take a small share of a busy
+ * API server, and an idle one answers a thousand a second.
+ */
+const MAX_EVENTS_IN_FLIGHT = 4;
+
+const EVENTS = /^\/(?:api\/v1|apis\/events\.k8s\.io\/v1)\/namespaces\/[^/]+\/events(?:\/|$)/;
 
 /**
  * Clients of an API server in another thread. Objects of lists and watches lack
@@ -93,16 +72,25 @@ export class ThreadClients {
   readonly #outbox: Outbox<ToServer>;
   readonly #calls = new TransientMap<number, Call>();
   readonly #gate = new FairGate(MAX_IN_FLIGHT);
+  readonly #eventGate = new FairGate(MAX_EVENTS_IN_FLIGHT);
   /** The latest objects of watches: number n is at n % KEPT_OBJECTS. */
   readonly #objects: ReceivedObject[] = [];
   #seen = 0;
+  readonly #sharing: ObjectSharing;
   #nextId = 0;
   #callers = 0;
   #closed = false;
 
-  /** `port` is for these clients alone. It keeps the thread alive until close(). */
-  constructor(port: MessagePort) {
+  /**
+   * `port` is for these clients alone. It keeps the thread alive until close(). `sharing`: what is
+   * missing is shared.
+   */
+  constructor(port: MessagePort, sharing: Partial<ObjectSharing> = {}) {
     this.#port = port;
+    this.#sharing = {
+      states: sharing.states ?? new WeakStateMemo(),
+      parts: sharing.parts ?? new SiblingParts(),
+    };
     this.#outbox = new Outbox(port);
     port.on('message', (batch: Batch<ToClients>) => this.#receive(batch));
     port.on('close', () => this.close());
@@ -141,7 +129,8 @@ export class ThreadClients {
         leave: () => undefined,
       };
       this.#calls.set(id, entered);
-      const withdraw = this.#gate.enter(lane, caller, () => {
+      const gate = writesEvent(request) ? this.#eventGate : this.#gate;
+      const withdraw = gate.enter(lane, caller, () => {
         sent = true;
         if (!this.#closed) {
           this.#outbox.send({
@@ -158,7 +147,7 @@ export class ThreadClients {
       });
       entered.leave = () => {
         entered.leave = () => undefined;
-        if (!withdraw()) this.#gate.leave();
+        if (!withdraw()) gate.leave();
       };
       entered.release = call.onAbort(() => {
         this.#calls.delete(id);
@@ -191,7 +180,7 @@ export class ThreadClients {
         break;
       }
       case 'items': {
-        const items = message.lengths.map((length) => new KeptObject(reader.take(length)));
+        const items = this.#itemsOf(message.items, reader);
         if (call === undefined) break;
         if (call.items === undefined) call.items = items;
         else for (const item of items) call.items.push(item);
@@ -224,8 +213,8 @@ export class ThreadClients {
       case 'bytes':
         return { kind: 'bytes', bytes: reader.take(body.length) };
       case 'list': {
-        const { kind, apiVersion, listKind, metadata, lengths } = body;
-        const last = lengths.map((length) => new KeptObject(reader.take(length)));
+        const { kind, apiVersion, listKind, metadata } = body;
+        const last = this.#itemsOf(body.items, reader);
         const items = call?.items === undefined ? last : [...call.items, ...last];
         return { kind, apiVersion, listKind, metadata, items };
       }
@@ -244,9 +233,15 @@ export class ThreadClients {
     }
   }
 
+  #itemsOf({ lengths, states }: SentItems, reader: BatchReader): KeptObject[] {
+    return lengths.map(
+      (length, index) => new KeptObject(reader.take(length), this.#sharing, states[index]),
+    );
+  }
+
   #objectOf(sent: WatchedObject, reader: BatchReader): ReceivedObject {
     if ('again' in sent) return this.#objects[(this.#seen - sent.again) % KEPT_OBJECTS]!;
-    const object = new KeptObject(reader.take(sent.first));
+    const object = new KeptObject(reader.take(sent.first), this.#sharing);
     this.#objects[this.#seen++ % KEPT_OBJECTS] = object;
     return object;
   }
@@ -275,6 +270,11 @@ export class ThreadClients {
     call.leave();
     call.release();
   }
+}
+
+/** Reports whether the request creates or changes an Event. Reads and watches are not meant. */
+function writesEvent({ method, path }: InProcessRequest): boolean {
+  return method !== 'GET' && EVENTS.test(path);
 }
 
 function errorOf({ status, message }: Failure): Error {

@@ -5,16 +5,18 @@ import { silentLogger } from '#machinery/log.ts';
 import { createClient } from '../create-client.ts';
 import { createInProcessTransport, type InProcessHandler } from '../in-process.ts';
 import { ThreadClients, ThreadServer } from './index.ts';
+import { separateParts } from './shared-parts.ts';
+import { noStateMemo, type StateMemo } from './state-memo.ts';
 
 const cleanup: (() => void)[] = [];
 afterEach(() => {
   for (const step of cleanup.splice(0)) step();
 });
 
-function connect(handler: InProcessHandler) {
+function connect(handler: InProcessHandler, states?: StateMemo) {
   const { port1, port2 } = new MessageChannel();
   new ThreadServer({ port: port1, handlerOf: () => handler, logger: silentLogger }).start();
-  const clients = new ThreadClients(port2);
+  const clients = new ThreadClients(port2, { states, parts: separateParts });
   cleanup.push(() => clients.close());
   const transport = createInProcessTransport({
     handler: clients.handlerOf({ name: 'u', groups: [] }),
@@ -102,5 +104,25 @@ describe('lists between threads', () => {
     const after = encoded;
     await client.get('one');
     expect(encoded).toBe(after);
+  });
+
+  test.each(['shared', 'parsed each time'])('of stored states are %s', async (mode) => {
+    const states = [{}, {}];
+    const items = Array.from({ length: 600 }, (_, i) => ({
+      ...objectOf(`o-${i}`),
+      ...(i < states.length && { state: states[i] }),
+    }));
+    const client = connect(
+      async () => ({
+        code: 200,
+        body: { kind: 'list', apiVersion: 'v1', listKind: 'ConfigMapList', metadata: {}, items },
+      }),
+      mode === 'shared' ? undefined : noStateMemo,
+    );
+    const [first, second] = [await client.list(), await client.list()];
+    expect(second.items).toEqual(first.items);
+    const shared = first.items.map((item, i) => item === second.items[i]);
+    // Objects without a state are separate in any case.
+    expect(shared.slice(0, 3)).toEqual([mode === 'shared', mode === 'shared', false]);
   });
 });

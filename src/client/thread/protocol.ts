@@ -41,6 +41,14 @@ export interface SentObject {
  */
 export type WatchedObject = { readonly first: number } | { readonly again: number };
 
+/** Items of a list. */
+export interface SentItems {
+  /** The number of bytes of each item. */
+  readonly lengths: readonly number[];
+  /** The number of the stored state of each item: equal numbers mean equal bytes. 0: no number. */
+  readonly states: readonly number[];
+}
+
 export type SentBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'text'; readonly text: string }
@@ -51,8 +59,8 @@ export type SentBody =
       readonly apiVersion: string;
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
-      /** The number of bytes of each item. Items that were sent before are left out. */
-      readonly lengths: readonly number[];
+      /** The last items; earlier ones were sent before. */
+      readonly items: SentItems;
     }
   /** The content follows in separate messages. */
   | { readonly kind: 'watch' }
@@ -73,7 +81,7 @@ export type ToClients =
       readonly body: SentBody;
     }
   /** The first items of a list that is too long for one message, before its response. */
-  | { readonly kind: 'items'; readonly id: number; readonly lengths: readonly number[] }
+  | { readonly kind: 'items'; readonly id: number; readonly items: SentItems }
   | {
       readonly kind: 'event';
       readonly id: number;

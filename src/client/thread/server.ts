@@ -20,6 +20,7 @@ import {
   KEPT_OBJECTS,
   Outbox,
   type SentBody,
+  type SentItems,
   type ThreadUser,
   type ToClients,
   type ToServer,
@@ -56,6 +57,9 @@ export class ThreadServer {
   /** The number of each object that was sent for a watch. */
   readonly #sent = new WeakMap<Encoded, number>();
   #objects = 0;
+  /** The number of each stored state that was sent in a list. */
+  readonly #states = new WeakMap<object, number>();
+  #lastState = 0;
   /** The number of bytes in flight. */
   #bytesInFlight = 0;
   #waiting: (() => void)[] = [];
@@ -130,12 +134,29 @@ export class ThreadServer {
     let from = 0;
     for (; items.length - from > LIST_SLICE; from += LIST_SLICE) {
       if (call.aborted) return body;
-      const slice = items.slice(from, from + LIST_SLICE).map(jsonOf);
-      this.#send({ kind: 'items', id, lengths: slice.map(({ length }) => length) }, ...slice);
+      const slice = this.#encode(items.slice(from, from + LIST_SLICE));
+      this.#send({ kind: 'items', id, items: slice.sent }, ...slice.parts);
       if (this.#bytesInFlight >= this.#window) await this.#room();
       else await nextTurn();
     }
     return from === 0 ? body : { ...body, items: items.slice(from) };
+  }
+
+  #encode(items: readonly Encoded[]): {
+    readonly sent: SentItems;
+    readonly parts: readonly Uint8Array[];
+  } {
+    const parts = items.map(jsonOf);
+    const lengths = parts.map(({ length }) => length);
+    return { sent: { lengths, states: items.map((item) => this.#numberOf(item)) }, parts };
+  }
+
+  /** Returns the number of the object's stored state; 0 if it is not one. */
+  #numberOf({ state }: Encoded): number {
+    if (state === undefined) return 0;
+    let number = this.#states.get(state);
+    if (number === undefined) this.#states.set(state, (number = ++this.#lastState));
+    return number;
   }
 
   #sendAnswer(
@@ -154,11 +175,8 @@ export class ThreadServer {
       }
       case 'list': {
         const { kind, apiVersion, listKind, metadata } = body;
-        const items = body.items.map(jsonOf);
-        answer(
-          { kind, apiVersion, listKind, metadata, lengths: items.map(({ length }) => length) },
-          ...items,
-        );
+        const { sent, parts } = this.#encode(body.items);
+        answer({ kind, apiVersion, listKind, metadata, items: sent }, ...parts);
         break;
       }
       case 'bytes':

@@ -13,6 +13,8 @@ import {
   type StorageClass,
   storageClasses,
 } from '#api/groups/storage/v1/index.ts';
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import { SNAPSHOT_GROUP, snapshotDefinitions } from '#controllers/csi/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -68,6 +70,22 @@ export const CSI_PERMISSIONS: CsiPermissions = {
         resources: ['csistoragecapacities'],
         verbs: [...READ, 'create', 'update', 'patch', 'delete'],
       },
+      {
+        apiGroups: [SNAPSHOT_GROUP],
+        resources: ['volumesnapshotcontents'],
+        verbs: [...READ, 'create', 'update', 'patch', 'delete'],
+      },
+      {
+        apiGroups: [SNAPSHOT_GROUP],
+        resources: ['volumesnapshots'],
+        verbs: [...READ, 'update', 'patch'],
+      },
+      {
+        apiGroups: [SNAPSHOT_GROUP],
+        resources: ['volumesnapshots/status', 'volumesnapshotcontents/status'],
+        verbs: ['update', 'patch'],
+      },
+      { apiGroups: [SNAPSHOT_GROUP], resources: ['volumesnapshotclasses'], verbs: READ },
     ],
   },
   clusterRoleBinding: {
@@ -77,11 +95,13 @@ export const CSI_PERMISSIONS: CsiPermissions = {
   },
 };
 
-/** Creates the roles. Needs administrator rights. */
+/** Creates the roles, and the API of snapshots unless it exists. Needs administrator rights. */
 export async function grantCsiPermissions(client: Client): Promise<void> {
   const { clusterRole, clusterRoleBinding } = CSI_PERMISSIONS;
   await apierrors.unlessExists(client.resource(clusterRoles).create(clusterRole));
   await apierrors.unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding));
+  for (const definition of snapshotDefinitions)
+    await apierrors.unlessExists(client.resource(customResourceDefinitions).create(definition));
 }
 
 /** Creates the CSIDriver and the storage classes, unless objects of these names exist. */

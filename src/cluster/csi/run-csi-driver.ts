@@ -7,9 +7,12 @@ import { SharedInformerFactory } from '#client/informers/index.ts';
 import {
   CsiAttacher,
   CsiCapacity,
+  type CsiControllerConfig,
   csiControllerService,
   CsiProvisioner,
   CsiResizer,
+  CsiSnapshotter,
+  volumeSnapshotClasses,
 } from '#controllers/csi/index.ts';
 import { CsiDriver, DEFAULT_NAME, systemHost } from '#csi-driver/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -17,6 +20,9 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { publishCsiObjects } from './csi-objects.ts';
+
+/** How often to look for the API of snapshots until it is there. */
+const SNAPSHOT_CHECK_MS = 30_000;
 
 export interface CsiDriverConfig {
   /** The client of the controllers. */
@@ -80,11 +86,44 @@ export async function runCsiDriver(config: CsiDriverConfig, signal: AbortSignal)
   try {
     informers.start(signal);
     config.onStarted?.();
-    await Promise.all(controllers.map((controller) => controller.run(signal)));
+    await Promise.all([
+      ...controllers.map((controller) => controller.run(signal)),
+      runSnapshotter(settings, signal),
+    ]);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     service.close();
     driver.stop();
+  }
+}
+
+/** Waits until the API of snapshots is served, and then cares for snapshots. */
+async function runSnapshotter(
+  settings: Omit<CsiControllerConfig, 'informers'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock, random, logger } = settings;
+  while (!(await servesSnapshots(client, logger, signal))) {
+    await clock.sleep(SNAPSHOT_CHECK_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+  }
+  const informers = new SharedInformerFactory({ client, clock, random, logger });
+  const snapshotter = new CsiSnapshotter({ ...settings, informers });
+  informers.start(signal);
+  await snapshotter.run(signal);
+}
+
+async function servesSnapshots(
+  client: Client,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await client.resource(volumeSnapshotClasses).list({ limit: 1, signal });
+    return true;
+  } catch (error) {
+    logger.debug('CSI driver: no API of snapshots', { err: error });
+    return false;
   }
 }

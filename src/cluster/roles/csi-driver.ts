@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { checkCanMount } from '../csi/check-can-mount.ts';
+import { snapshotDefinitions } from '#controllers/csi/index.ts';
 import { CSI_PERMISSIONS } from '../csi/csi-objects.ts';
 import { runCsiDriver } from '../csi/run-csi-driver.ts';
 import {
@@ -64,6 +65,7 @@ export async function csiPermissionsYaml(): Promise<string> {
   const objects = [
     { apiVersion, kind: 'ClusterRole', ...clusterRole },
     { apiVersion, kind: 'ClusterRoleBinding', ...clusterRoleBinding },
+    ...snapshotDefinitions,
   ];
   return (await Promise.all(objects.map((object) => formatYamlLazily(object)))).join('---\n');
 }

@@ -61,6 +61,7 @@ export function runComponents(
       control: message.control,
       nodes,
       nodesInAll: message.nodesInAll,
+      limitsEvents: true,
       faults,
       kubeletPorts: message.kubeletPorts,
       onNodeStarted: (count) => tell({ kind: 'nodes-started', count }),

@@ -23,6 +23,13 @@ export interface CsiControllerService {
     request: CsiInput<'ControllerExpandVolumeRequest'>,
   ): Promise<CsiMessage<'ControllerExpandVolumeResponse'>>;
   capacity(request: CsiInput<'GetCapacityRequest'>): Promise<CsiMessage<'GetCapacityResponse'>>;
+  createSnapshot(
+    request: CsiInput<'CreateSnapshotRequest'>,
+  ): Promise<CsiMessage<'CreateSnapshotResponse'>>;
+  deleteSnapshot(request: CsiInput<'DeleteSnapshotRequest'>): Promise<void>;
+  listSnapshots(
+    request: CsiInput<'ListSnapshotsRequest'>,
+  ): Promise<CsiMessage<'ListSnapshotsResponse'>>;
   close(): void;
 }
 
@@ -64,6 +71,10 @@ export function csiControllerService(
       void (await connection.call('Controller', 'ControllerUnpublishVolume', request, options)),
     expand: (request) => connection.call('Controller', 'ControllerExpandVolume', request, options),
     capacity: (request) => connection.call('Controller', 'GetCapacity', request, options),
+    createSnapshot: (request) => connection.call('Controller', 'CreateSnapshot', request, options),
+    deleteSnapshot: async (request) =>
+      void (await connection.call('Controller', 'DeleteSnapshot', request, options)),
+    listSnapshots: (request) => connection.call('Controller', 'ListSnapshots', request, options),
     close: () => connection.close(),
   };
 }

@@ -78,6 +78,9 @@ function fakeService() {
       return { capacityBytes, nodeExpansionRequired: state.nodeExpansionRequired };
     },
     capacity: () => Promise.resolve({ availableCapacity: 0 }),
+    createSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
+    deleteSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
+    listSnapshots: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     close: () => undefined,
   };
   return { service, created, calls, state };
@@ -230,7 +233,8 @@ describe('CsiProvisioner', () => {
   test.each([
     [
       { dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 's' } },
-      'data source of kind VolumeSnapshot is not supported: only claims can be copied',
+      'error getting handle for DataSource Type VolumeSnapshot by Name s: ' +
+        'the server could not find the requested resource',
     ],
     [
       { dataSource: { kind: 'PersistentVolumeClaim', name: 'other' } },

@@ -42,6 +42,8 @@ import {
 } from './new-volume.ts';
 import { finalizersPatch, MERGE_PATCH } from './patches.ts';
 import { secretValues } from './secrets.ts';
+import { snapshotNameOf, snapshotSource, sourceContent } from './snapshot-source.ts';
+import { SNAPSHOT_NODE } from './snapshots/index.ts';
 import { requirementFor } from './topology.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -123,7 +125,7 @@ export class CsiProvisioner implements Controller {
     if (this.#volumes.lister.get('', volumeName) !== undefined) return reconciled;
     const selected = annotations[SELECTED_NODE];
     if (selected === undefined && waitsForConsumer(storageClass)) return reconciled;
-    if (!this.#isResponsible(claim, selected)) return reconciled;
+    if (!(await this.#isResponsible(claim, selected, signal))) return reconciled;
     const message = `External provisioner is provisioning volume for claim "${namespace}/${name}"`;
     this.#record(claim, 'Normal', 'Provisioning', message);
     try {
@@ -148,13 +150,23 @@ export class CsiProvisioner implements Controller {
    * Reports whether this provisioner has to create the volume: of several, that of the selected
    * node; without a selected node, that of the first node by name.
    */
-  #isResponsible(claim: ReadClaim, selected: string | undefined): boolean {
+  async #isResponsible(
+    claim: ReadClaim,
+    selected: string | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { nodeName } = this.#config;
     if (nodeName === undefined) return true;
     if (selected !== undefined) return selected === nodeName;
-    // A clone must be where its source is.
+    // A copy must be where its source is.
     const source = this.#sourceVolume(claim);
     if (source !== undefined) return this.#isOurs(source);
+    const snapshot = snapshotNameOf(claim);
+    if (snapshot !== undefined) {
+      const { namespace = '' } = claim.metadata;
+      const content = await sourceContent(this.#config.client, namespace, snapshot, signal);
+      return content.metadata.annotations?.[SNAPSHOT_NODE] === nodeName;
+    }
     return this.#nodes.names[0] === nodeName;
   }
 
@@ -189,7 +201,7 @@ export class CsiProvisioner implements Controller {
       volumeName,
       multiWriter: capabilities.has('SINGLE_NODE_MULTI_WRITER'),
       secrets: await secretValues(client, parameters.secrets.provisioner, signal),
-      source: this.#contentSource(claim),
+      source: await this.#contentSource(claim, signal),
       topology: requirementFor(storageClass, segments, this.#nodes.allSegments),
     };
     const { volume } = await service.create(createRequest(request));
@@ -213,12 +225,20 @@ export class CsiProvisioner implements Controller {
     return this.#volumes.lister.get('', from?.spec.volumeName ?? '');
   }
 
-  #contentSource(claim: ReadClaim): CsiInput<'VolumeContentSource'> | undefined {
+  async #contentSource(
+    claim: ReadClaim,
+    signal: AbortSignal,
+  ): Promise<CsiInput<'VolumeContentSource'> | undefined> {
     const source = claim.spec.dataSourceRef ?? claim.spec.dataSource;
     if (source === undefined) return undefined;
+    const snapshot = snapshotNameOf(claim);
+    if (snapshot !== undefined) {
+      const { client, driver } = this.#config;
+      return await snapshotSource(client, driver, claim, snapshot, signal);
+    }
     if (source.kind !== 'PersistentVolumeClaim') {
       throw new Error(
-        `data source of kind ${source.kind} is not supported: only claims can be copied`,
+        `data source of kind ${source.kind} is not supported: only claims and snapshots can be copied`,
       );
     }
     const volume = this.#sourceVolume(claim);

@@ -4,3 +4,9 @@ export type { CsiControllerConfig } from './csi-config.ts';
 export { type CsiControllerService, csiControllerService } from './csi-controller-service.ts';
 export { CsiProvisioner } from './csi-provisioner.ts';
 export { CsiResizer } from './csi-resizer.ts';
+export {
+  CsiSnapshotter,
+  SNAPSHOT_GROUP,
+  snapshotDefinitions,
+  volumeSnapshotClasses,
+} from './snapshots/index.ts';

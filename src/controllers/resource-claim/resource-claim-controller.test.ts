@@ -88,6 +88,47 @@ describe('claims of pods', () => {
     expect([given.status, given.metadata.finalizers]).toEqual([{}, undefined]);
   });
 
+  test('of extended resources are deleted when the pod has ended', async () => {
+    const client = cluster.client.resource(resourceClaims).namespace('default');
+    const wanted = { 'example.com/gpu': '1' };
+    const { metadata } = await cluster.client.resource(pods).create({
+      metadata: pod.metadata,
+      spec: {
+        containers: [{ name: 'c', image: 'i', resources: { requests: wanted, limits: wanted } }],
+      },
+    });
+    const created = await client.create({
+      metadata: {
+        name: 'extended',
+        annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' },
+        finalizers: ['resource.kubernetes.io/delete-protection'],
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: metadata.uid, controller: true },
+        ],
+      },
+      spec,
+    });
+    await client.updateStatus({
+      ...created,
+      status: {
+        allocation: { devices: {} },
+        reservedFor: [{ resource: 'pods', name: 'p', uid: metadata.uid }],
+      },
+    });
+    const extendedResourceClaimStatus = {
+      resourceClaimName: 'extended',
+      requestMappings: [
+        { containerName: 'c', resourceName: 'example.com/gpu', requestName: 'gpu' },
+      ],
+    };
+    await setStatus(cluster.client, { phase: 'Running', extendedResourceClaimStatus });
+    await cluster.clock.settle();
+    expect(await claims()).toHaveLength(1);
+    await setStatus(cluster.client, { phase: 'Failed' });
+    await cluster.clock.settle();
+    expect(await claims()).toEqual([]);
+  });
+
   test('wait for their template, and record an event', async () => {
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.advance('1s');

@@ -81,7 +81,7 @@ export class ResourceClaimController implements Controller {
     this.#pods = builder.for(pods, {
       predicate: { ...only(namesClaims), delete: false },
       onSeen: (pod) => {
-        if (namesClaims(pod) && isDone(pod)) this.#wakeClaimsOf(pod);
+        if (usesClaims(pod) && isDone(pod)) this.#wakeClaimsOf(pod);
       },
       onGone: (pod) => this.#podGone(pod),
     });
@@ -122,7 +122,7 @@ export class ResourceClaimController implements Controller {
   }
 
   #podGone(pod: ReadPod): void {
-    if (!namesClaims(pod)) return;
+    if (!usesClaims(pod)) return;
     this.#writes.forget(objectKey(pod));
     this.#wakeClaimsOf(pod);
   }
@@ -339,8 +339,10 @@ function claimNamesOf({ spec, status }: ReadPod): readonly string[] {
   const direct = (spec.resourceClaims ?? []).flatMap(
     ({ resourceClaimName }) => resourceClaimName ?? [],
   );
+  const extended = status.extendedResourceClaimStatus?.resourceClaimName;
   return [
     ...direct,
+    ...(extended === undefined ? [] : [extended]),
     ...(status.resourceClaimStatuses ?? []).flatMap(
       ({ resourceClaimName }) => resourceClaimName ?? [],
     ),
@@ -369,4 +371,9 @@ function metricLabels({
 
 function namesClaims({ spec }: ReadPod): boolean {
   return spec.resourceClaims !== undefined;
+}
+
+/** Reports whether the pod has claims, also that of its extended resources. */
+function usesClaims(pod: ReadPod): boolean {
+  return namesClaims(pod) || pod.status.extendedResourceClaimStatus !== undefined;
 }

@@ -79,6 +79,11 @@ function checkRegistration(version: string, endpoint: string, resource: string):
 async function removeSockets(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const path = join(directory, name);
-    if ((await lstat(path)).isSocket()) await rm(path, { force: true });
+    try {
+      if ((await lstat(path)).isSocket()) await rm(path, { force: true });
+    } catch (error) {
+      // A plugin has removed its socket meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
   }
 }

@@ -80,3 +80,54 @@ test('outlives a restart; a damaged file is logged', async () => {
     'DRA manager: health of devices not read',
   ]);
 });
+
+test('a health that the kubelet does not know is unknown, in the status of pods, too', () => {
+  const cache = makeCache();
+  cache.update('d', [report('a', 7 as unknown as ReportedHealth['health'])]);
+  expect(cache.get('d', 'pool', 'a').health).toBe('Unknown');
+});
+
+test('a driver that makes up devices gets no more than a limit', () => {
+  const cache = makeCache();
+  const reports = Array.from({ length: 12_000 }, (_, i) => report(`d${i}`, 'HEALTHY'));
+  expect(cache.update('d', reports)).toHaveLength(10_000);
+  expect(cache.get('d', 'pool', 'd9999').health).toBe('Healthy');
+  expect(cache.get('d', 'pool', 'd10000').health).toBe('Unknown');
+});
+
+test.each([
+  ['a date that is none', { LastUpdated: 'yesterday' }],
+  ['a health that does not exist', { Health: 'Fine' }],
+  ['a message that is no text', { Message: null }],
+  ['a time limit that is no number', { HealthCheckTimeout: 'x' }],
+])('a file with %s is ignored, and later reports are kept', async (_, damage) => {
+  const entry = {
+    PoolName: 'pool',
+    DeviceName: 'a',
+    Health: 'Healthy',
+    LastUpdated: new Date(clock.now()).toISOString(),
+    HealthCheckTimeout: 30e9,
+    Message: '',
+  };
+  stored = JSON.stringify({ d: { Devices: { 'pool/a': entry } } });
+  const intact = makeCache();
+  await intact.restore();
+  expect(intact.get('d', 'pool', 'a').health).toBe('Healthy');
+  stored = JSON.stringify({ d: { Devices: { 'pool/a': { ...entry, ...damage } } } });
+  const cache = makeCache();
+  await cache.restore();
+  expect(logger.records).toHaveLength(1);
+  expect(cache.get('d', 'pool', 'a').health).toBe('Unknown');
+  cache.update('d', [report('b', 'HEALTHY')]);
+  expect(cache.get('d', 'pool', 'b').health).toBe('Healthy');
+  cache.clear('d');
+});
+
+test('a clock that is set back does not keep a report valid', async () => {
+  const cache = makeCache();
+  cache.update('d', [report('a', 'HEALTHY')]);
+  const real = clock.now.bind(clock);
+  clock.now = () => real() - 3_600_000;
+  await clock.advance(31_000);
+  expect(cache.get('d', 'pool', 'a').health).toBe('Unknown');
+});

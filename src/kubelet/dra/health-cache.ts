@@ -22,6 +22,11 @@ export interface DeviceHealth {
   readonly message: string;
 }
 
+/** A report, with the monotonic time of its arrival: the wall clock may be set meanwhile. */
+interface Report extends DeviceHealth {
+  readonly arrivedAt: number;
+}
+
 /** The file as JSON. Durations are nanoseconds. */
 type HealthFile = Readonly<
   Record<string, { readonly Devices: Readonly<Record<string, DeviceEntry>> | null }>
@@ -37,6 +42,8 @@ interface DeviceEntry {
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_MESSAGE = 1024;
+/** Devices of one driver. Reports of more are ignored: a driver may make up names forever. */
+const MAX_DEVICES = 10_000;
 const STATUS = { HEALTHY: 'Healthy', UNHEALTHY: 'Unhealthy', UNKNOWN: 'Unknown' } as const;
 
 export class HealthCache {
@@ -44,7 +51,7 @@ export class HealthCache {
   readonly #clock: Clock;
   readonly #logger: Logger;
   /** By driver, then by pool and device. */
-  readonly #drivers = new Map<string, Map<string, DeviceHealth>>();
+  readonly #drivers = new Map<string, Map<string, Report>>();
 
   constructor(config: {
     readonly file: CheckpointFile;
@@ -61,22 +68,16 @@ export class HealthCache {
     try {
       const contents = await this.#file.read();
       if (contents === undefined) return;
-      for (const [driver, { Devices: devices }] of Object.entries(
-        JSON.parse(contents) as HealthFile,
-      )) {
-        const entries = Object.entries(devices ?? {}).map(([key, entry]) => [
-          key,
-          {
-            poolName: entry.PoolName,
-            deviceName: entry.DeviceName,
-            health: entry.Health,
-            updatedAt: Date.parse(entry.LastUpdated),
-            timeoutMs: entry.HealthCheckTimeout / 1e6,
-            message: entry.Message,
-          },
-        ]) as [string, DeviceHealth][];
-        this.#drivers.set(driver, new Map(entries));
-      }
+      const drivers = Object.entries(JSON.parse(contents) as HealthFile).map(
+        ([driver, { Devices: devices }]) => {
+          const entries = Object.entries(devices ?? {}).map(
+            ([key, entry]) => [key, this.#restored(entry)] as const,
+          );
+          return [driver, new Map(entries)] as const;
+        },
+      );
+      // A file with one damaged entry is ignored as a whole.
+      for (const [driver, devices] of drivers) this.#drivers.set(driver, devices);
     } catch (error) {
       this.#logger.error('DRA manager: health of devices not read', { err: error });
     }
@@ -84,7 +85,7 @@ export class HealthCache {
 
   get(driver: string, pool: string, device: string): DeviceHealth {
     const known = this.#drivers.get(driver)?.get(`${pool}/${device}`);
-    if (known !== undefined && this.#clock.now() - known.updatedAt <= known.timeoutMs) return known;
+    if (known !== undefined && this.#age(known) <= known.timeoutMs) return known;
     return {
       poolName: pool,
       deviceName: device,
@@ -98,20 +99,23 @@ export class HealthCache {
   /** Takes over a driver's report. Returns the devices that have changed. */
   update(driver: string, reports: readonly ReportedHealth[]): readonly DeviceHealth[] {
     const now = this.#clock.now();
-    const devices = this.#drivers.get(driver) ?? new Map<string, DeviceHealth>();
+    const arrivedAt = this.#clock.monotonic();
+    const devices = this.#drivers.get(driver) ?? new Map<string, Report>();
     this.#drivers.set(driver, devices);
     const changed: DeviceHealth[] = [];
     const reported = new Set<string>();
     for (const report of reports) {
       const { poolName = '', deviceName = '' } = report.device ?? {};
       const key = `${poolName}/${deviceName}`;
+      if (devices.size >= MAX_DEVICES && !devices.has(key)) continue;
       reported.add(key);
       const seconds = report.healthCheckTimeoutSeconds;
-      const current: DeviceHealth = {
+      const current: Report = {
         poolName,
         deviceName,
-        health: STATUS[report.health],
+        health: Object.hasOwn(STATUS, report.health) ? STATUS[report.health] : 'Unknown',
         updatedAt: now,
+        arrivedAt,
         timeoutMs: seconds > 0 ? seconds * 1000 : DEFAULT_TIMEOUT_MS,
         message: shortened(report.message),
       };
@@ -119,9 +123,15 @@ export class HealthCache {
       devices.set(key, current);
     }
     for (const [key, device] of devices) {
-      const isStale = device.health !== 'Unknown' && now - device.updatedAt > device.timeoutMs;
+      const isStale = device.health !== 'Unknown' && this.#age(device) > device.timeoutMs;
       if (reported.has(key) || !isStale) continue;
-      const unknown: DeviceHealth = { ...device, health: 'Unknown', message: '', updatedAt: now };
+      const unknown: Report = {
+        ...device,
+        health: 'Unknown',
+        message: '',
+        updatedAt: now,
+        arrivedAt,
+      };
       devices.set(key, unknown);
       changed.push(unknown);
     }
@@ -132,6 +142,35 @@ export class HealthCache {
   /** Forgets the driver's reports, because it sends no more. */
   clear(driver: string): void {
     if (this.#drivers.delete(driver)) this.#save();
+  }
+
+  #age({ arrivedAt }: Report): number {
+    return this.#clock.monotonic() - arrivedAt;
+  }
+
+  /** Throws if the entry is damaged. */
+  #restored(entry: DeviceEntry): Report {
+    const updatedAt = Date.parse(entry.LastUpdated);
+    const timeoutMs = entry.HealthCheckTimeout / 1e6;
+    const texts = [entry.PoolName, entry.DeviceName, entry.Message];
+    const isKnown = Object.values(STATUS).includes(entry.Health);
+    if (
+      !isKnown ||
+      !Number.isFinite(updatedAt + timeoutMs) ||
+      texts.some((text) => typeof text !== 'string')
+    )
+      throw new Error(`damaged entry ${JSON.stringify(entry).slice(0, MAX_MESSAGE)}`);
+    // The clock may have been set back since.
+    const age = Math.max(0, this.#clock.now() - updatedAt);
+    return {
+      poolName: entry.PoolName,
+      deviceName: entry.DeviceName,
+      health: entry.Health,
+      updatedAt,
+      arrivedAt: this.#clock.monotonic() - age,
+      timeoutMs,
+      message: entry.Message,
+    };
   }
 
   #save(): void {

@@ -29,7 +29,7 @@ export type StatsOfPods = ReadonlyMap<string, PodStats>;
 export type DiskPart = 'rootfs' | 'logs' | 'volumes';
 
 /** Reports whether the volume's data counts as ephemeral storage of the node. */
-function isLocalEphemeral(volume: Volume): boolean {
+export function isLocalEphemeral(volume: Volume): boolean {
   return (
     (volume.emptyDir !== undefined && (volume.emptyDir.medium ?? '') === '') ||
     volume.configMap !== undefined ||

@@ -41,7 +41,7 @@ export class LinuxSystem implements NodeSystem {
 
   async fileSystem(path: string): Promise<FileSystemState | undefined> {
     try {
-      const [{ dev }, { blocks, bavail, bsize, files, ffree }] = await Promise.all([
+      const [{ dev }, { blocks, bfree, bavail, bsize, files, ffree }] = await Promise.all([
         stat(path),
         statfs(path),
       ]);
@@ -49,6 +49,7 @@ export class LinuxSystem implements NodeSystem {
         device: dev,
         capacityBytes: blocks * bsize,
         availableBytes: bavail * bsize,
+        usedBytes: (blocks - bfree) * bsize,
         inodes: files,
         inodesFree: ffree,
       };

@@ -29,6 +29,7 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
 };
 
 const SHARED_FOR_MS = 1000;
+const DEFAULT_MAX_PODS = 110;
 
 const KEYS: readonly (keyof MachineInfo)[] = [
   'machineID',
@@ -73,7 +74,10 @@ async function readAll(): Promise<MachineInfo> {
 }
 
 /** Returns CPUs, memory and disk of this machine, and the default number of pods. */
-export async function readCapacity(rootDir: string, maxPods: number): Promise<ResourceList> {
+export async function readCapacity(
+  rootDir: string,
+  maxPods = DEFAULT_MAX_PODS,
+): Promise<ResourceList> {
   const [disk, hugePages] = await Promise.all([
     statfs(rootDir).catch(() => undefined),
     readHugePages(),
@@ -129,6 +133,15 @@ export function sharedMachineAddresses(clock: Clock): () => readonly string[] {
     }
     return addresses;
   };
+}
+
+/**
+ * Returns a function that returns the capacity of this machine with its root disk, which it reads
+ * once: all simulated nodes of a process have it.
+ */
+export function sharedCapacity(): () => Promise<ResourceList> {
+  let capacity: Promise<ResourceList> | undefined;
+  return () => (capacity ??= readCapacity('/'));
 }
 
 async function readOr(fallback: string, ...paths: readonly string[]): Promise<string> {

@@ -16,6 +16,7 @@ export interface NodeSettings {
   readonly addresses?: readonly NodeAddress[];
   readonly readAddresses?: () => readonly string[];
   readonly capacity?: ResourceList;
+  readonly readCapacity?: () => Promise<ResourceList>;
   readonly kubeReserved?: ResourceList;
   readonly systemReserved?: ResourceList;
   readonly allocatable?: ResourceList;
@@ -40,6 +41,8 @@ export interface NodeFactsConfig {
   readonly thresholds: Reservations['thresholds'];
   /** Returns the pressure that the node is under. */
   readonly pressure?: () => readonly string[];
+  /** Returns a problem while the machine shuts down. */
+  readonly shutdown?: () => string | undefined;
   /** Returns the monotonic time of the last relist of the runtime. */
   readonly lastRelist: () => number;
 }
@@ -60,7 +63,8 @@ export class NodeFactsSource {
   static async read(config: NodeFactsConfig): Promise<NodeFactsSource> {
     const { kubelet, rootDir } = config;
     const diskOf = kubelet.hostFiles === false ? '/' : rootDir;
-    const capacity = kubelet.capacity ?? (await readCapacity(diskOf, kubelet.maxPods ?? 110));
+    const read = kubelet.readCapacity ?? (() => readCapacity(diskOf, kubelet.maxPods));
+    const capacity = kubelet.capacity ?? (await read());
     return new NodeFactsSource(config, capacity, await readMachineInfo(kubelet.machine));
   }
 
@@ -118,6 +122,8 @@ export class NodeFactsSource {
     this.#addresses = addressesOf(this.#config.kubelet);
     const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
+    const shutdown = this.#config.shutdown?.();
+    if (shutdown !== undefined) problems.push(shutdown);
     const devices = this.#config.devices?.();
     return {
       addresses: this.addresses,

@@ -11,6 +11,7 @@ export interface FileSystemState {
   readonly device: number;
   readonly capacityBytes: number;
   readonly availableBytes: number;
+  readonly usedBytes: number;
   /** 0 if the file system makes inodes as they are needed. */
   readonly inodes: number;
   readonly inodesFree: number;

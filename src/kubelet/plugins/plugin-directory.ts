@@ -22,6 +22,8 @@ export interface PluginDirectory {
 const MAX_ENTRIES = 4096;
 const MAX_DEPTH = 8;
 
+class TooManyEntriesError extends Error {}
+
 /** Returns the directory at the path, which is created if it does not exist. */
 export function pluginDirectory(root: string, logger: Logger): PluginDirectory {
   const watchers = new Map<string, FSWatcher>();
@@ -54,7 +56,7 @@ export function pluginDirectory(root: string, logger: Logger): PluginDirectory {
         follow(directory);
         for await (const entry of await opendir(directory)) {
           if (++entries > MAX_ENTRIES)
-            throw new Error(`${root} has more than ${MAX_ENTRIES} entries`);
+            throw new TooManyEntriesError(`${root} has more than ${MAX_ENTRIES} entries`);
           if (entry.name.startsWith('.')) continue;
           const path = join(directory, entry.name);
           try {
@@ -67,7 +69,10 @@ export function pluginDirectory(root: string, logger: Logger): PluginDirectory {
             if (!target.isSocket()) continue;
             sockets.push({ path, identity: `${target.dev}:${target.ino}:${target.ctimeMs}` });
           } catch (error) {
-            if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+            if (error instanceof TooManyEntriesError) throw error;
+            // One entry hides no other: it may be gone, a link to itself, or not readable.
+            if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+              logger.debug('plugin directory: entry not read', { path, err: error });
           }
         }
       };

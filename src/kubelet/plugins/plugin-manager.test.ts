@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm, unlink } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -234,4 +234,17 @@ describe('with real sockets', () => {
       },
     ]);
   });
+});
+
+test('a link to itself, or through a file, hides no plugin', async () => {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'plugins-')));
+  stops.push(() => rm(root, { recursive: true, force: true }));
+  await symlink('loop', join(root, 'loop'));
+  await writeFile(join(root, 'file'), '');
+  await symlink('file/below', join(root, 'through'));
+  const server = new RpcServer(registrationSchema);
+  await server.listen(join(root, 'z.sock'));
+  stops.push(() => server.close());
+  const found = await pluginDirectory(root, recordingLogger()).scan();
+  expect(found.map(({ path }) => path)).toEqual([join(root, 'z.sock')]);
 });

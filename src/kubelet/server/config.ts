@@ -14,6 +14,7 @@ import type { ServerAccess } from './access.ts';
 import type { TlsListeners } from './listeners.ts';
 import type { RunningPod } from './running-pods.ts';
 import type { NodeDetailsSource } from '../node/node-details.ts';
+import type { PodFilesReader } from '../volume-stats/pod-files-reader.ts';
 import type { Usage } from '../node/usage.ts';
 
 export interface KubeletServerConfig {
@@ -35,6 +36,8 @@ export interface KubeletServerConfig {
   readonly usage: () => Promise<Usage>;
   /** The file systems, the network and the processes of the node. */
   readonly details: NodeDetailsSource;
+  /** Measures the files of pods. Absent: the pods of the node have none. */
+  readonly files?: PodFilesReader;
   /** Reads the cgroups of containers. Absent: the containers of the node have none. */
   readonly cgroups?: CgroupReader;
   readonly machine: () => CadvisorInput['machine'];

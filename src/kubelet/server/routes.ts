@@ -31,6 +31,9 @@ import type { KubeletServerConfig } from './config.ts';
 import { resourceMetrics } from '../metrics/resource-metrics.ts';
 import { cadvisorMetrics } from '../metrics/cadvisor-metrics.ts';
 import { statsSummary } from './stats.ts';
+import type { Extent } from '../volume-stats/pod-files-reader.ts';
+import type { PodFiles } from '../volume-stats/types.ts';
+import { volumeMetrics } from '../volume-stats/volume-metrics.ts';
 import type { Usage } from '../node/usage.ts';
 
 /** A request that fails with a code and a message. */
@@ -193,6 +196,7 @@ export class Routes {
             nodeName,
             startedAt,
             details: onlyCpuAndMemory ? undefined : await details.read(),
+            files: onlyCpuAndMemory ? undefined : await this.#files('all'),
           }),
         );
         return;
@@ -360,7 +364,8 @@ export class Routes {
     switch (name) {
       case '':
         return componentMetricsText(
-          this.#config.metrics.text(this.#config.gauges),
+          this.#config.metrics.text(this.#config.gauges) +
+            volumeMetrics((await this.#files('claims'))?.values() ?? []),
           this.#config.version,
         );
       case 'resource':
@@ -374,6 +379,10 @@ export class Routes {
       default:
         throw new HttpError(404, '404 page not found');
     }
+  }
+
+  async #files(extent: Extent): Promise<ReadonlyMap<string, PodFiles> | undefined> {
+    return await this.#config.files?.read(this.#config.pods(), extent);
   }
 
   async #cadvisor(): Promise<string> {

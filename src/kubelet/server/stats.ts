@@ -4,7 +4,15 @@
 import { formatTime } from '#machinery/text/time.ts';
 import { timeIfKnown } from '../time.ts';
 import type { FsDetails, NodeDetails } from '../node/node-details.ts';
-import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../node/usage.ts';
+import type { PodFiles, Used, VolumeStats } from '../volume-stats/types.ts';
+import type {
+  CpuSample,
+  IoSample,
+  MemorySample,
+  PodUsage,
+  SwapSample,
+  Usage,
+} from '../node/usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,9 +23,11 @@ export interface SummaryInput {
   readonly startedAt: number;
   /** Absent: the query parameter only_cpu_and_memory was given. */
   readonly details: NodeDetails | undefined;
+  /** The files of pods, by UID. Absent: they are not measured, or were not asked for. */
+  readonly files: ReadonlyMap<string, PodFiles> | undefined;
 }
 
-export function statsSummary({ usage, nodeName, startedAt, details }: SummaryInput): Fields {
+export function statsSummary({ usage, nodeName, startedAt, details, files }: SummaryInput): Fields {
   const { node, pods } = usage;
   return {
     node: {
@@ -28,13 +38,20 @@ export function statsSummary({ usage, nodeName, startedAt, details }: SummaryInp
           time: node.time,
           coreNanoseconds: node.cpuNanoseconds,
           ...(node.nanoCores !== undefined && { nanoCores: node.nanoCores }),
+          ...(node.pressure !== undefined && { psi: node.pressure.cpu }),
         }),
-        memory: memoryFields(node),
+        memory: memoryFields({
+          ...node,
+          ...(node.pressure !== undefined && { psi: node.pressure.memory }),
+        }),
+        ...(node.pressure !== undefined && {
+          io: ioFields({ time: node.time, psi: node.pressure.io }),
+        }),
         swap: swapFields({ time: node.time, ...node.swap }),
       }),
       ...(details !== undefined && detailFields(details)),
     },
-    pods: pods.map((pod) => podFields(pod, details)),
+    pods: pods.map((pod) => podFields(pod, details, files?.get(pod.uid))),
   };
 }
 
@@ -69,7 +86,11 @@ const fsFields = ({ time, ...fields }: FsDetails): Fields => ({
   ...fields,
 });
 
-function podFields(pod: PodUsage, details: NodeDetails | undefined): Fields {
+function podFields(
+  pod: PodUsage,
+  details: NodeDetails | undefined,
+  files: PodFiles | undefined,
+): Fields {
   const onlyCpuAndMemory = details === undefined;
   const { availableBytes, capacityBytes, inodesFree, inodes } = details?.imageFs ?? {};
   return {
@@ -81,6 +102,7 @@ function podFields(pod: PodUsage, details: NodeDetails | undefined): Fields {
       ...(container.cpu !== undefined && { cpu: cpuFields(container.cpu) }),
       ...(container.memory !== undefined && { memory: memoryFields(container.memory) }),
       ...(container.swap !== undefined && { swap: swapFields(container.swap) }),
+      ...(container.io !== undefined && { io: ioFields(container.io) }),
       ...(!onlyCpuAndMemory &&
         container.writableLayer !== undefined && {
           rootfs: fsFields({
@@ -93,20 +115,68 @@ function podFields(pod: PodUsage, details: NodeDetails | undefined): Fields {
             inodesUsed: container.writableLayer.inodesUsed?.value ?? 0,
           }),
         }),
+      ...logFields(details, files?.logs.get(container.name)),
     })),
     ...(pod.cpu !== undefined && { cpu: cpuFields(pod.cpu) }),
     ...(pod.memory !== undefined && { memory: memoryFields(pod.memory) }),
+    ...(pod.io !== undefined && { io: ioFields(pod.io) }),
     ...(!onlyCpuAndMemory && pod.network !== undefined && { network: networkFields(pod.network) }),
     ...(!onlyCpuAndMemory &&
       pod.processCount !== undefined && { process_stats: { process_count: pod.processCount } }),
+    ...(files !== undefined && { volume: files.volumes.map(volumeFields) }),
+    ...(details?.fs !== undefined &&
+      files !== undefined && { 'ephemeral-storage': ephemeralStorage(pod, details.fs, files) }),
   };
 }
 
-function cpuFields({ time, coreNanoseconds, nanoCores }: CpuSample): Fields {
+/** Logs are on the file system of the kubelet. */
+function logFields(details: NodeDetails | undefined, used: Used | undefined): Fields {
+  if (details?.fs === undefined || used === undefined) return {};
+  return { logs: fsFields({ ...details.fs, ...used }) };
+}
+
+function volumeFields({ claim, abnormal, name, isEphemeral, ...stats }: VolumeStats): Fields {
+  void isEphemeral;
+  return {
+    ...fsFields(stats),
+    name,
+    ...(claim !== undefined && { pvcRef: claim }),
+    ...(abnormal !== undefined && { volumeHealthStats: { abnormal } }),
+  };
+}
+
+/** Returns what the pod takes of the node's local storage. */
+function ephemeralStorage(pod: PodUsage, fs: FsDetails, files: PodFiles): Fields {
+  const ephemeral = files.volumes.filter(({ isEphemeral }) => isEphemeral);
+  const layers = pod.containers.map(({ writableLayer }) => ({
+    usedBytes: writableLayer?.usedBytes?.value ?? 0,
+    inodesUsed: writableLayer?.inodesUsed?.value ?? 0,
+  }));
+  const parts: readonly Used[] = [
+    ...layers,
+    ...ephemeral,
+    ...files.logs.values(),
+    ...(files.hosts === undefined ? [] : [files.hosts]),
+  ];
+  const sum = (key: keyof Used): number => parts.reduce((total, part) => total + part[key], 0);
+  return fsFields({
+    ...fs,
+    time: Math.max(fs.time, ...ephemeral.map(({ time }) => time)),
+    usedBytes: sum('usedBytes'),
+    inodesUsed: sum('inodesUsed'),
+  });
+}
+
+function ioFields({ time, psi }: IoSample): Fields {
+  return { time: formatTime(time), psi };
+}
+
+function cpuFields({ time, coreNanoseconds, nanoCores, psi }: CpuSample): Fields {
   return {
     time: formatTime(time),
     ...(nanoCores !== undefined && { usageNanoCores: nanoCores }),
     ...(coreNanoseconds !== undefined && { usageCoreNanoSeconds: coreNanoseconds }),
+    ...(psi !== undefined && { psi }),
   };
 }
 
@@ -119,6 +189,7 @@ function memoryFields(memory: MemorySample): Fields {
     rssBytes,
     pageFaults,
     majorPageFaults,
+    psi,
   } = memory;
   return {
     time: formatTime(time),
@@ -128,6 +199,7 @@ function memoryFields(memory: MemorySample): Fields {
     ...(rssBytes !== undefined && { rssBytes }),
     ...(pageFaults !== undefined && { pageFaults }),
     ...(majorPageFaults !== undefined && { majorPageFaults }),
+    ...(psi !== undefined && { psi }),
   };
 }
 

@@ -8,6 +8,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { describePod, podUid, type Pod, type PodCondition, type PodStatus } from '../types.ts';
 import { DISRUPTION_TARGET, OWNED_CONDITIONS } from './conditions.ts';
@@ -101,8 +102,13 @@ export class StatusManager {
     const entry = this.#entries.get(podUid(pod));
     if (entry === undefined) return;
     entry.pod = pod;
+    if (entry.busy || entry.dirty) return;
     // Only a copy newer than our last write can show that the write was undone.
-    if (entry.busy || entry.dirty || version(pod) <= entry.writtenVersion) return;
+    if (version(pod) < entry.writtenVersion) return;
+    if (version(pod) === entry.writtenVersion) {
+      shareStatus(entry);
+      return;
+    }
     entry.written = pod.status;
     if (!sameStatus(pod.status, this.#reportable(podUid(pod), entry)))
       this.#markDirty(podUid(pod), entry);
@@ -246,6 +252,7 @@ export class StatusManager {
       const pod = await this.#config.writer.patchStatus(entry.pod, patch, this.#abort.signal);
       entry.written = pod.status;
       entry.writtenVersion = version(pod);
+      if (version(entry.pod) === entry.writtenVersion) shareStatus(entry);
     } catch (error) {
       entry.dirty = true;
       throw error;
@@ -276,6 +283,17 @@ function makeEntry(pod: Pod, status: PodStatus): Entry {
     retry: undefined,
     waiters: [],
   };
+}
+
+/**
+ * Keeps the parts of the pod's own status instead of equal copies, which live as long as the pod.
+ * The pod has the last status that was written.
+ */
+function shareStatus(entry: Entry): void {
+  const { status } = entry.pod;
+  if (status === undefined) return;
+  entry.written = status;
+  if (deepEqual(entry.status, status)) entry.status = status;
 }
 
 /** Returns the version as a number. Versions of one object are growing decimal numbers. */

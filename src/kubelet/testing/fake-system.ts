@@ -11,6 +11,7 @@ export class FakeSystem implements NodeSystem {
     device: 1,
     capacityBytes: 100 * GIB,
     availableBytes: 60 * GIB,
+    usedBytes: 40 * GIB,
     inodes: 1_000_000,
     inodesFree: 900_000,
   };

@@ -139,6 +139,8 @@ export class VolumeManager {
   readonly #stale = new Set<string>();
   /** By pod: the paths of its claims' volumes, which are resolved once. */
   readonly #claimed = new Map<string, Map<string, string>>();
+  /** By pod: the paths of its claims' volumes of type local. */
+  readonly #localPaths = new Map<string, Set<string>>();
   /** By path: checks of directories in flight. */
   readonly #checking = new Map<string, Promise<void>>();
 
@@ -199,6 +201,7 @@ export class VolumeManager {
   async unmount(uid: string): Promise<void> {
     this.#mounted.delete(uid);
     this.#claimed.delete(uid);
+    this.#localPaths.delete(uid);
     this.#stale.delete(uid);
     if (!this.#config.hostFiles) return;
     const { mounter, rootDir, csi } = this.#config;
@@ -296,6 +299,16 @@ export class VolumeManager {
     return '';
   }
 
+  /** Returns the paths of the pod's mounted volumes; undefined before all of them are mounted. */
+  mountedVolumes(uid: string): VolumePaths | undefined {
+    return this.#mounted.get(uid);
+  }
+
+  /** Reports whether the path is that of a local volume of a claim. */
+  isLocalVolume(uid: string, path: string): boolean {
+    return this.#localPaths.get(uid)?.has(path) ?? false;
+  }
+
   /** Reports whether a pod on this node uses a volume at this path. */
   usesPath(path: string): boolean {
     return [...this.#claimed.values()].some((paths) => [...paths.values()].includes(path));
@@ -325,6 +338,8 @@ export class VolumeManager {
       }
       if (local === undefined) throw new Error(`no volume plugin matched: ${kindOf(volume.spec)}`);
       if (!hostFiles) return local.path;
+      const uid = podUid(pod);
+      this.#localPaths.set(uid, (this.#localPaths.get(uid) ?? new Set()).add(local.path));
       await this.#oneAtATime(local.path, () => checkLocalVolume(local.path, localVolumesDir));
       const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
       // A persistent volume may be large: with this policy its files are visited once.

@@ -46,6 +46,7 @@ disabled_plugins = [${unused.map(quoted).join(', ')}]
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
   max_container_log_line_size = 16384
+  enable_cdi = true
 
   [${cri}.containerd]
     snapshotter = ${quoted(config.snapshotter)}

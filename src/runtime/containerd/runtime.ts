@@ -34,6 +34,7 @@ import {
 import type { Clock } from '#machinery/clock.ts';
 import { execOverSpdy, portForwardOverSpdy } from '#machinery/streams/remotecommand/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import type { CriConnection } from './connection.ts';
 import { containerEvents } from './events.ts';
 import type { ImageMounts } from './image-mounts.ts';
@@ -122,21 +123,22 @@ export class ContainerdRuntime implements RuntimeService {
     sandboxConfig: PodSandboxConfig,
     options?: CallOptions,
   ): Promise<string> {
-    if ((config.CDIDevices ?? []).length > 0) await this.#checkCdi(options);
-    const prepared = await this.#imageMounts.prepare(podSandboxId, config, options);
+    const withDevices = await this.#withCdiDevices(config, options);
+    const prepared = await this.#imageMounts.prepare(podSandboxId, withDevices, options);
     const request = { podSandboxId, config: prepared, sandboxConfig };
     return (await this.#connection.call('RuntimeService', 'CreateContainer', request, options))
       .containerId;
   }
 
-  /** Rejects if the runtime would ignore CDI devices: containerd has them from version 1.7 on. */
-  async #checkCdi(options?: CallOptions): Promise<void> {
+  /** Makes the edits of CDI devices for a containerd before 1.7, which would ignore the devices. */
+  async #withCdiDevices(config: ContainerConfig, options?: CallOptions): Promise<ContainerConfig> {
+    if ((config.CDIDevices ?? []).length === 0) return config;
     const { runtimeName, runtimeVersion } = await this.version(options);
-    if (runtimeName !== 'containerd' || !/^v?(0|1\.[0-6])\./.test(runtimeVersion)) return;
-    throw new CriError(
-      'Unimplemented',
-      `containerd ${runtimeVersion} ignores CDI devices; they need containerd 1.7 or later`,
-    );
+    if (runtimeName !== 'containerd' || !/^v?(0|1\.[0-6])\./.test(runtimeVersion)) return config;
+    return await withCdiDevices(config, {
+      directories: CDI_DIRECTORIES,
+      reason: `containerd ${runtimeVersion} has no CDI`,
+    });
   }
 
   async startContainer(containerId: string, options?: CallOptions): Promise<void> {

@@ -1,5 +1,6 @@
 import { get } from 'node:http';
-import { afterEach, expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RuntimeService } from '#cri/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
@@ -7,11 +8,14 @@ import { SeededRandom } from '#machinery/random.ts';
 import { StreamingServer } from './streaming-server.ts';
 
 const clock = new VirtualClock();
-const server = new StreamingServer({
-  runtime: { exec: () => Promise.resolve({ exitCode: 0 }) } as unknown as RuntimeService,
-  clock,
-  random: new SeededRandom('streams'),
-  logger: silentLogger,
+let server: StreamingServer;
+beforeEach(() => {
+  server = new StreamingServer({
+    runtime: { exec: () => Promise.resolve({ exitCode: 0 }) } as unknown as RuntimeService,
+    clock,
+    random: new SeededRandom('streams'),
+    logger: silentLogger,
+  });
 });
 afterEach(() => server.close());
 
@@ -54,4 +58,22 @@ test('impossible streams are refused at once', async () => {
     'tty and stderr cannot both be true',
   );
   await expect(server.exec('c', { command: [], stdout: true })).rejects.toThrow('cmd is required');
+});
+
+test('clients that reset their connections do not end the process', async () => {
+  const url = new URL(await server.exec('c', { command, stdout: true }));
+  const headers = 'Connection: Upgrade\r\nUpgrade: websocket\r\nHost: localhost';
+  for (let i = 0; i < 20; i++) {
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect(Number(url.port), url.hostname, () =>
+        socket.write(`GET /exec/none HTTP/1.1\r\n${headers}\r\n\r\n`, () => {
+          socket.resetAndDestroy();
+          resolve();
+        }),
+      );
+      socket.on('error', reject);
+    });
+  }
+  // The test runner reports errors that nothing handles.
+  expect(await upgrade(`${url.href.slice(0, -1)}x`)).toBe(404);
 });

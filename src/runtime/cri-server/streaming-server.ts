@@ -121,6 +121,10 @@ export class StreamingServer {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
+      // A client that resets its connection must not end this process.
+      socket.on('error', (error) =>
+        this.#config.logger.debug('CRI streaming server: connection failed', { err: error }),
+      );
       this.#serve(request, socket, head).catch((error: unknown) => {
         this.#config.logger.warn('CRI streaming server: connection failed', { err: error });
         socket.destroy();

@@ -36,7 +36,7 @@ import { PodRuntime } from '../pod-runtime.ts';
 import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
-import { CDI_DIRECTORIES, withCdiDevices } from './cdi.ts';
+import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
 import type { Tools } from './program.ts';
@@ -144,7 +144,11 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     sandboxConfig: PodSandboxConfig,
   ): Promise<string> {
     this.#pods.readySandbox(podSandboxId);
-    const withDevices = await withCdiDevices(config, this.#cdiDirectories, this.#logger);
+    const withDevices = await withCdiDevices(config, {
+      directories: this.#cdiDirectories,
+      reason: 'the process runtime runs host processes',
+      logger: this.#logger,
+    });
     // The sandbox may have been stopped meanwhile.
     const sandbox = this.#pods.readySandbox(podSandboxId);
     const record = this.newContainerRecord(podSandboxId, withDevices, sandboxConfig);

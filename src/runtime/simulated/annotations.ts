@@ -37,8 +37,8 @@ export interface ContainerSimulation {
 }
 
 /** The usage of a waiting process. Not 0, because metrics-server treats 0 as not measured. */
-const DEFAULT_CPU_CORES = 0.001;
-const DEFAULT_MEMORY_BYTES = 8 * 1024 * 1024;
+const DEFAULT_CPU = constantUsage(0.001);
+const DEFAULT_MEMORY = constantUsage(8 * 1024 * 1024);
 /** The most values of one annotation. */
 const MAX_STEPS = 100;
 
@@ -141,8 +141,8 @@ export function containerSimulation(
     exitCode: read.exitCode('exit-code'),
     stopDurationMs: read.duration('stop-duration') ?? stopDurationMs,
     execExitCode: read.exitCode('exec-exit-code'),
-    cpu: read.usage('cpu') ?? constantUsage(DEFAULT_CPU_CORES),
-    memory: read.usage('memory') ?? constantUsage(DEFAULT_MEMORY_BYTES),
+    cpu: read.usage('cpu') ?? DEFAULT_CPU,
+    memory: read.usage('memory') ?? DEFAULT_MEMORY,
   };
 }
 

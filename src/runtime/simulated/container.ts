@@ -89,7 +89,8 @@ export class SimulatedContainer {
   #files: FileSystem | undefined;
   readonly #memoryLog: boolean;
   readonly #beforeChange: () => void;
-  #log = new ContainerLog();
+  /** Made when it is first needed: most containers write nothing, or write to a file. */
+  #madeLog: ContainerLog | undefined;
   #outputBytes = 0;
   #stopAt: number | undefined;
   #killAt: number | undefined;
@@ -127,7 +128,7 @@ export class SimulatedContainer {
     this.#memoryLog = memoryLog;
     this.#beforeChange = beforeChange;
     if (state !== undefined) {
-      this.#log = state.log;
+      this.#madeLog = state.log;
       this.#outputBytes = state.outputBytes;
       this.#stopAt = state.stopAt;
       this.#killAt = state.killAt;
@@ -211,6 +212,10 @@ export class SimulatedContainer {
   /** The output so far, if it is kept in memory. */
   get log(): ContainerLog | undefined {
     return this.#memoryLog ? this.#log : undefined;
+  }
+
+  get #log(): ContainerLog {
+    return (this.#madeLog ??= new ContainerLog());
   }
 
   #run(): void {

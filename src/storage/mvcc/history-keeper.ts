@@ -2,6 +2,7 @@
 // number or size.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 import type { Revision } from '../interface.ts';
 import type { MvccStore } from './store.ts';
 
@@ -36,6 +37,11 @@ export interface HistoryKeeperConfig extends HistoryLimits {
   readonly clock: Clock;
   readonly store: MvccStore;
   readonly compact: (revision: Revision) => void;
+  /**
+   * The number of revisions that one call of `compact` forgets at most; the next turns of the event
+   * loop make the next calls. Default: no limit.
+   */
+  readonly revisionsPerTurn?: number;
   /** The ages of revisions of the store. Default: none is recorded. */
   readonly samples?: readonly RevisionSample[];
 }
@@ -56,6 +62,9 @@ export class HistoryKeeper {
   /** Runs exactly while there is history, until stopped, unless there are beats. */
   #timer: Timer | undefined;
   #stopped = false;
+  /** History up to this revision is being forgotten, or has been. */
+  #goal: Revision = 0;
+  #cancelStep: () => void = () => undefined;
   /** The time of the next tick, on the monotonic scale. Undefined while there is no history. */
   #nextTick: number | undefined;
   /**
@@ -84,8 +93,9 @@ export class HistoryKeeper {
     if (this.#stopped) return;
     const { store, maxHistoryRevisions, maxHistoryBytes } = this.#config;
     if (
-      store.historyLength > maxHistoryRevisions * SLACK ||
-      store.historyBytes > maxHistoryBytes * SLACK
+      !this.#isCompacting &&
+      (store.historyLength > maxHistoryRevisions * SLACK ||
+        store.historyBytes > maxHistoryBytes * SLACK)
     ) {
       this.#compact(store.revisionKeeping(maxHistoryRevisions, maxHistoryBytes));
     }
@@ -155,6 +165,7 @@ export class HistoryKeeper {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#cancelStep();
   }
 
   #tick(now: number): void {
@@ -171,7 +182,21 @@ export class HistoryKeeper {
     this.#samples = [];
   }
 
+  /** More revisions are forgotten in the next turns. */
+  get #isCompacting(): boolean {
+    return this.#goal > this.#config.store.compactedRevision;
+  }
+
   #compact(revision: Revision): void {
-    if (revision > this.#config.store.compactedRevision) this.#config.compact(revision);
+    const isCompacting = this.#isCompacting;
+    this.#goal = Math.max(this.#goal, revision);
+    if (!isCompacting) this.#step();
+  }
+
+  #step(): void {
+    if (!this.#isCompacting) return;
+    const { store, compact, revisionsPerTurn = Number.POSITIVE_INFINITY } = this.#config;
+    compact(Math.min(this.#goal, store.compactedRevision + revisionsPerTurn));
+    if (this.#isCompacting) this.#cancelStep = inNextTurn(() => this.#step());
   }
 }

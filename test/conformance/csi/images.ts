@@ -36,7 +36,7 @@ const IMAGES: readonly Image[] = [
   {
     names: [`${REGISTRY}/hostpathplugin:v1.17.1`],
     layers: ['base', 'driver'],
-    entrypoint: ['/driver'],
+    entrypoint: ['/hostpathplugin'],
     cmd: [],
   },
 ];
@@ -70,7 +70,7 @@ export async function ensureCsiImages(
       ['base', baseLayer(programs, layout)],
       ['node', await layer((to) => copyProgram(process.execPath, join(to, 'usr/local/bin/node')))],
       ['sidecar', await layer((to) => writeFileSync(join(to, 'sidecar.mjs'), bundle))],
-      ['driver', await layer((to) => goBuild(DRIVER, join(to, 'driver')))],
+      ['driver', await layer((to) => goBuild(DRIVER, join(to, 'hostpathplugin')))],
     ]);
     writeArchive(layout, IMAGES, layers, output);
   } finally {

@@ -17,6 +17,10 @@ import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
+import { statusAccessErrors } from './status-access.ts';
 import { REQUESTS, RESULTS, authorizeAdminAccess } from './admin-access.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
@@ -40,18 +44,35 @@ const resourceClaimStrategy = (find: Find): ResourceStrategy<ResourceClaim> => (
   validateUpdate: (claim, old) => validateResourceClaimUpdate(claim, old),
 });
 
-const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceClaim> => ({
+interface ClaimServices {
+  readonly find: Find;
+  readonly authorizer: Authorizer;
+}
+
+const resourceClaimStatusStrategy = ({
+  find,
+  authorizer,
+}: ClaimServices): SubresourceStrategy<ResourceClaim> => ({
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (claim, old) =>
     withoutFreedDevices({ ...withMetadataForStatus(claim, old), spec: old.spec }, old),
-  reserveForUpdate: (claim, old) => {
+  reserveForUpdate: async (claim, old, { request }) => {
+    const denied = await statusAccessErrors(authorizer, request, claim, old);
+    const validate = (): FieldErrorList => [...denied, ...validateResourceClaimStatus(claim, old)];
     const { results: before = [] } = old.status.allocation?.devices ?? {};
     const { results = [] } = claim.status.allocation?.devices ?? {};
     const wasGranted = before.some(({ adminAccess }) => adminAccess === true);
     const requestingResults = wasGranted ? [] : results;
-    return authorizeAdminAccess(find, KIND, claim, requestingResults, RESULTS, () =>
-      validateResourceClaimStatus(claim, old),
+    const reserved = await authorizeAdminAccess(
+      find,
+      KIND,
+      claim,
+      requestingResults,
+      RESULTS,
+      validate,
     );
+    if (denied.length > 0) throw apierrors.invalid(KIND, claim.metadata.name, validate());
+    return reserved;
   },
   validateUpdate: (claim, old) => validateResourceClaimStatus(claim, old),
 });
@@ -99,11 +120,9 @@ function state({ metadata, status }: ResourceClaim): string {
   return states.join(',');
 }
 
-export const resourceClaimKind = defineKind<ResourceClaim, StoreServices & { readonly find: Find }>(
-  {
-    type: resourceClaims,
-    strategy: ({ find }) => resourceClaimStrategy(find),
-    table: resourceClaimTable,
-    subresources: { status: { strategy: ({ find }) => resourceClaimStatusStrategy(find) } },
-  },
-);
+export const resourceClaimKind = defineKind<ResourceClaim, StoreServices & ClaimServices>({
+  type: resourceClaims,
+  strategy: ({ find }) => resourceClaimStrategy(find),
+  table: resourceClaimTable,
+  subresources: { status: { strategy: resourceClaimStatusStrategy } },
+});

@@ -3,9 +3,16 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
+import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
+import { type ResourceClaim, resourceClaims } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { can } from '#apiserver/authorization/policy/words.ts';
+import type { UserInfo } from '#apiserver/request.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
+
+type Status = Immutable<ResourceClaim>['status'];
 
 let t: TestServer;
 beforeEach(async () => {
@@ -185,4 +192,77 @@ test('API services', async () => {
   await (t.clock as VirtualClock).settle();
   const shown = (await services.table()).rows.find(([name]) => name === 'v1.example.com');
   expect(shown?.slice(1, 3)).toEqual(['default/s', 'False (ServiceNotFound)']);
+});
+
+test('who may change which part of the status of a claim', async () => {
+  const claims = inDefault('resourceclaims');
+  const requests = [{ name: 'r', exactly: { deviceClassName: 'c' } }];
+  await claims.create({ metadata, spec: { devices: { requests } } });
+  const rule = (verbs: string, resource: string, ...names: string[]) => ({
+    ...can(verbs, 'resource.k8s.io', resource),
+    ...(names.length > 0 && { resourceNames: names }),
+  });
+  const grant = async (name: string, ...rules: ReturnType<typeof rule>[]): Promise<void> => {
+    await t.client.resource(clusterRoles).create({ metadata: { name }, rules });
+    await t.client.resource(clusterRoleBindings).create({
+      metadata: { name },
+      subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name }],
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+    });
+  };
+  const read = rule('get update', 'resourceclaims resourceclaims/status');
+  const driver = 'system:serviceaccount:default:driver';
+  await grant('plain', read);
+  await grant('binder', read, rule('update', 'resourceclaims/binding'));
+  await grant(driver, read, rule('associated-node:update', 'resourceclaims/driver', 'd'));
+  await grant('anywhere', read, rule('arbitrary-node:update', 'resourceclaims/driver', 'd'));
+
+  const write = async (user: UserInfo, change: (status: Status) => object): Promise<string> => {
+    const client = t.clientOf(user).resource(resourceClaims).namespace('default');
+    const claim = await client.get('it');
+    try {
+      await client.updateStatus({ ...claim, status: change(claim.status) as Status });
+      return 'allowed';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const allocation = {
+    devices: { results: [{ request: 'r', driver: 'd', pool: 'p', device: 'x' }] },
+    nodeSelector: {
+      nodeSelectorTerms: [
+        { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] },
+      ],
+    },
+  };
+  const named = (name: string, node?: string): UserInfo => ({
+    name,
+    groups: ['system:authenticated'],
+    ...(node !== undefined && { extra: { 'authentication.kubernetes.io/node-name': [node] } }),
+  });
+  expect(await write(named('plain'), () => ({ allocation }))).toBe(
+    'ResourceClaim.resource.k8s.io "it" is invalid: status.allocation: Forbidden: changing ' +
+      'status.allocation or status.reservedFor requires resource="resourceclaims/binding", ' +
+      'verb="update" permission: resourceclaims.resource.k8s.io is forbidden: User "plain" cannot ' +
+      'update resource "resourceclaims/binding" in API group "resource.k8s.io" at the cluster scope',
+  );
+  expect(await write(named('binder'), () => ({ allocation }))).toBe('allowed');
+  let count = 0;
+  const report = (status: Status): object => ({
+    ...status,
+    devices: [{ driver: 'd', pool: 'p', device: 'x', data: { count: ++count } }],
+  });
+  expect(await write(named('binder'), report)).toContain(
+    'verb="[arbitrary-node:update]" permission: resourceclaims.resource.k8s.io "d" is forbidden: ' +
+      'User "binder" cannot arbitrary-node:update resource "resourceclaims/driver"',
+  );
+  expect(await write(named(driver, 'n2'), report)).toContain('cannot arbitrary-node:update');
+  expect(await write(named(driver), report)).toContain('cannot arbitrary-node:update');
+  expect(await write(named(driver, 'n1'), report)).toBe('allowed');
+  expect(await write(named('anywhere'), report)).toBe('allowed');
+  // A report that goes is a change, too; what stays as it is needs no permission.
+  expect(await write(named('plain'), (status) => ({ ...status, devices: undefined }))).toContain(
+    'Forbidden',
+  );
+  expect(await write(named('plain'), (status) => status)).toBe('allowed');
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CSIDriver } from '#api/groups/storage/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { CsiInput } from '#csi/schema.ts';
+import type { CsiInput, CsiMessage } from '#csi/schema.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
@@ -52,6 +52,7 @@ class FakeDriver implements CsiNodeService {
   readonly calls: string[] = [];
   readonly requests: CsiInput<'NodePublishVolumeRequest'>[] = [];
   readonly has = new Set<NodeCapability>(['STAGE_UNSTAGE_VOLUME']);
+  statistics: CsiMessage<'NodeGetVolumeStatsResponse'> = { usage: [], volumeCondition: undefined };
   /** By method: the error of the next calls, or a promise that they wait for. */
   readonly faults = new Map<string, Error | Promise<void>>();
 
@@ -76,6 +77,10 @@ class FakeDriver implements CsiNodeService {
   }
   unstage = (volumeId: string) => this.#call('unstage', volumeId);
   expand = ({ volumeId = '' }) => this.#call('expand', volumeId);
+  async stats(volumeId: string, path: string): Promise<CsiMessage<'NodeGetVolumeStatsResponse'>> {
+    await this.#call('stats', `${volumeId} ${path.slice(root.length)}`);
+    return this.statistics;
+  }
   close = () => undefined;
 }
 
@@ -360,5 +365,42 @@ describe('publish requests', () => {
     await volumes.mount(pod('a'), volume());
     expect(volumes.dueForRepublish()).toEqual([]);
     expect(driver.calls.filter((call) => call === 'publish h')).toHaveLength(3);
+  });
+});
+
+describe('statistics', () => {
+  const signal = new AbortController().signal;
+  const usage = (unit: 'BYTES' | 'INODES' | 'UNKNOWN', total: number, used: number) => ({
+    unit,
+    total,
+    used,
+    available: total - used,
+  });
+
+  test('of a mounted volume, with the condition if the driver has conditions', async () => {
+    const { volumes, driver } = setUp();
+    driver.has.add('GET_VOLUME_STATS');
+    const path = await volumes.mount(pod('u1'), volume());
+    driver.statistics = {
+      usage: [usage('BYTES', 100, 40), usage('INODES', 10, -1), usage('UNKNOWN', 1, 1)],
+      volumeCondition: { abnormal: true, message: 'x'.repeat(5000) },
+    };
+    const bytes = { capacityBytes: 100, availableBytes: 60, usedBytes: 40 };
+    const inodes = { inodes: 10, inodesFree: 11, inodesUsed: 0 };
+    expect(await volumes.stats('u1', path, signal)).toEqual({ ...bytes, ...inodes });
+    driver.has.add('VOLUME_CONDITION');
+    const { condition } = (await volumes.stats('u1', path, signal)) ?? {};
+    expect(condition?.abnormal).toBe(true);
+    expect(condition?.message).toHaveLength(1024);
+  });
+
+  test('none without the capability, or of a path that is no volume of the pod', async () => {
+    const { volumes, driver } = setUp();
+    const path = await volumes.mount(pod('u1'), volume());
+    expect(await volumes.stats('u1', path, signal)).toBeUndefined();
+    driver.has.add('GET_VOLUME_STATS');
+    expect(await volumes.stats('u2', path, signal)).toBeUndefined();
+    expect(driver.calls.filter((call) => call.startsWith('stats'))).toEqual([]);
+    await expect(volumes.stats('u1', path, signal)).rejects.toThrow('usage is nil');
   });
 });

@@ -26,6 +26,7 @@ import {
 } from './published.ts';
 import { ignoreMissing, removeVolumeDir } from './remove-volume-dir.ts';
 import { DATA_FILE } from './volume-data.ts';
+import { type CsiVolumeStats, volumeStats } from './volume-stats.ts';
 
 /** A volume that a pod uses. */
 interface Use {
@@ -105,6 +106,18 @@ export class CsiVolumes {
       return mounted.path;
     });
     return await (signal === undefined ? mounting : untilAborted(mounting, signal));
+  }
+
+  /**
+   * Asks the driver for the statistics of the pod's volume at the path. Resolves with undefined if no
+   * volume is mounted there or the driver has none; rejects with the driver's error.
+   */
+  async stats(uid: string, path: string, signal: AbortSignal): Promise<CsiVolumeStats | undefined> {
+    const uses = [...(this.#uses.get(uid)?.values() ?? [])];
+    const use = uses.find(({ mounted }) => mounted?.path === path);
+    if (use === undefined) return undefined;
+    const { driver, handle } = use.volume;
+    return await volumeStats(this.#host.service(driver), handle, path, signal);
   }
 
   /** Waits until the volume is attached. Nothing else is needed on simulated nodes. */

@@ -3,20 +3,20 @@ import { recordingLogger } from '#machinery/log.ts';
 import { DriverRegistry } from './driver-registry.ts';
 import type { CsiNodeService } from './node-client.ts';
 
-function setUp(fault?: Error) {
+function setUp(faults: { readonly fault?: Error } = {}) {
   const log: string[] = [];
   const registry = new DriverRegistry({
     logger: recordingLogger(),
     connect: (endpoint) =>
       ({
         info: () =>
-          fault === undefined
+          faults.fault === undefined
             ? Promise.resolve({
                 nodeId: 'n',
                 maxVolumesPerNode: 3,
                 accessibleTopology: { segments: { zone: 'a' } },
               })
-            : Promise.reject(fault),
+            : Promise.reject(faults.fault),
         close: () => log.push(`close ${endpoint}`),
       }) as unknown as CsiNodeService,
     nodeInfo: {
@@ -54,7 +54,7 @@ describe('DriverRegistry', () => {
   });
 
   test('a driver without node information is not registered', async () => {
-    const { registry, log } = setUp(new Error('no metadata'));
+    const { registry, log } = setUp({ fault: new Error('no metadata') });
     await expect(registry.register(plugin(['1.0.0']))).rejects.toThrow('no metadata');
     expect(registry.has('d')).toBe(false);
     expect(log).toEqual(['close /a.sock', 'uninstall d']);
@@ -83,5 +83,16 @@ describe('DriverRegistry', () => {
     await registry.register(plugin(['1.10.0'], '/b.sock'));
     await registry.deregister(plugin(['v1.2.0'], '/a.sock'));
     expect(registry.has('d')).toBe(true);
+  });
+
+  test('a second driver of that name that does not work does not replace the first', async () => {
+    const faults: { fault?: Error } = {};
+    const { registry, log } = setUp(faults);
+    await registry.register(plugin(['1.0.0']));
+    const first = registry.get('d');
+    faults.fault = new Error('no metadata');
+    await expect(registry.register(plugin(['1.9.0'], '/b.sock'))).rejects.toThrow('no metadata');
+    expect(registry.get('d')).toBe(first);
+    expect(log.slice(1)).toEqual(['close /b.sock']);
   });
 });

@@ -60,9 +60,6 @@ export class DriverRegistry implements PluginHandler {
     const version = this.#version('RegisterPlugin', name, versions);
     const { connect, nodeInfo } = this.#config;
     const service = connect(endpoint);
-    const before = this.#drivers.get(name);
-    this.#drivers.set(name, { endpoint, version, service });
-    before?.service.close();
     try {
       const { nodeId, maxVolumesPerNode, accessibleTopology } = await service.info();
       await nodeInfo.install(name, {
@@ -71,9 +68,13 @@ export class DriverRegistry implements PluginHandler {
         topology: accessibleTopology?.segments ?? {},
       });
     } catch (error) {
-      await this.#remove(name, service);
+      service.close();
+      // A plugin that does not work leaves the one that does.
+      if (!this.#drivers.has(name)) await this.#uninstall(name);
       throw error;
     }
+    this.#drivers.get(name)?.service.close();
+    this.#drivers.set(name, { endpoint, version, service });
   }
 
   async deregister({ name, endpoint }: Plugin): Promise<void> {
@@ -92,6 +93,10 @@ export class DriverRegistry implements PluginHandler {
     if (this.#drivers.get(name)?.service !== service) return;
     this.#drivers.delete(name);
     service.close();
+    await this.#uninstall(name);
+  }
+
+  async #uninstall(name: string): Promise<void> {
     try {
       await this.#config.nodeInfo.uninstall(name);
     } catch (error) {

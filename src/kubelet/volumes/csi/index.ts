@@ -3,4 +3,5 @@ export { DriverRegistry } from './driver-registry.ts';
 export { CsiExpander } from './expander.ts';
 export type { CsiHost } from './host.ts';
 export { csiNodeService } from './node-client.ts';
+export type { CsiVolumeStats } from './volume-stats.ts';
 export { CsiNodeInfo } from './node-info.ts';

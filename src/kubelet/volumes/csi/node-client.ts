@@ -20,6 +20,11 @@ export interface CsiNodeService {
   publish(request: CsiInput<'NodePublishVolumeRequest'>): Promise<void>;
   unpublish(volumeId: string, targetPath: string): Promise<void>;
   unstage(volumeId: string, stagingTargetPath: string): Promise<void>;
+  stats(
+    volumeId: string,
+    volumePath: string,
+    signal: AbortSignal,
+  ): Promise<CsiMessage<'NodeGetVolumeStatsResponse'>>;
   expand(request: CsiInput<'NodeExpandVolumeRequest'>): Promise<void>;
   close(): void;
 }
@@ -62,6 +67,13 @@ export function csiNodeService(
         { volumeId, stagingTargetPath },
         options,
       )),
+    stats: (volumeId, volumePath, caller) =>
+      connection.call(
+        'Node',
+        'NodeGetVolumeStats',
+        { volumeId, volumePath },
+        { ...options, signal: AbortSignal.any([signal, caller]) },
+      ),
     expand: async (request) =>
       void (await connection.call('Node', 'NodeExpandVolume', request, options)),
     close: () => connection.close(),

@@ -1,6 +1,6 @@
-// The Container Device Interface for host processes: looks devices up in the host's specifications, and
-// adds their variables, mounts and device nodes to a container. Other edits (hooks, groups, network
-// devices) cannot be made for a host process, and are rejected.
+// The Container Device Interface where the runtime below does not have it: looks devices up in the
+// host's specifications, and adds their variables, mounts and device nodes to a container. Other edits
+// (hooks, groups, network devices) cannot be expressed in a container's configuration, and are rejected.
 //
 // https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 
@@ -40,16 +40,23 @@ const MAX_SPEC_BYTES = 1024 * 1024;
 const MAX_SPECS = 1000;
 const SUPPORTED: ReadonlySet<string> = new Set(['env', 'deviceNodes', 'mounts']);
 
+export interface CdiSettings {
+  readonly directories: readonly string[];
+  /** The reason why edits can be impossible, for messages: 'containerd 1.6.20 has no CDI'. */
+  readonly reason: string;
+  /** For specifications that cannot be read; they are left out. */
+  readonly logger?: Logger;
+}
+
 /**
- * Returns the configuration with the edits of its CDI devices. Rejects with a CriError that names
- * devices that no specification has, or edits that are not possible.
+ * Returns the configuration with the edits of its CDI devices, and without the devices. Rejects with
+ * a CriError that names devices that no specification has, or edits that are not possible.
  */
 export async function withCdiDevices(
-  config: ContainerConfig,
-  directories: readonly string[],
-  logger: Logger,
+  { CDIDevices = [], ...config }: ContainerConfig,
+  { directories, reason, logger }: CdiSettings,
 ): Promise<ContainerConfig> {
-  const names = (config.CDIDevices ?? []).map(({ name = '' }) => name);
+  const names = CDIDevices.map(({ name = '' }) => name);
   if (names.length === 0) return config;
   const specs = await readSpecs(directories, logger);
   const missing: string[] = [];
@@ -74,16 +81,13 @@ export async function withCdiDevices(
       `CDI device injection failed: unresolvable CDI devices ${missing.join(', ')}`,
     );
   }
-  return [...edits].reduce(edited, config);
+  return [...edits].reduce<ContainerConfig>((sum, each) => edited(sum, each, reason), config);
 }
 
-function edited(config: ContainerConfig, edits: Edits): ContainerConfig {
+function edited(config: ContainerConfig, edits: Edits, reason: string): ContainerConfig {
   for (const key of Object.keys(edits)) {
     if (SUPPORTED.has(key)) continue;
-    throw new CriError(
-      'InvalidArgument',
-      `the process runtime runs host processes: CDI edits of ${key} are not possible`,
-    );
+    throw new CriError('InvalidArgument', `${reason}: CDI edits of ${key} are not possible`);
   }
   return {
     ...config,
@@ -114,7 +118,10 @@ function edited(config: ContainerConfig, edits: Edits): ContainerConfig {
 }
 
 /** Returns all specifications. One that cannot be read is logged and left out. */
-async function readSpecs(directories: readonly string[], logger: Logger): Promise<readonly Spec[]> {
+async function readSpecs(
+  directories: readonly string[],
+  logger: Logger | undefined,
+): Promise<readonly Spec[]> {
   const specs: Spec[] = [];
   for (const directory of directories) {
     for (const file of (await entriesOf(directory)).slice(0, MAX_SPECS)) {
@@ -124,7 +131,7 @@ async function readSpecs(directories: readonly string[], logger: Logger): Promis
         if (typeof spec?.kind !== 'string') throw new Error('it has no kind');
         specs.push(spec as Spec);
       } catch (error) {
-        logger.warn('CDI specification not read', { file, reason: errorMessage(error) });
+        logger?.warn('CDI specification not read', { file, reason: errorMessage(error) });
       }
     }
   }

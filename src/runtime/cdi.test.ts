@@ -18,8 +18,7 @@ afterEach(() => {
 const apply = (names: readonly string[], logger = recordingLogger()) =>
   withCdiDevices(
     { envs: [{ key: 'A', value: Buffer.from('1') }], CDIDevices: names.map((name) => ({ name })) },
-    [first, join(first, 'missing'), second],
-    logger,
+    { directories: [first, join(first, 'missing'), second], reason: 'a test', logger },
   );
 
 const gpu = (name: string, containerEdits: object) => ({ name, containerEdits });
@@ -75,5 +74,7 @@ test('unknown devices and impossible edits are rejected by name', async () => {
   await expect(apply(['x.io/gpu=b', 'no such'])).rejects.toThrow(
     'unresolvable CDI devices x.io/gpu=b, no such',
   );
-  await expect(apply(['x.io/gpu=a'])).rejects.toThrow('CDI edits of hooks are not possible');
+  await expect(apply(['x.io/gpu=a'])).rejects.toThrow(
+    'a test: CDI edits of hooks are not possible',
+  );
 });

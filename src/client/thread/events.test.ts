@@ -1,0 +1,59 @@
+import { MessageChannel } from 'node:worker_threads';
+import { afterEach, expect, test, vi } from 'vitest';
+import { configMaps, events } from '#api/groups/core/v1/index.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { createClient } from '../create-client.ts';
+import { createInProcessTransport } from '../in-process.ts';
+import { ThreadClients, ThreadServer } from './index.ts';
+
+const cleanup: (() => void)[] = [];
+afterEach(() => {
+  for (const step of cleanup.splice(0)) step();
+});
+
+test('few writes of events are in flight at a time, and delay no other request', async () => {
+  const { port1, port2 } = new MessageChannel();
+  let inFlight = 0;
+  let most = 0;
+  const held: (() => void)[] = [];
+  new ThreadServer({
+    port: port1,
+    logger: silentLogger,
+    handlerOf: () => async (request) => {
+      if (request.method === 'POST' && request.path.endsWith('/events')) {
+        most = Math.max(most, ++inFlight);
+        await new Promise<void>((resolve) => held.push(resolve));
+        inFlight--;
+      }
+      return { code: 200, body: { kind: 'object', object: { object: () => ({ metadata: {} }) } } };
+    },
+  }).start();
+  const clients = new ThreadClients(port2);
+  cleanup.push(() => clients.close());
+  const transport = createInProcessTransport({
+    handler: clients.handlerOf({ name: 'u', groups: [] }),
+    userAgent: 'test',
+  });
+  const client = createClient(transport);
+  const involvedObject = { kind: 'Pod', name: 'p', namespace: 'n' };
+  const written = Array.from({ length: 300 }, (_, i) =>
+    client
+      .resource(events)
+      .namespace('n')
+      .create({ metadata: { name: `e-${i}` }, involvedObject }),
+  );
+  await vi.waitFor(() => expect(inFlight).toBeGreaterThan(0), { timeout: 30_000 });
+  // 300 requests of another kind would fill all places.
+  await client.resource(configMaps).namespace('n').get('c');
+  let all = false;
+  const done = Promise.all(written).then(() => (all = true));
+  await vi.waitFor(
+    () => {
+      for (const release of held.splice(0)) release();
+      expect(all).toBe(true);
+    },
+    { timeout: 30_000, interval: 1 },
+  );
+  await done;
+  expect(most).toBe(4);
+});

@@ -1,0 +1,432 @@
+// Takes and deletes snapshots of a CSI driver's volumes: the parts of the snapshot controller and of
+// the external-snapshotter sidecar that concern one driver.
+//
+// A VolumeSnapshot of a claim gets a VolumeSnapshotContent, which the driver then fills. A content that
+// exists already is bound to the VolumeSnapshot that names it. Finalizers keep both until the driver
+// has deleted the snapshot, or the policy says that it stays.
+
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type PersistentVolume,
+  persistentVolumes,
+} from '#api/groups/core/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import { newQuantity } from '#machinery/text/quantity.ts';
+import { formatTime } from '#machinery/text/time.ts';
+import { ControllerBuilder } from '../../builder.ts';
+import type { Controller } from '../../controller.ts';
+import type { CsiControllerConfig } from '../csi-config.ts';
+import { DriverNodes } from '../driver-nodes.ts';
+import { finalizersPatch, MERGE_PATCH, statusPatch } from '../patches.ts';
+import { secretValues } from '../secrets.ts';
+import {
+  SNAPSHOT_GROUP,
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  volumeSnapshotClasses,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from './resources.ts';
+
+type Snapshot = Immutable<VolumeSnapshot>;
+type Content = Immutable<VolumeSnapshotContent>;
+type SnapshotClass = Immutable<VolumeSnapshotClass>;
+
+const BOUND_PROTECTION = 'snapshot.storage.kubernetes.io/volumesnapshot-bound-protection';
+const CONTENT_PROTECTION = 'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection';
+const DEFAULT_CLASS = 'snapshot.storage.kubernetes.io/is-default-class';
+const SECRET_NAME = 'snapshot.storage.kubernetes.io/deletion-secret-name';
+const SECRET_NAMESPACE = 'snapshot.storage.kubernetes.io/deletion-secret-namespace';
+/** The annotation with the node that has the snapshot, where each node has a driver of its own. */
+export const SNAPSHOT_NODE = 'csi.coxswain.dev/node';
+const RESERVED = 'csi.storage.k8s.io/';
+
+export class CsiSnapshotter implements Controller {
+  readonly name = 'csi-snapshotter';
+  readonly run: Controller['run'];
+  readonly #config: CsiControllerConfig;
+  readonly #snapshots: SharedInformer<Snapshot>;
+  readonly #contents: SharedInformer<Content>;
+  readonly #classes: SharedInformer<SnapshotClass>;
+  readonly #claims: SharedInformer<Immutable<PersistentVolumeClaim>>;
+  readonly #volumes: SharedInformer<Immutable<PersistentVolume>>;
+  readonly #nodes: DriverNodes;
+  readonly #recorder: EventRecorder;
+
+  constructor(config: CsiControllerConfig) {
+    this.#config = config;
+    const builder = new ControllerBuilder(config, {
+      queue: 'csi_snapshotter_snapshots',
+      workers: 2,
+      reconcile: (key, signal) => this.#retrying(this.#reconcileSnapshot(key, signal)),
+    });
+    const contentQueue = builder.addQueue({
+      queue: 'csi_snapshotter_contents',
+      workers: 2,
+      reconcile: (name, signal) => this.#retrying(this.#reconcileContent(name, signal)),
+    });
+    const enqueue = (name: string): void => contentQueue.add(name);
+    this.#recorder = builder.recorder(`external-snapshotter ${config.driver}`);
+    this.#snapshots = builder.for(volumeSnapshots);
+    builder.watches(volumeSnapshots, (snapshot) => contentName(snapshot), { enqueue });
+    this.#contents = builder.watches(volumeSnapshotContents, ({ spec }) => refKey(spec));
+    builder.watches(volumeSnapshotContents, ({ metadata }) => metadata.name, {
+      enqueue,
+      predicate: { delete: false },
+    });
+    this.#classes = builder.informerFor(volumeSnapshotClasses);
+    this.#claims = builder.informerFor(persistentVolumeClaims);
+    this.#volumes = builder.informerFor(persistentVolumes);
+    this.#nodes = new DriverNodes(builder, config);
+    this.run = builder.complete();
+  }
+
+  async #retrying(work: Promise<void>): Promise<ReconcileResult> {
+    try {
+      await work;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (!apierrors.isNotFound(error)) throw error;
+    }
+    return reconciled;
+  }
+
+  async #reconcileSnapshot(key: string, signal: AbortSignal): Promise<void> {
+    const snapshot = this.#snapshots.lister.getByKey(key);
+    if (snapshot === undefined) return;
+    const content = this.#contents.lister.get('', contentName(snapshot));
+    if (content === undefined) {
+      if (snapshot.metadata.deletionTimestamp !== undefined)
+        return await this.#release(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+      return await this.#createContent(snapshot, signal);
+    }
+    if (!(await this.#isOurs(content))) return;
+    if (snapshot.metadata.deletionTimestamp !== undefined)
+      return await this.#deleteSnapshot(snapshot, content, signal);
+    await this.#protect(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+    await this.#bind(snapshot, content, signal);
+  }
+
+  /** Creates the content for a snapshot of a claim with a volume of this driver. */
+  async #createContent(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
+    const { client, driver, nodeName } = this.#config;
+    const { namespace = '', name, uid, resourceVersion } = snapshot.metadata;
+    const claimName = snapshot.spec.source.persistentVolumeClaimName;
+    const claim = this.#claims.lister.get(namespace, claimName ?? '');
+    const volume = this.#volumes.lister.get('', claim?.spec.volumeName ?? '');
+    if (claim === undefined || volume === undefined) {
+      // A claim of another driver, or one that is not bound yet: the latter is looked for again.
+      if (claimName !== undefined) throw new Error(`claim ${namespace}/${claimName} is not bound`);
+      return;
+    }
+    if (!this.#nodes.hasVolume(volume) || volume.spec.csi === undefined) return;
+    const chosen = this.#classOf(snapshot);
+    if (chosen === undefined) {
+      const message = `no VolumeSnapshotClass for driver ${driver}`;
+      this.#recorder.event(snapshot, 'Warning', 'SetDefaultSnapshotClassFailed', message);
+      throw new Error(message);
+    }
+    if (chosen.driver !== driver)
+      throw new Error(`VolumeSnapshotClass ${chosen.metadata.name} is of driver ${chosen.driver}`);
+    await this.#protect(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+    const { parameters = {} } = chosen;
+    const secretName = parameters[`${RESERVED}snapshotter-secret-name`];
+    const secretNamespace = parameters[`${RESERVED}snapshotter-secret-namespace`];
+    const apiVersion = `${SNAPSHOT_GROUP}/v1`;
+    try {
+      await client.resource(volumeSnapshotContents).create(
+        {
+          metadata: {
+            name: contentName(snapshot),
+            finalizers: [CONTENT_PROTECTION],
+            annotations: {
+              ...(nodeName !== undefined && { [SNAPSHOT_NODE]: nodeName }),
+              ...(secretName !== undefined && {
+                [SECRET_NAME]: secretName,
+                [SECRET_NAMESPACE]: secretNamespace ?? '',
+              }),
+            },
+          },
+          spec: {
+            driver,
+            deletionPolicy: chosen.deletionPolicy,
+            source: { volumeHandle: volume.spec.csi.volumeHandle },
+            sourceVolumeMode: volume.spec.volumeMode ?? 'Filesystem',
+            volumeSnapshotClassName: chosen.metadata.name,
+            volumeSnapshotRef: {
+              apiVersion,
+              kind: 'VolumeSnapshot',
+              name,
+              namespace,
+              uid,
+              resourceVersion,
+            },
+          },
+        },
+        { signal },
+      );
+    } catch (error) {
+      if (!apierrors.isAlreadyExists(error)) throw error;
+    }
+    const message = `Waiting for a snapshot ${namespace}/${name} to be created by the CSI driver.`;
+    this.#recorder.event(snapshot, 'Normal', 'CreatingSnapshot', message);
+  }
+
+  /** Returns the snapshot's class, or the default one of this driver. */
+  #classOf({ spec }: Snapshot): SnapshotClass | undefined {
+    if (spec.volumeSnapshotClassName !== undefined)
+      return this.#classes.lister.get('', spec.volumeSnapshotClassName);
+    const defaults = this.#classes.lister
+      .list()
+      .filter(
+        ({ driver, metadata }) =>
+          driver === this.#config.driver && metadata.annotations?.[DEFAULT_CLASS] === 'true',
+      );
+    return defaults.length === 1 ? defaults[0] : undefined;
+  }
+
+  /** Brings the state of the content to the snapshot's status. */
+  async #bind(snapshot: Snapshot, content: Content, signal: AbortSignal): Promise<void> {
+    const { client } = this.#config;
+    const { namespace = '', name, uid } = snapshot.metadata;
+    const { volumeSnapshotRef: ref } = content.spec;
+    if (ref.name !== name || ref.namespace !== namespace || (ref.uid ?? uid) !== uid) {
+      const message = `VolumeSnapshotContent [${content.metadata.name}] is bound to a different snapshot`;
+      this.#recorder.event(snapshot, 'Warning', 'SnapshotContentMisbound', message);
+      return;
+    }
+    if (ref.uid === undefined) {
+      const { resourceVersion } = content.metadata;
+      const patch = { metadata: { resourceVersion }, spec: { volumeSnapshotRef: { uid } } };
+      await client
+        .resource(volumeSnapshotContents)
+        .patch(content.metadata.name, MERGE_PATCH, patch, { signal });
+      return;
+    }
+    const { creationTime, readyToUse = false, restoreSize, error } = content.status ?? {};
+    const status = {
+      boundVolumeSnapshotContentName: content.metadata.name,
+      readyToUse,
+      ...(creationTime !== undefined && { creationTime: formatTime(creationTime / 1e6) }),
+      ...(restoreSize !== undefined && {
+        restoreSize: newQuantity(restoreSize, 'BinarySI').toString(),
+      }),
+      ...(error !== undefined && { error }),
+    };
+    if (semanticEqual(status, snapshot.status)) return;
+    await client
+      .resource(volumeSnapshots)
+      .namespace(namespace)
+      .patch(
+        name,
+        MERGE_PATCH,
+        {
+          metadata: { resourceVersion: snapshot.metadata.resourceVersion },
+          ...statusPatch(snapshot.status, status),
+        },
+        { subresource: 'status', signal },
+      );
+    if (readyToUse && snapshot.status?.readyToUse !== true) {
+      const message = `Snapshot ${namespace}/${name} is ready to use.`;
+      this.#recorder.event(snapshot, 'Normal', 'SnapshotReady', message);
+    }
+  }
+
+  async #deleteSnapshot(snapshot: Snapshot, content: Content, signal: AbortSignal): Promise<void> {
+    const isBound = content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
+    if (isBound && content.spec.deletionPolicy === 'Delete') {
+      // The snapshot goes when its content is gone.
+      if (content.metadata.deletionTimestamp === undefined)
+        await this.#config.client
+          .resource(volumeSnapshotContents)
+          .delete(content.metadata.name, { signal });
+      return;
+    }
+    await this.#release(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+  }
+
+  async #reconcileContent(name: string, signal: AbortSignal): Promise<void> {
+    const content = this.#contents.lister.get('', name);
+    if (content === undefined || !(await this.#isOurs(content))) return;
+    if (content.metadata.deletionTimestamp !== undefined)
+      return await this.#deleteContent(content, signal);
+    await this.#protect(volumeSnapshotContents, content, CONTENT_PROTECTION, signal);
+    if (content.status?.readyToUse === true) return;
+    try {
+      await this.#fill(content, signal);
+    } catch (error) {
+      if (signal.aborted || apierrors.isConflict(error)) throw error;
+      const message = `Failed to check and update snapshot content: ${errorMessage(error)}`;
+      this.#recorder.event(content, 'Warning', 'SnapshotCreationFailed', message);
+      const failed = { message, time: formatTime(this.#config.clock.now()) };
+      await this.#setStatus(
+        content,
+        { ...content.status, readyToUse: false, error: failed },
+        signal,
+      );
+      throw error;
+    }
+  }
+
+  /** Takes the snapshot, or finds the one that the content names. */
+  async #fill(content: Content, signal: AbortSignal): Promise<void> {
+    const { client, service } = this.#config;
+    const { source, volumeSnapshotRef: ref, volumeSnapshotClassName = '' } = content.spec;
+    const secrets = await secretValues(client, deletionSecret(content), signal);
+    let snapshot;
+    if (source.volumeHandle !== undefined) {
+      const { parameters = {} } = this.#classes.lister.get('', volumeSnapshotClassName) ?? {};
+      const own = Object.entries(parameters).filter(([key]) => !key.startsWith(RESERVED));
+      snapshot = (
+        await service.createSnapshot({
+          name: `snapshot-${ref.uid ?? ''}`,
+          sourceVolumeId: source.volumeHandle,
+          parameters: Object.fromEntries(own),
+          secrets,
+        })
+      ).snapshot;
+    } else {
+      const { entries } = await service.listSnapshots({
+        snapshotId: source.snapshotHandle ?? '',
+        secrets,
+      });
+      snapshot = entries[0]?.snapshot;
+    }
+    if (snapshot === undefined || snapshot.snapshotId === '')
+      throw new Error('the driver has no such snapshot');
+    const { seconds = 0, nanos = 0 } = snapshot.creationTime ?? {};
+    await this.#setStatus(
+      content,
+      {
+        snapshotHandle: snapshot.snapshotId,
+        creationTime: seconds * 1e9 + nanos,
+        readyToUse: snapshot.readyToUse,
+        restoreSize: snapshot.sizeBytes,
+      },
+      signal,
+    );
+    // A driver may upload the snapshot before it can be used.
+    if (!snapshot.readyToUse) throw new Error('the snapshot is not ready yet');
+  }
+
+  async #setStatus(content: Content, status: object, signal: AbortSignal): Promise<void> {
+    await this.#config.client
+      .resource(volumeSnapshotContents)
+      .patch(content.metadata.name, MERGE_PATCH, statusPatch(content.status, status), {
+        subresource: 'status',
+        signal,
+      });
+  }
+
+  async #deleteContent(content: Content, signal: AbortSignal): Promise<void> {
+    const { client, service } = this.#config;
+    const { deletionPolicy, source, volumeSnapshotRef: ref } = content.spec;
+    const snapshot = this.#snapshots.lister.get(ref.namespace ?? '', ref.name ?? '');
+    // A content that was deleted by hand stays until its snapshot goes.
+    if (
+      snapshot !== undefined &&
+      snapshot.metadata.uid === ref.uid &&
+      snapshot.metadata.deletionTimestamp === undefined
+    )
+      return;
+    const handle = content.status?.snapshotHandle ?? source.snapshotHandle;
+    if (deletionPolicy === 'Delete' && handle !== undefined) {
+      try {
+        await service.deleteSnapshot({
+          snapshotId: handle,
+          secrets: await secretValues(client, deletionSecret(content), signal),
+        });
+      } catch (error) {
+        if (!signal.aborted)
+          this.#recorder.event(
+            content,
+            'Warning',
+            'SnapshotDeleteError',
+            `Failed to delete snapshot: ${errorMessage(error)}`,
+          );
+        throw error;
+      }
+    }
+    await this.#release(volumeSnapshotContents, content, CONTENT_PROTECTION, signal);
+  }
+
+  /** Reports whether the content is a snapshot of this driver, on this node. */
+  async #isOurs({ metadata, spec }: Content): Promise<boolean> {
+    const { driver, nodeName, service } = this.#config;
+    if (spec.driver !== driver) return false;
+    const node = metadata.annotations?.[SNAPSHOT_NODE];
+    if (nodeName === undefined || node === nodeName) return true;
+    if (node !== undefined || spec.source.snapshotHandle === undefined) return false;
+    const { entries } = await service.listSnapshots({ snapshotId: spec.source.snapshotHandle });
+    return entries.length > 0;
+  }
+
+  async #protect<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: { readonly metadata: Immutable<ObjectMeta> },
+    finalizer: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { finalizers = [] } = object.metadata;
+    if (finalizers.includes(finalizer)) return;
+    await this.#setFinalizers(type, object, [...finalizers, finalizer], signal);
+  }
+
+  async #release<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: { readonly metadata: Immutable<ObjectMeta> },
+    finalizer: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { finalizers = [] } = object.metadata;
+    if (!finalizers.includes(finalizer)) return;
+    const left = finalizers.filter((each) => each !== finalizer);
+    await this.#setFinalizers(type, object, left, signal);
+  }
+
+  async #setFinalizers<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: { readonly metadata: Immutable<ObjectMeta> },
+    finalizers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { name, namespace = '' } = object.metadata;
+    const resource = this.#config.client.resource(type);
+    const patch = finalizersPatch(object, finalizers);
+    await (type.namespaced ? resource.namespace(namespace) : resource).patch(
+      name,
+      MERGE_PATCH,
+      patch,
+      {
+        signal,
+      },
+    );
+  }
+}
+
+/** Returns the name of the snapshot's content: of the bound one, the given one, or the one to create. */
+function contentName({ metadata, spec, status }: Snapshot): string {
+  return (
+    spec.source.volumeSnapshotContentName ??
+    status?.boundVolumeSnapshotContentName ??
+    `snapcontent-${metadata.uid}`
+  );
+}
+
+const refKey = ({ volumeSnapshotRef: { namespace = '', name = '' } }: Content['spec']): string =>
+  `${namespace}/${name}`;
+
+function deletionSecret({ metadata }: Content): { name: string; namespace: string } | undefined {
+  const name = metadata.annotations?.[SECRET_NAME];
+  if (name === undefined) return undefined;
+  return { name, namespace: metadata.annotations?.[SECRET_NAMESPACE] ?? '' };
+}

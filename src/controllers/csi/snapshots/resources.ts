@@ -1,0 +1,170 @@
+// The API of volume snapshots, snapshot.storage.k8s.io/v1, as custom resources: that of upstream's
+// external-snapshotter.
+
+import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { defineCustomResource, type KindOf } from '#client/custom-resource/index.ts';
+
+export const SNAPSHOT_GROUP = 'snapshot.storage.k8s.io';
+
+const text = { type: 'string' } as const;
+const time = { type: 'string', format: 'date-time' } as const;
+const error = { type: 'object', properties: { message: text, time } } as const;
+const deletionPolicy = { type: 'string', enum: ['Delete', 'Retain'] } as const;
+const column = (name: string, type: string, jsonPath: string) => ({ name, type, jsonPath });
+const IMMUTABLE = [{ rule: 'self == oldSelf', message: 'source is immutable' }] as const;
+
+export const volumeSnapshots = defineCustomResource({
+  group: SNAPSHOT_GROUP,
+  version: 'v1',
+  kind: 'VolumeSnapshot',
+  shortNames: ['vs'],
+  required: ['spec'],
+  schema: {
+    spec: {
+      type: 'object',
+      required: ['source'],
+      properties: {
+        source: {
+          type: 'object',
+          properties: { persistentVolumeClaimName: text, volumeSnapshotContentName: text },
+          'x-kubernetes-validations': [
+            ...IMMUTABLE,
+            {
+              rule: 'has(self.volumeSnapshotContentName) != has(self.persistentVolumeClaimName)',
+              message:
+                'exactly one of volumeSnapshotContentName and persistentVolumeClaimName must be set',
+            },
+          ],
+        },
+        volumeSnapshotClassName: { type: 'string', minLength: 1 },
+      },
+    },
+    status: {
+      type: 'object',
+      properties: {
+        boundVolumeSnapshotContentName: text,
+        creationTime: time,
+        readyToUse: { type: 'boolean' },
+        restoreSize: text,
+        error,
+      },
+    },
+  },
+  columns: [
+    column('ReadyToUse', 'boolean', '.status.readyToUse'),
+    column('SourcePVC', 'string', '.spec.source.persistentVolumeClaimName'),
+    column('SourceSnapshotContent', 'string', '.spec.source.volumeSnapshotContentName'),
+    column('RestoreSize', 'string', '.status.restoreSize'),
+    column('SnapshotClass', 'string', '.spec.volumeSnapshotClassName'),
+    column('SnapshotContent', 'string', '.status.boundVolumeSnapshotContentName'),
+    column('CreationTime', 'date', '.status.creationTime'),
+    column('Age', 'date', '.metadata.creationTimestamp'),
+  ],
+});
+
+export const volumeSnapshotContents = defineCustomResource({
+  group: SNAPSHOT_GROUP,
+  version: 'v1',
+  kind: 'VolumeSnapshotContent',
+  namespaced: false,
+  shortNames: ['vsc', 'vscs'],
+  required: ['spec'],
+  schema: {
+    spec: {
+      type: 'object',
+      required: ['deletionPolicy', 'driver', 'source', 'volumeSnapshotRef'],
+      properties: {
+        deletionPolicy,
+        driver: text,
+        source: {
+          type: 'object',
+          properties: { volumeHandle: text, snapshotHandle: text },
+          'x-kubernetes-validations': [
+            ...IMMUTABLE,
+            {
+              rule: 'has(self.volumeHandle) != has(self.snapshotHandle)',
+              message: 'exactly one of volumeHandle and snapshotHandle must be set',
+            },
+          ],
+        },
+        sourceVolumeMode: text,
+        volumeSnapshotClassName: text,
+        volumeSnapshotRef: {
+          type: 'object',
+          properties: {
+            apiVersion: text,
+            kind: text,
+            name: text,
+            namespace: text,
+            uid: text,
+            fieldPath: text,
+            resourceVersion: text,
+          },
+        },
+      },
+    },
+    status: {
+      type: 'object',
+      properties: {
+        /** Nanoseconds since the epoch. */
+        creationTime: { type: 'integer', format: 'int64' },
+        readyToUse: { type: 'boolean' },
+        restoreSize: { type: 'integer', format: 'int64', minimum: 0 },
+        snapshotHandle: text,
+        error,
+      },
+    },
+  },
+  columns: [
+    column('ReadyToUse', 'boolean', '.status.readyToUse'),
+    column('RestoreSize', 'integer', '.status.restoreSize'),
+    column('DeletionPolicy', 'string', '.spec.deletionPolicy'),
+    column('Driver', 'string', '.spec.driver'),
+    column('VolumeSnapshotClass', 'string', '.spec.volumeSnapshotClassName'),
+    column('VolumeSnapshot', 'string', '.spec.volumeSnapshotRef.name'),
+    column('VolumeSnapshotNamespace', 'string', '.spec.volumeSnapshotRef.namespace'),
+    column('Age', 'date', '.metadata.creationTimestamp'),
+  ],
+});
+
+export const volumeSnapshotClasses = defineCustomResource({
+  group: SNAPSHOT_GROUP,
+  version: 'v1',
+  kind: 'VolumeSnapshotClass',
+  resource: 'volumesnapshotclasses',
+  namespaced: false,
+  shortNames: ['vsclass', 'vsclasses'],
+  required: ['deletionPolicy', 'driver'],
+  schema: {
+    deletionPolicy,
+    driver: text,
+    parameters: { type: 'object', additionalProperties: text },
+  },
+  columns: [
+    column('Driver', 'string', '.driver'),
+    column('DeletionPolicy', 'string', '.deletionPolicy'),
+    column('Age', 'date', '.metadata.creationTimestamp'),
+  ],
+});
+
+export type VolumeSnapshot = KindOf<typeof volumeSnapshots>;
+export type VolumeSnapshotContent = KindOf<typeof volumeSnapshotContents>;
+export type VolumeSnapshotClass = KindOf<typeof volumeSnapshotClasses>;
+
+/** The definitions, for an administrator to create. */
+export const snapshotDefinitions: readonly New<CustomResourceDefinition>[] = [
+  volumeSnapshots,
+  volumeSnapshotContents,
+  volumeSnapshotClasses,
+].map(({ definition }) => ({
+  ...definition,
+  metadata: {
+    ...definition.metadata,
+    annotations: {
+      // Groups of *.k8s.io need it.
+      'api-approved.kubernetes.io':
+        'https://github.com/kubernetes-csi/external-snapshotter/pull/814',
+    },
+  },
+}));
