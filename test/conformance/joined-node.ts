@@ -36,7 +36,7 @@ export interface Network {
 /** Returns a network. Runs at the same time have different numbers, from 0 to 3. */
 export function networkOf(number: number): Network {
   const suffix = number === 0 ? '' : `-${number}`;
-  const links = `10.251.${255 - number}`;
+  const links = `10.251.${number === 0 ? 255 : 200 + number}`;
   const machine = (node: string, index: number): Machine => ({
     node,
     cable: {
