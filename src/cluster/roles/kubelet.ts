@@ -24,6 +24,7 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../run
 import { simulatedMachine } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
+import { type CredentialPluginOptions, credentialPlugins } from './credential-plugins.ts';
 import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
 import {
   checkAuthority,
@@ -42,7 +43,8 @@ const NETWORK_POLICY = 'network-policy';
 const PORT = 10_250;
 const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAllow'];
 
-export interface KubeletRoleConfig extends RoleConfig, NodeResourceOptions {
+export interface KubeletRoleConfig
+  extends RoleConfig, NodeResourceOptions, CredentialPluginOptions {
   /** The kubeconfig with the address of the API server and the credentials of `system:node:NAME`. */
   readonly kubeconfig: string;
   /** The directory of the runtime's state. */
@@ -95,6 +97,8 @@ export interface KubeletRoleConfig extends RoleConfig, NodeResourceOptions {
    * enforced for the pods of this node.
    */
   readonly networkPolicyKubeconfig?: string;
+  /** 'Name=true,…'. */
+  readonly featureGates?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly progress: (text: string) => void;
@@ -134,7 +138,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       `unknown authorization mode ${JSON.stringify(config.authorizationMode)}: it is Webhook or AlwaysAllow`,
     );
   }
-  const resources = resourceSettings(config);
+  const resources = resourceSettings(config, config.featureGates);
+  const plugins = credentialPlugins(config);
   if (resources.cgroupRoot !== undefined && config.runtime === 'simulated')
     throw new UserError('--cgroup-root needs real containers: not --runtime simulated');
   const readServing = (): KeyPair => ({
@@ -200,6 +205,12 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       progress,
       signal,
     });
+    if (resources.resourceManagers !== undefined && !runtime.hasCgroups) {
+      throw new UserError(
+        'CPU, memory and topology managers need containers in cgroups: --runtime containerd, or ' +
+          '--container-runtime-endpoint',
+      );
+    }
     progress('registering the node');
     const { simulated, description } = runtime;
     let networkReadiness: NodePolicies | undefined;
@@ -234,6 +245,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
       podLogsDir: config.podLogsDir === undefined ? layout.logs : resolve(config.podLogsDir),
       ...resources,
+      ...(plugins !== undefined && { credentialPlugins: plugins }),
       hostFiles: !simulated,
       podNetwork: !simulated,
       ...(networkReadiness !== undefined && { networkReadiness }),
