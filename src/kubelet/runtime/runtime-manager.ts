@@ -6,9 +6,9 @@ import { mkdir, readdir } from 'node:fs/promises';
 import type {
   ImageService,
   ImageSpec,
+  LinuxContainerResources,
   PodSandboxConfig,
   RuntimeService,
-  LinuxContainerResources,
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
