@@ -13,6 +13,8 @@ const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
  * machinery/peer.
  */
 const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
+  'machinery/net/oidc/https-json.ts':
+    'on(error) of the request and of the response; one timer for the whole exchange',
   'machinery/net/peer/dial.ts': 'watchErrors before anything else; a timer for the dial',
   'machinery/net/peer/exchange.ts': 'watchErrors; timers for the head and for idleness',
   'machinery/streams/remotecommand/client.ts': 'the client of tests and tools',

@@ -2,9 +2,8 @@
 // deliveries is about the server: one TLS connection with many streams, of which only the frame
 // headers and the line breaks in the data are read. Windows are as large as those of Go's client.
 
-import { connect, type TLSSocket } from 'node:tls';
 import type { OnReadOpts } from 'node:net';
-import type { ConnectionOptions } from 'node:tls';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { Target } from '../built-cluster.ts';
 import { FrameReader, FRAME } from './frame-reader.ts';
 import { headersFrame, PREFACE, settingsFrame, windowUpdate } from './frames.ts';

@@ -45,7 +45,7 @@ export interface Encoded {
    * The identity of the stored state: objects with the same one have the same identified JSON. Absent: the
    * object is not the current form of a stored state.
    */
-  readonly state?: object | undefined;
+  readonly state?: object;
 }
 
 /** The API server's response, as far as this transport uses it. */

@@ -98,7 +98,7 @@ interface Worker {
   statusChange: StatusChange | undefined;
   failures: number;
   retry: Timer | undefined;
-  /** Of the running sync. Absent between syncs: a controller costs a kilobyte. */
+  /** Ends the running sync. Absent between syncs: a controller costs a kilobyte. */
   abort: AbortController | undefined;
   /** The pod was gone from the API when it was killed. */
   deleted: boolean;

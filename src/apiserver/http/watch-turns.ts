@@ -7,7 +7,7 @@ import { Fifo } from '#machinery/collections/fifo.ts';
 import { inNextTurn } from '#machinery/pending-work.ts';
 
 /** The maximum of one turn. At about 10 µs each these take some milliseconds. */
-export const MAX_WATCHERS_PER_TURN = 256;
+const MAX_WATCHERS_PER_TURN = 256;
 
 export interface TurnTaker {
   /** Does a bounded piece of work. Must not throw. */

@@ -1,5 +1,6 @@
-// When the invariants of a run are checked: at the full minute after a write. They depend on the state alone, so a quiet
-// hour costs no check. Heartbeats and events do not count as writes, because no invariant depends on them.
+// Decides when the invariants of a run are checked: at the full minute after a write. They depend on
+// the state alone, so a quiet hour costs no check. Heartbeats and events do not count as writes,
+// because no invariant depends on them.
 
 import { events as coreEvents } from '#api/groups/core/v1/index.ts';
 import { leases } from '#api/groups/coordination/v1/index.ts';

@@ -166,7 +166,7 @@ class SeedRun {
       for (let atMs = everyMs; atMs <= durationMs; atMs += everyMs)
         happenings.push({ atMs, run: () => this.#act(action.run) });
     }
-    // Those of the scenario may depend on the time.
+    // Invariants of the scenario may depend on the time.
     const always = (this.#scenario.invariants ?? []).filter(isAlways);
     for (let atMs = CHECK_EVERY_MS; atMs <= durationMs; atMs += CHECK_EVERY_MS)
       if (always.length > 0) happenings.push({ atMs, run: () => this.#check(always) });

@@ -233,7 +233,8 @@ describe('CsiProvisioner', () => {
   test.each([
     [
       { dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 's' } },
-      'error getting handle for DataSource Type VolumeSnapshot by Name s: the server could not find the requested resource',
+      'error getting handle for DataSource Type VolumeSnapshot by Name s: ' +
+        'the server could not find the requested resource',
     ],
     [
       { dataSource: { kind: 'PersistentVolumeClaim', name: 'other' } },

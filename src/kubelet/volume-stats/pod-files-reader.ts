@@ -41,7 +41,7 @@ export interface PodFilesConfig {
   readonly signal: AbortSignal;
 }
 
-/** What is measured of a pod: only volumes of claims, or everything. */
+/** The parts of a pod that are measured: only volumes of claims, or everything. */
 export type Extent = 'claims' | 'all';
 
 interface Measurement {

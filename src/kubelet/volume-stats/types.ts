@@ -1,4 +1,4 @@
-// What is known of the files of a pod.
+// Statistics of the files of a pod.
 
 /** The usage of a file system, or of one part of it. The time is in wall-clock milliseconds. */
 export interface FsStats {

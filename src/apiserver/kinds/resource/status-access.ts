@@ -1,4 +1,4 @@
-// Who may change which part of a claim's status. Beside the permission for resourceclaims/status, a
+// Decides which user may change which part of a claim's status. Beside the permission for resourceclaims/status, a
 // user needs that for resourceclaims/binding to allocate and reserve a claim, and for
 // resourceclaims/driver, with the driver as the name, to report devices of a driver. The verb for
 // the latter is `associated-node:update` for a service account of a pod on the claim's node, and
