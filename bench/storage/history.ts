@@ -12,8 +12,7 @@ import { join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { openEmbeddedEngine } from '#storage/embedded/index.ts';
-import type { MvccEngine } from '#storage/mvcc/engine.ts';
+import { type EmbeddedEngine, openEmbeddedEngine } from '#storage/embedded/index.ts';
 import { DEFAULT_HISTORY_LIMITS } from '#storage/mvcc/history-keeper.ts';
 import { heading, note, show } from '../report.ts';
 import { Turns } from '../thread-cpu.ts';
@@ -44,7 +43,7 @@ export async function history({ objects, megabytes }: HistoryOptions): Promise<v
       `${writes.toLocaleString('en')} writes (${megabytes.toLocaleString('en')} MB), embedded store`,
   );
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
-  const open = (): Promise<MvccEngine> =>
+  const open = (): Promise<EmbeddedEngine> =>
     openEmbeddedEngine({ clock, logger: silentLogger, dataDir });
   const broken: string[] = [];
   const promise = (isKept: boolean, what: string): void => {

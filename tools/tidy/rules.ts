@@ -210,7 +210,6 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'cluster/',
     'ingress/',
     'kubelet/handlers/network.ts',
-    'machinery/net/oidc/',
     'machinery/streams/remotecommand/',
     'scheduler/extenders/post.ts',
   ],

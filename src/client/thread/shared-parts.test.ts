@@ -90,7 +90,7 @@ describe('SiblingParts', () => {
         const shared = texts.map((json) => parts.share(JSON.parse(json) as object));
         expect(shared).toEqual(plain);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

@@ -7,6 +7,9 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { parseIp } from '#machinery/net/ip.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
+import { PolicyOptionError } from '#kubelet/resource-managers/cpu/options.ts';
+import { TopologyOptionError } from '#kubelet/resource-managers/hints/options.ts';
+import { ResourceStateError } from '#kubelet/resource-managers/resource-managers.ts';
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import {
@@ -357,6 +360,12 @@ function asUserError(
     return new UserError(`port ${port} on ${address} is in use: see --port`, { cause: err });
   if (code === 'EADDRNOTAVAIL')
     return new UserError(`${address} is no address of this machine: see --address`, { cause: err });
+  if (
+    err instanceof PolicyOptionError ||
+    err instanceof TopologyOptionError ||
+    err instanceof ResourceStateError
+  )
+    return new UserError(message, { cause: err });
   if (apierrors.isServiceUnavailable(err))
     return new UserError(`the API server cannot be reached: ${message}`, { cause: err });
   return err;

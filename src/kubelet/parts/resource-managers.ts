@@ -5,10 +5,8 @@ import { reservedOf } from '../allocatable.ts';
 import { type CheckpointFile, DurableCheckpointFile } from '../checkpoints/checkpoint-file.ts';
 import type { Threshold } from '../eviction/thresholds.ts';
 import { linuxTopologyFiles } from '../node/linux-topology-files.ts';
-import { CPU_CHECKPOINT } from '../resource-managers/cpu/checkpoint.ts';
 import type { MachineTopology } from '../resource-managers/machine-topology.ts';
 import { makeManagers } from '../resource-managers/make-managers.ts';
-import { MEMORY_CHECKPOINT } from '../resource-managers/memory/checkpoint.ts';
 import { readTopology } from '../resource-managers/read-topology.ts';
 import type { ResourceManagers } from '../resource-managers/resource-managers.ts';
 import { DEFAULT_RESOURCE_MANAGERS } from '../resource-managers/settings.ts';
@@ -46,8 +44,8 @@ export function makeResourceManagers(
       ...(systemReserved !== undefined && { systemReserved }),
       thresholds,
     }),
-    cpuFile: fileNamed(CPU_CHECKPOINT),
-    memoryFile: fileNamed(MEMORY_CHECKPOINT),
+    fileNamed,
+    rootDir,
     metrics: metrics.resourceManagers,
     clock: config.clock,
     logger,

@@ -1,16 +1,19 @@
 // Makes the managers from their settings and the topology of the machine, with upstream's errors.
 
+import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { CheckpointFile } from '../checkpoints/checkpoint-file.ts';
 import { amounts } from '../pod/resources.ts';
 import type { ResourceList } from '../types.ts';
+import { CPU_CHECKPOINT } from './cpu/checkpoint.ts';
 import { CpuManager, type CpuManagerPolicy, type CpuMetrics } from './cpu/cpu-manager.ts';
 import { parseCpuPolicyOptions, PolicyOptionError } from './cpu/options.ts';
 import { parseCpuSet } from './cpu-set.ts';
 import type { NumaInfo } from './hints/merge-hints.ts';
 import { numaInfoOf, parseTopologyOptions } from './hints/options.ts';
 import type { MachineTopology } from './machine-topology.ts';
+import { MEMORY_CHECKPOINT } from './memory/checkpoint.ts';
 import type { ReservedMemory } from './memory/machine-state.ts';
 import {
   MemoryManager,
@@ -26,8 +29,9 @@ export interface ManagersConfig {
   readonly machine: MachineTopology;
   /** The resources that pods do not get: reservations, and amounts of hard eviction thresholds. */
   readonly reserved: ResourceList;
-  readonly cpuFile: CheckpointFile;
-  readonly memoryFile: CheckpointFile;
+  /** Returns the file of this name in the root directory of the kubelet. */
+  readonly fileNamed: (name: string) => CheckpointFile;
+  readonly rootDir: string;
   readonly metrics?: CpuMetrics & MemoryMetrics & TopologyMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,6 +40,10 @@ export interface ManagersConfig {
 /** Throws an error with upstream's words if the machine cannot have the settings. */
 export function makeManagers(config: ManagersConfig): ResourceManagers {
   const { settings, machine, clock, logger } = config;
+  const checkpoint = (name: string): { readonly file: CheckpointFile; readonly path: string } => ({
+    file: config.fileNamed(name),
+    path: join(config.rootDir, name),
+  });
   const metrics = config.metrics === undefined ? {} : { metrics: config.metrics };
   return new ResourceManagers({
     clock,
@@ -44,14 +52,14 @@ export function makeManagers(config: ManagersConfig): ResourceManagers {
     cpu: new CpuManager({
       policy: cpuPolicy(config),
       topology: machine.cpu,
-      file: config.cpuFile,
+      ...checkpoint(CPU_CHECKPOINT),
       logger,
       ...metrics,
     }),
     memory: new MemoryManager({
       policy: memoryPolicy(config),
       nodes: machine.nodes,
-      file: config.memoryFile,
+      ...checkpoint(MEMORY_CHECKPOINT),
       logger,
       ...metrics,
     }),

@@ -194,11 +194,19 @@ export class ResourceManagers {
   }
 }
 
+/** The state of the last run does not fit the configuration or the machine. */
+export class ResourceStateError extends Error {
+  constructor(message: string, options: ErrorOptions) {
+    super(message, options);
+    this.name = 'ResourceStateError';
+  }
+}
+
 async function named(what: string, work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    throw new Error(`${what}: ${errorMessage(error)}`, { cause: error });
+    throw new ResourceStateError(`${what}: ${errorMessage(error)}`, { cause: error });
   }
 }
 

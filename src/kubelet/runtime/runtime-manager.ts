@@ -3,7 +3,13 @@
 // recorded as the reason why the container waits, and retried when its back-off ends.
 
 import { mkdir, readdir } from 'node:fs/promises';
-import type { ImageService, ImageSpec, PodSandboxConfig, RuntimeService } from '#cri/index.ts';
+import type {
+  ImageService,
+  ImageSpec,
+  LinuxContainerResources,
+  PodSandboxConfig,
+  RuntimeService,
+} from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import type { Logger } from '#machinery/log.ts';

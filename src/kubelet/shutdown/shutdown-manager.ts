@@ -75,21 +75,31 @@ export class ShutdownManager {
     return this.#isShuttingDown ? REJECTION : undefined;
   }
 
-  /** Delays shutdowns, and ends the pods when one begins, until the signal aborts. */
+  /**
+   * Delays shutdowns, and ends the pods when one begins, until the signal aborts. Resolves at once if
+   * the machine cannot delay its shutdown.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#config;
     await this.#restoreTimes();
+    let wasReady = false;
     while (!signal.aborted) {
       try {
         await this.#allowDelay(signal);
         await this.#acquire();
+        wasReady = true;
         await this.#follow(signal);
         if (!signal.aborted) logger.error('shutdown manager: events ended, will retry');
       } catch (error) {
-        if (!signal.aborted)
-          logger.error('shutdown manager: node is not watched for shutdown, will retry', {
-            err: error,
-          });
+        if (signal.aborted) break;
+        // A machine that cannot delay its shutdown at the start will not learn it.
+        if (!wasReady) {
+          logger.error('failed to start node shutdown manager', { err: error });
+          return;
+        }
+        logger.error('shutdown manager: node is not watched for shutdown, will retry', {
+          err: error,
+        });
       }
       await clock.sleep(RECONNECT_MS, signal).catch(() => undefined);
     }

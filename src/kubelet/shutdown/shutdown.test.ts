@@ -27,11 +27,11 @@ class FakeMachine implements ShutdownInhibitor {
     return Promise.resolve();
   }
 
-  inhibit(): Promise<{ release(): void }> {
+  inhibit = (): Promise<{ release(): void }> => {
     const lock = { release: () => void this.locks.delete(lock) };
     this.locks.add(lock);
     return Promise.resolve(lock);
-  }
+  };
 
   async *watch(signal: AbortSignal): AsyncIterable<boolean> {
     while (!signal.aborted) {
@@ -155,6 +155,19 @@ test('pods that do not end hold the machine no longer than their time', async ()
   await clock.runUntil(() => machine.isWatched, '1m');
   machine.shutDown(true);
   await clock.runUntil(() => machine.locks.size === 0, '10s');
+});
+
+test('a machine that cannot delay its shutdown is not asked again', async () => {
+  const machine = new FakeMachine();
+  machine.inhibit = () => Promise.reject(new Error('no such service'));
+  harness = await startHarness({
+    shutdownInhibitor: machine,
+    shutdownPeriods: periodsOf(5000, 0),
+  });
+  await harness.clock.advance('10m');
+  expect(machine.isWatched).toBe(false);
+  await harness.createPod('ordinary');
+  await harness.waitForPod('ordinary', ({ status }) => status.phase === 'Running');
 });
 
 test.each([

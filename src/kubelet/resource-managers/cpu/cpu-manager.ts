@@ -9,7 +9,7 @@ import type { Hint } from '../hints/hint.ts';
 import type { CpuTopology } from '../machine-topology.ts';
 import { exclusiveCpus } from '../requests.ts';
 import type { HintProvider } from '../topology-manager.ts';
-import { CPU_CHECKPOINT, decodeCpuCheckpoint, encodeCpuCheckpoint } from './checkpoint.ts';
+import { decodeCpuCheckpoint, encodeCpuCheckpoint } from './checkpoint.ts';
 import { CpuAssignments } from './cpu-assignments.ts';
 import type { CpuPolicyOptions } from './options.ts';
 import { StaticCpuPolicy } from './static-policy.ts';
@@ -37,6 +37,8 @@ export interface CpuManagerConfig {
   readonly policy: CpuManagerPolicy;
   readonly topology: CpuTopology;
   readonly file: CheckpointFile;
+  /** The path of the file, for errors. */
+  readonly path: string;
   readonly logger: Logger;
   readonly metrics?: CpuMetrics;
 }
@@ -81,7 +83,7 @@ export class CpuManager implements HintProvider {
     } catch (error) {
       throw new Error(
         `could not restore state from checkpoint: ${errorMessage(error)}, please drain this node ` +
-          `and delete the CPU manager checkpoint file "${CPU_CHECKPOINT}" before restarting Kubelet`,
+          `and delete the CPU manager checkpoint file "${this.#config.path}" before restarting Kubelet`,
         { cause: error },
       );
     }

@@ -10,7 +10,7 @@ import { podUid, type Container, type Pod } from '../../types.ts';
 import type { Hint } from '../hints/hint.ts';
 import type { NumaNode } from '../machine-topology.ts';
 import type { HintProvider } from '../topology-manager.ts';
-import { decodeMemoryCheckpoint, encodeMemoryCheckpoint, MEMORY_CHECKPOINT } from './checkpoint.ts';
+import { decodeMemoryCheckpoint, encodeMemoryCheckpoint } from './checkpoint.ts';
 import {
   initialState,
   type MachineState,
@@ -34,6 +34,8 @@ export interface MemoryManagerConfig {
   readonly policy: MemoryManagerPolicy;
   readonly nodes: readonly NumaNode[];
   readonly file: CheckpointFile;
+  /** The path of the file, for errors. */
+  readonly path: string;
   readonly logger: Logger;
   readonly metrics?: MemoryMetrics;
 }
@@ -78,7 +80,7 @@ export class MemoryManager implements HintProvider {
     } catch (error) {
       throw new Error(
         `could not restore state from checkpoint: ${errorMessage(error)}, please drain this node ` +
-          `and delete the memory manager checkpoint file "${MEMORY_CHECKPOINT}" before restarting Kubelet`,
+          `and delete the memory manager checkpoint file "${this.#config.path}" before restarting Kubelet`,
         { cause: error },
       );
     }
