@@ -404,3 +404,24 @@ describe('statistics', () => {
     await expect(volumes.stats('u1', path, signal)).rejects.toThrow('usage is nil');
   });
 });
+
+test('a volume for one pod is not mounted for a second one until the first is gone', async () => {
+  for (const isBlock of [false, true]) {
+    const { volumes, driver } = setUp();
+    const exclusive = volume({
+      name: `pv-${isBlock}`,
+      handle: `h-${isBlock}`,
+      accessModes: ['ReadWriteOncePod'],
+      isBlock,
+    });
+    await volumes.mount(pod('u1'), exclusive);
+    await expect(volumes.mount(pod('u2'), exclusive)).rejects.toThrow(
+      'volume uses the ReadWriteOncePod access mode and is already in use by another pod',
+    );
+    expect(driver.requests).toHaveLength(1);
+    await volumes.mount(pod('u1'), exclusive);
+    await volumes.unmount('u1');
+    await volumes.mount(pod('u2'), exclusive);
+    expect(driver.requests).toHaveLength(2);
+  }
+});

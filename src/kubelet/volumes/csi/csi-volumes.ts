@@ -25,7 +25,7 @@ import {
   stagedVolumes,
 } from './published.ts';
 import { ignoreMissing, removeVolumeDir } from './remove-volume-dir.ts';
-import { DATA_FILE } from './volume-data.ts';
+import { DATA_FILE, type VolumeData } from './volume-data.ts';
 import { type CsiVolumeStats, volumeStats } from './volume-stats.ts';
 
 /** A volume that a pod uses. */
@@ -98,6 +98,8 @@ export class CsiVolumes {
       if (this.#uses.get(podUid(pod))?.get(name) !== use)
         throw new Error('the volumes of the pod have been unmounted meanwhile');
       const isRemount = use.mounted !== undefined;
+      if (!isRemount && volume.accessModes.includes('ReadWriteOncePod'))
+        await this.#checkExclusive(pod, name, volume);
       const mounted = volume.isBlock
         ? await mapVolume(this.#host, pod, volume, context)
         : await mountVolume(this.#host, pod, volume, context, isRemount);
@@ -118,6 +120,26 @@ export class CsiVolumes {
     if (use === undefined) return undefined;
     const { driver, handle } = use.volume;
     return await volumeStats(this.#host.service(driver), handle, path, signal);
+  }
+
+  /** Rejects if another pod has the volume: the scheduler may have been bypassed. */
+  async #checkExclusive(pod: Pod, name: string, { isBlock }: CsiVolume): Promise<void> {
+    const { rootDir } = this.#host;
+    const uid = podUid(pod);
+    const isSame = ({ driverName, volumeHandle }: VolumeData): boolean =>
+      uniqueVolumeName(driverName, volumeHandle) === name;
+    const isElsewhere =
+      (await publishedVolumes(rootDir)).some(
+        ({ podUid: other, data }) => other !== uid && data !== undefined && isSame(data),
+      ) ||
+      (await blockVolumes(rootDir)).some(
+        ({ data, pods }) => isSame(data) && pods.some((other) => other !== uid),
+      );
+    if (!isElsewhere) return;
+    throw new CsiOperationError(
+      isBlock ? 'MapVolume.SetUpDevice failed' : 'MountVolume.SetUp failed',
+      'volume uses the ReadWriteOncePod access mode and is already in use by another pod',
+    );
   }
 
   /** Waits until the volume is attached. Nothing else is needed on simulated nodes. */
