@@ -79,7 +79,7 @@ export class Beats implements StorageBeats, Background {
 
   observe(path: string): () => void {
     this.#observed.set(path, (this.#observed.get(path) ?? 0) + 1);
-    for (const source of [...this.#sources.values()])
+    for (const source of this.#sources.values())
       if (covers(path, source.key)) this.#release(source);
     let ended = false;
     return () => {
