@@ -142,14 +142,14 @@ async function observationsUnderFaults(mode: Mode): Promise<readonly unknown[]> 
   running.push(cluster);
   const { clock, faults } = cluster;
   await cluster.apply(DEPLOYMENT);
-  await clock.advance('26m');
+  await clock.advance('11m');
   const seen: unknown[] = [];
   const during = async (fault: () => Fault, duration: string): Promise<void> => {
     const added = fault();
     await clock.advance(duration);
     seen.push(await stateOf(cluster));
     added.end();
-    await clock.advance('9m');
+    await clock.advance('6m');
     seen.push(await stateOf(cluster));
   };
   await during(() => faults.partition('kubelet/node-1'), '3m');
@@ -167,7 +167,7 @@ describe('heartbeats that are computed later', () => {
     const eager = await observationsUnderFaults('eager');
     expect(lazy.length).toBe(eager.length);
     lazy.forEach((each, index) => expect(each, `observation ${index}`).toEqual(eager[index]));
-  }, 300_000);
+  }, 900_000);
 
   test('only the heartbeats that a fault can meet are made by kubelets', async () => {
     const lines: string[] = [];
@@ -185,7 +185,7 @@ describe('heartbeats that are computed later', () => {
     const renewals = lines.filter((line) => / PATCH \S*\/leases\//.test(line));
     expect(renewals.length).toBeGreaterThan(10);
     expect(renewals.filter((line) => !line.includes('/leases/node-1?'))).toEqual([]);
-  });
+  }, 300_000);
 
   test('every observer sees what it sees of heartbeats that are made one by one', async () => {
     const [lazy, eager] = [await observations('lazy'), await observations('eager')];
