@@ -77,7 +77,12 @@ export const asMachine = (
   command: readonly string[],
 ): readonly [string, ...string[]] => [
   'unshare',
-  ...['--uts', '--mount', '--propagation', 'slave', 'sh', '-c'],
+  '--uts',
+  '--mount',
+  '--propagation',
+  'slave',
+  'sh',
+  '-c',
   'hostname "$0" && mount --make-rshared / && mount --bind "$1" "$2" && shift 2 && exec "$@"',
   name,
   directory,

@@ -16,4 +16,4 @@ export function finalizersPatch(
 
 /** Returns the patch that makes one status of the other. */
 export const statusPatch = (before: unknown, after: unknown): object =>
-  (createMergePatch({ status: before }, { status: after }) ?? {}) as object;
+  createMergePatch({ status: before }, { status: after }) ?? {};

@@ -17,7 +17,7 @@ import {
 import type { Controller } from '#controllers/controller.ts';
 import { registrationSchema } from '#csi/registration-schema.ts';
 import { csiSchema } from '#csi/schema.ts';
-import { pause, systemClock as clock } from '#machinery/clock.ts';
+import { systemClock as clock } from '#machinery/clock.ts';
 import { RpcConnection } from '#machinery/grpc/connection.ts';
 import { RpcServer } from '#machinery/grpc/server.ts';
 import { createLogger } from '#machinery/log.ts';
@@ -117,7 +117,9 @@ async function register(name: string, endpoint: string, signal: AbortSignal): Pr
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
+  process.stderr.write(
+    `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
   process.exitCode = 1;
 }
 process.exit();
