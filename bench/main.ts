@@ -19,6 +19,10 @@ interface Options {
   readonly nodeFlag: string[];
   readonly definitions: string;
   readonly watchers: string;
+  readonly perConnection?: string;
+  readonly referencePid?: string;
+  readonly objects: string;
+  readonly megabytes: string;
   readonly reference?: string;
   readonly token: string;
   readonly upstream: boolean;
@@ -44,6 +48,10 @@ const program = new Command('npm run bench --')
   )
   .option('--definitions <number>', 'of custom resources (extensions)', '10000')
   .option('--watchers <numbers>', 'of one object (watchers)', '1000,10000')
+  .option('--per-connection <number>', 'watches of a connection (watchers: 1, then 100)')
+  .option('--reference-pid <pid>', 'process of --reference, for its processor time (watchers)')
+  .option('--objects <number>', 'in the store (history)', '20000')
+  .option('--megabytes <number>', 'written again and again (history)', '200')
   .option(
     '--reference <url>',
     'another API server, to measure in the same run, whatever its certificate (webhooks, extensions, watchers)',
@@ -86,6 +94,10 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   ],
   definitions: ['extensions'],
   watchers: ['watchers'],
+  perConnection: ['watchers'],
+  referencePid: ['watchers'],
+  objects: ['history'],
+  megabytes: ['history'],
   reference: ['webhooks', 'extensions', 'watchers'],
   token: ['webhooks', 'extensions', 'watchers'],
   upstream: ['embedded'],
@@ -181,13 +193,24 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { watch } = await import('./watch/bench.ts');
     await watch();
   },
+  async history() {
+    const { history } = await import('./storage/history.ts');
+    await history({ objects: Number(options.objects), megabytes: Number(options.megabytes) });
+  },
   async watchers() {
     const { numbersOf, watchers } = await import('./watchers/bench.ts');
     await watchers({
       watchers: numbersOf(options.watchers),
       nodeFlags: options.nodeFlag,
+      ...(options.perConnection !== undefined && {
+        perConnection: Number(options.perConnection),
+      }),
       ...(options.reference !== undefined && {
-        reference: { url: options.reference, token: options.token },
+        reference: {
+          url: options.reference,
+          token: options.token,
+          ...(options.referencePid !== undefined && { pid: Number(options.referencePid) }),
+        },
       }),
     });
   },

@@ -149,11 +149,12 @@ function releaseLock(lock) {
   if (existsSync(lock) && readFileSync(lock, 'utf8') === String(process.pid)) rmSync(lock);
 }
 
-/** Reports whether the lock's process has ended. A file that is being written is not stale. */
+/** Reports whether the lock's process has ended. A file that is just being written is not stale. */
 function isStale(lock) {
   try {
     const pid = Number(readFileSync(lock, 'utf8'));
-    if (pid > 0) process.kill(pid, 0);
+    if (!(pid > 0)) return Date.now() - statSync(lock).mtimeMs > 10_000;
+    process.kill(pid, 0);
     return false;
   } catch (error) {
     return error.code === 'ESRCH';

@@ -107,9 +107,15 @@ test('commands that start together build once', async () => {
 
 test('the lock of a build that was killed is ignored', async () => {
   mkdirSync(join(checkout, '.cache'));
+  const lock = join(checkout, '.cache', 'build.lock');
   // Linux has no process with this number.
-  writeFileSync(join(checkout, '.cache', 'build.lock'), '2147483647');
+  writeFileSync(lock, '2147483647');
   expect(await cox()).toBe('first');
+  // It was killed before it had written its number.
+  edit('second');
+  writeFileSync(lock, '');
+  utimesSync(lock, 1_700_000_000, 1_700_000_000);
+  expect(await cox()).toBe('second');
 });
 
 test('an installed package runs what it has', async () => {

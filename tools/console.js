@@ -19,7 +19,7 @@ export async function buildConsole(out) {
   mkdirSync(out, { recursive: true });
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { main: join(ui, 'main.tsx') },
+    entryPoints: { boot: join(ui, 'boot.ts') },
     outdir: join(out, 'assets'),
     bundle: true,
     splitting: true,
@@ -53,20 +53,23 @@ export async function buildConsole(out) {
   return { metafile, size: sizeOf([...scripts, ...styles]) };
 }
 
-/** Returns the files that the first page loads: the entry first, and what it imports statically. */
+/**
+ * Returns the files that the first page loads: the entry first, the script that it loads after the
+ * first paint, and what both import statically.
+ */
 function initialFiles({ outputs }) {
   const [entry, { cssBundle }] = Object.entries(outputs).find(
-    ([path, { entryPoint }]) => entryPoint !== undefined && path.endsWith('.js') && isMain(path),
+    ([path, { entryPoint }]) => entryPoint !== undefined && path.endsWith('.js') && isBoot(path),
   );
   const scripts = new Set([entry]);
   for (const script of scripts) {
     for (const { path, kind } of outputs[script].imports)
-      if (kind === 'import-statement') scripts.add(path);
+      if (kind === 'import-statement' || script === entry) scripts.add(path);
   }
   return { scripts: [...scripts], styles: cssBundle === undefined ? [] : [cssBundle] };
 }
 
-const isMain = (path) => basename(path).startsWith('main-');
+const isBoot = (path) => basename(path).startsWith('boot-');
 
 function sizeOf(files) {
   const contents = files.map((file) => readFileSync(join(root, file)));

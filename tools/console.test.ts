@@ -13,7 +13,7 @@ describe('the page of the console', () => {
   beforeAll(async () => {
     ({ size } = await buildConsole(folder));
     html = readFileSync(join(folder, 'index.html'), 'utf8');
-  }, 60_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test('loads at most 250 kB at first', () => {

@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import { BuiltCluster, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
-import { mainThreadMs, residentMB, threadsMs } from '../process-usage.ts';
+import { residentMB, threadsMs } from '../process-usage.ts';
 import { heading, note, show } from '../report.ts';
+import { sending } from './sending.ts';
 import type { OpenOrder, RunOrder, RunReport } from './client.ts';
 
 export interface WatchersOptions {
@@ -16,25 +17,33 @@ export interface WatchersOptions {
   readonly watchers: readonly number[];
   readonly nodeFlags: readonly string[];
   /** Another API server, which is measured in the same way, and its administrator's token. */
-  readonly reference?: { readonly url: string; readonly token: string };
+  readonly reference?: {
+    readonly url: string;
+    readonly token: string;
+    /** Its process, if it is on this machine. */
+    readonly pid?: number;
+  };
+  /** Default: 1 and 100. */
+  readonly perConnection?: number;
 }
 
 const NAMESPACE = 'fan-out';
 const NAME = 'watched';
-export const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
+const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const EVENT_BYTES = 4096;
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 /** Deliveries of a round. */
 const DELIVERIES = Number(process.env.DELIVERIES ?? 150_000);
-const IN_FLIGHT = Number(process.env.INF ?? 8);
+const IN_FLIGHT = 8;
 /** The goal of 150,000 deliveries a second to 10,000 watchers. */
 const GOAL = { perSecond: 150_000, p99Ms: 200 };
 /** Watches of one connection: all watches of an informer factory, and the most that servers allow. */
-const WATCHES_PER_CONNECTION = (process.env.PER ?? '1,100').split(',').map(Number);
+const WATCHES_PER_CONNECTION = [1, 100];
 
 export async function watchers(options: WatchersOptions): Promise<void> {
-  for (const count of options.watchers)
-    for (const perConnection of WATCHES_PER_CONNECTION) {
+  for (const count of options.watchers) {
+    await sending(count);
+    for (const perConnection of perConnections(options)) {
       heading(
         `watchers: ${count.toLocaleString('en')} of one ConfigMap of 4 KB, ` +
           `${perConnection} on each connection, HTTP/2 and TLS`,
@@ -51,11 +60,15 @@ export async function watchers(options: WatchersOptions): Promise<void> {
       if (options.reference === undefined) continue;
       note(`the same at ${options.reference.url}:`);
       const url = new URL(options.reference.url);
-      const { token } = options.reference;
+      const { token, pid } = options.reference;
       const target = { host: url.hostname, port: Number(url.port), token };
-      await measure({ target, pid: undefined, count, perConnection });
+      await measure({ target, pid, count, perConnection });
     }
+  }
 }
+
+const perConnections = ({ perConnection }: WatchersOptions): readonly number[] =>
+  perConnection === undefined ? WATCHES_PER_CONNECTION : [perConnection];
 
 interface Measured {
   readonly target: Target;
@@ -88,16 +101,10 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
     const events = Math.ceil(DELIVERIES / count);
     const round = async (order: Partial<RunOrder>): Promise<Round> => {
       const cpu = pid === undefined ? Number.NaN : threadsMs(pid);
-      const main = pid === undefined ? Number.NaN : mainThreadMs(pid);
       const report = await clients.send({ events, body, ...order, order: 'run' });
       if (report === null) throw new Error('the clients reported nothing');
       const used = pid === undefined ? Number.NaN : threadsMs(pid) - cpu;
-      const usedMain = pid === undefined ? Number.NaN : mainThreadMs(pid) - main;
-      return {
-        ...report,
-        serverUs: (used * 1000) / report.deliveries,
-        mainUs: (usedMain * 1000) / report.deliveries,
-      };
+      return { ...report, serverUs: (used * 1000) / report.deliveries };
     };
     await round({ inFlight: IN_FLIGHT });
     const rounds = async (order: Partial<RunOrder>): Promise<Round[]> => {
@@ -114,7 +121,7 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
   }
 }
 
-export function bodyOf(): string {
+function bodyOf(): string {
   return JSON.stringify({
     kind: 'ConfigMap',
     apiVersion: 'v1',
@@ -126,8 +133,6 @@ export function bodyOf(): string {
 interface Round extends RunReport {
   /** Processor time of the server for one delivery, in µs. */
   readonly serverUs: number;
-  /** The same of its main thread. */
-  readonly mainUs: number;
 }
 
 function print(what: string, rounds: readonly Round[], hasGoal = false): void {
@@ -144,18 +149,12 @@ function print(what: string, rounds: readonly Round[], hasGoal = false): void {
     values: rounds.map(({ p99Ms }) => p99Ms),
     ...(hasGoal && { goal: { atMost: GOAL.p99Ms } }),
   });
-  if (rounds.some(({ serverUs }) => !Number.isNaN(serverUs))) {
+  if (rounds.some(({ serverUs }) => !Number.isNaN(serverUs)))
     show({
       what: '  processor time of the server, each',
       unit: 'µs',
       values: rounds.map(({ serverUs }) => serverUs),
     });
-    show({
-      what: '  of that its main thread',
-      unit: 'µs',
-      values: rounds.map(({ mainUs }) => mainUs),
-    });
-  }
   show({
     what: '  processor time of the clients, each',
     unit: 'µs',
@@ -185,7 +184,7 @@ async function createObject(target: Target): Promise<string> {
 }
 
 /** The process of the clients. */
-export class Clients {
+class Clients {
   readonly #child: ChildProcess;
 
   constructor() {

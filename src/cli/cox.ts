@@ -422,7 +422,7 @@ function addSimulate(program: Command): void {
     .addHelpText(
       'after',
       `
-SCENARIO is rolling-updates, jobs, node-failures, or a JavaScript or TypeScript module whose \
+SCENARIO is rolling-updates, jobs, node-failures, long-run, or a JavaScript or TypeScript module whose \
 default export is a scenario (docs/faults.md
 describes it). All of it runs on simulated nodes and on virtual time. A seed that fails is run \
 again with fewer faults; the fewest

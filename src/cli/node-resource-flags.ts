@@ -60,6 +60,19 @@ export function withNodeResourceFlags(command: Command): Command {
       'keep younger images (default: 2m)',
       duration,
     )
+    .option(
+      '--image-credential-provider-config <file>',
+      'a CredentialProviderConfig (v1) in YAML: plugins with credentials for images',
+    )
+    .option(
+      '--image-credential-provider-bin-dir <dir>',
+      'programs of the plugins of --image-credential-provider-config',
+    )
+    .option(
+      '--serialize-image-pulls [bool]',
+      'pull one image at a time (default: any number)',
+      yesOrNo,
+    )
     .option('--kube-reserved <amounts>', 'resources for the kubelet: cpu=100m', pairs('='))
     .option(
       '--system-reserved <amounts>',
@@ -79,6 +92,48 @@ export function withNodeResourceFlags(command: Command): Command {
       '--pod-max-pids <number>',
       'maximum number of processes of a pod; -1: no limit; needs --cgroup-root (default: -1)',
       processLimit,
+    )
+    .option(
+      '--cpu-manager-policy <policy>',
+      'none, or static: whole CPUs of Guaranteed pods are their own (default: none)',
+    )
+    .option(
+      '--cpu-manager-policy-options <options>',
+      'options of the policy static: full-pcpus-only=true',
+      pairs('='),
+    )
+    .option(
+      '--cpu-manager-reconcile-period <duration>',
+      'time between two checks of the CPUs of running containers (default: 10s)',
+      duration,
+    )
+    .option(
+      '--reserved-cpus <cpus>',
+      'CPUs that no container has for itself: 0-1,8; instead of the amounts of --kube-reserved ' +
+        'and --system-reserved',
+    )
+    .option(
+      '--memory-manager-policy <policy>',
+      'None, or Static: memory of Guaranteed pods is on few NUMA nodes (default: None)',
+    )
+    .option(
+      '--reserved-memory <amounts>',
+      'memory of NUMA nodes that containers do not get: 0:memory=1Gi,hugepages-2Mi=1Gi',
+      reservedMemory,
+    )
+    .option(
+      '--topology-manager-policy <policy>',
+      'none, best-effort, restricted or single-numa-node: how CPUs, memory and devices are aligned ' +
+        '(default: none)',
+    )
+    .option(
+      '--topology-manager-scope <scope>',
+      'what is aligned: container or pod (default: container)',
+    )
+    .option(
+      '--topology-manager-policy-options <options>',
+      'options of the policy: prefer-closest-numa-nodes=true',
+      pairs('='),
     )
     .option(
       '--allowed-unsafe-sysctls <names>',
@@ -130,6 +185,25 @@ const pairs =
     });
     return { ...before, ...Object.fromEntries(entries) };
   };
+
+interface MemoryReservation {
+  readonly numaNode: number;
+  readonly limits: Readonly<Record<string, string>>;
+}
+
+/** Parses '0:memory=1Gi,hugepages-2Mi=1Gi;1:memory=2Gi', and adds to what earlier flags have. */
+export const reservedMemory = (
+  text: string,
+  before: readonly MemoryReservation[] = [],
+): readonly MemoryReservation[] => [
+  ...before,
+  ...text.split(';').map((item) => {
+    const match = /^(\d{1,5}):(.+)$/.exec(item.trim());
+    if (match === null)
+      throw new InvalidArgumentError(`reservations are such as 0:memory=1Gi, not ${item}.`);
+    return { numaNode: Number(match[1]), limits: pairs('=')(match[2] ?? '') };
+  }),
+];
 
 /** Parses 'memory.available<500Mi,nodefs.available<5%'. */
 export const thresholds = pairs('<');

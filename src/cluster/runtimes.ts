@@ -47,6 +47,8 @@ export interface RuntimeRequest {
 export interface PreparedRuntime {
   readonly runtime: Runtime;
   readonly simulated: boolean;
+  /** Containers have cgroups, so that CPUs and memory can be assigned to them. */
+  readonly hasCgroups: boolean;
   /** Pods have a network of their own on this machine. */
   readonly podNetwork: boolean;
   /** The connection of the pods to those of other machines. Undefined: Coxswain makes none. */
@@ -124,6 +126,7 @@ function simulated({
       ...realistic,
     }),
     simulated: true,
+    hasCgroups: false,
     podNetwork: false,
     description: 'simulated: pods only pretend to run',
     stop: async () => journal?.close(),
@@ -167,6 +170,7 @@ async function hostProcesses(
   return {
     runtime,
     simulated: false,
+    hasCgroups: false,
     podNetwork: false,
     description,
     proxy: { mode: 'userspace' },
@@ -191,6 +195,7 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
       return {
         runtime,
         simulated: false,
+        hasCgroups: true,
         podNetwork: true,
         ...(network !== undefined && { network }),
         description: `${version.runtimeName} ${version.runtimeVersion} at ${request.endpoint}`,
@@ -239,6 +244,7 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     return {
       runtime,
       simulated: false,
+      hasCgroups: true,
       podNetwork: true,
       ...(network !== undefined && { network }),
       description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`,

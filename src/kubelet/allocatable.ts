@@ -36,6 +36,20 @@ export function podsLimit(
   return reduced(capacity, [kubeReserved ?? {}, systemReserved ?? {}]);
 }
 
+/** Returns what pods do not get: the reservations, and the amounts of hard thresholds. */
+export function reservedOf(capacity: ResourceList, reservations: Reservations): ResourceList {
+  const { kubeReserved, systemReserved, thresholds } = reservations;
+  const total: Record<string, Quantity> = {};
+  for (const list of [kubeReserved, systemReserved, evictionReserve(thresholds, capacity)])
+    for (const [resource, amount] of Object.entries(list ?? {})) {
+      const quantity = parseQuantity(amount);
+      total[resource] = total[resource]?.add(quantity) ?? quantity;
+    }
+  return Object.fromEntries(
+    Object.entries(total).map(([resource, quantity]) => [resource, quantity.toString()]),
+  );
+}
+
 function reduced(capacity: ResourceList, lists: readonly ResourceList[]): ResourceList {
   return Object.fromEntries(
     Object.entries(capacity).map(([resource, amount]) => {

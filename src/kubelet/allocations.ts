@@ -6,7 +6,7 @@
 // containers.
 
 import { semanticEqual } from '#machinery/deep.ts';
-import { amounts, podRequests } from './pod/resources.ts';
+import { amounts, podRequests, qosClass } from './pod/resources.ts';
 import {
   podUid,
   type Container,
@@ -39,7 +39,11 @@ export interface AllocationsConfig {
   readonly allocatable: () => ResourceList;
   /** Returns the pods that have, or are about to have, resources of the node. */
   readonly active: () => readonly Pod[];
+  /** The managers with the static policy: Guaranteed pods keep their amounts of the resource. */
+  readonly staticManagers?: readonly StaticManager[];
 }
+
+export type StaticManager = 'CPU' | 'Memory';
 
 export class Allocations {
   readonly #config: AllocationsConfig;
@@ -111,7 +115,22 @@ export class Allocations {
     this.#pending.delete(uid);
   }
 
+  /** Returns the obstacle for a pod whose containers have exclusive CPUs or memory. */
+  #pinned(pod: Pod): PendingResize | undefined {
+    if (qosClass(pod) !== 'Guaranteed') return undefined;
+    const manager = (this.#config.staticManagers ?? []).find((name) =>
+      isResized(pod, this.current(pod), name.toLowerCase()),
+    );
+    if (manager === undefined) return undefined;
+    const message =
+      `Resize is infeasible for Guaranteed Pods alongside ${manager} Manager policy ` +
+      `"${POLICIES[manager]}"`;
+    return { reason: 'Infeasible', message };
+  }
+
   #obstacle(pod: Pod): PendingResize | undefined {
+    const pinned = this.#pinned(pod);
+    if (pinned !== undefined) return pinned;
     const capacity = amounts(this.#config.allocatable());
     const wanted = podRequests(pod);
     const had = podRequests(this.current(pod));
@@ -141,6 +160,17 @@ export class Allocations {
     }
     return undefined;
   }
+}
+
+const POLICIES: Readonly<Record<StaticManager, string>> = { CPU: 'static', Memory: 'Static' };
+
+/** Reports whether a container's request of the resource is another one. */
+function isResized(pod: Pod, before: Pod, resource: string): boolean {
+  const requests = ({ spec }: Pod): string =>
+    [...(spec.initContainers ?? []), ...spec.containers]
+      .map(({ resources }) => amounts(resources?.requests).get(resource) ?? 0)
+      .join();
+  return requests(pod) !== requests(before);
 }
 
 function whatIs({ spec }: Pod): Given {

@@ -3,6 +3,7 @@
 import type { CgroupSystem } from './pod-cgroups/system.ts';
 import type { EvictionSettings } from './eviction/settings.ts';
 import type { NodeSystem } from './node/system.ts';
+import type { CredentialProvider } from './images/credential-provider-config.ts';
 import type { ImageGcPolicy } from './images/image-records.ts';
 import type { HeartbeatKeeper } from './node/heartbeats.ts';
 import type { Client } from '#client/client.ts';
@@ -14,8 +15,13 @@ import type { Random } from '#machinery/random.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { NetworkReadiness } from './network-readiness.ts';
 import type { MachineInfo } from './node/machine.ts';
+import type { SwapBehavior } from './runtime/swap.ts';
 import type { AccessSettings } from './server/access.ts';
 import type { ServerListenConfig } from './server/config.ts';
+import type { MachineTopology } from './resource-managers/machine-topology.ts';
+import type { ResourceManagerSettings } from './resource-managers/settings.ts';
+import type { ShutdownInhibitor } from './shutdown/inhibitor.ts';
+import type { ShutdownPeriod } from './shutdown/periods.ts';
 import type { NodeAddress, ResourceList } from './types.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
@@ -86,6 +92,11 @@ export interface KubeletConfig {
   readonly systemReserved?: ResourceList;
   /** When pods are evicted. Default: upstream's. */
   readonly eviction?: Partial<EvictionSettings>;
+  /** Plugins with credentials for images, and the directory of their programs. Default: none. */
+  readonly credentialPlugins?: {
+    readonly providers: readonly CredentialProvider[];
+    readonly directory: string;
+  };
   /** When images are removed. Default: upstream's. */
   readonly imageGc?: Partial<ImageGcPolicy>;
   /**
@@ -96,6 +107,24 @@ export interface KubeletConfig {
   readonly cgroupRoot?: string;
   /** Implements cgroups. Default: those of this machine. */
   readonly cgroupSystem?: CgroupSystem;
+  /**
+   * How CPUs and memory are assigned to single containers. The runtime must apply cpuset_cpus and
+   * cpuset_mems. Default: they are not.
+   */
+  readonly resourceManagers?: ResourceManagerSettings;
+  /** The processors and NUMA nodes. Default: those of this machine. */
+  readonly machineTopology?: MachineTopology;
+  /**
+   * The time that pods get to end when the machine shuts down, by priority. Default: pods are not
+   * ended, and shutdowns are not delayed.
+   */
+  readonly shutdownPeriods?: readonly ShutdownPeriod[];
+  /** Delays shutdowns of the machine. Default: systemd-logind. */
+  readonly shutdownInhibitor?: ShutdownInhibitor;
+  /** Whether Burstable pods use swap. Default: 'NoSwap'. */
+  readonly swapBehavior?: SwapBehavior;
+  /** The maximum number of image pulls at a time. Default: any number. */
+  readonly maxParallelPulls?: number;
   /** The maximum number of processes of a pod; needs `cgroupRoot`. Default: no limit. */
   readonly podPidsLimit?: number;
   /** Kernel parameters, or prefixes with '*', that pods may set beside the safe ones. */

@@ -7,6 +7,10 @@ import { newQuantity } from '#machinery/text/quantity.ts';
 import type { KubeletConfig } from './config.ts';
 import { DEFAULT_EVICTION, type EvictionSettings } from './eviction/settings.ts';
 import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
+import {
+  DEFAULT_RESOURCE_MANAGERS,
+  type ResourceManagerSettings,
+} from './resource-managers/settings.ts';
 import { DEFAULT_ACCESS } from './server/access.ts';
 
 export interface ConfigzInput {
@@ -59,7 +63,13 @@ export function kubeletConfiguration({
     ...(config.podCIDRs?.[0] !== undefined && { podCIDR: config.podCIDRs[0] }),
     ...(config.hostFiles !== false && { resolvConf: config.resolvConf ?? '/etc/resolv.conf' }),
     contentType: 'application/json',
-    serializeImagePulls: false,
+    serializeImagePulls: config.maxParallelPulls === 1,
+    ...(config.maxParallelPulls !== undefined && {
+      maxParallelImagePulls: config.maxParallelPulls,
+    }),
+    ...(config.swapBehavior !== undefined && {
+      memorySwap: { swapBehavior: config.swapBehavior },
+    }),
     enableControllerAttachDetach: true,
     failSwapOn: false,
     containerLogMaxSize: newQuantity(
@@ -74,6 +84,7 @@ export function kubeletConfiguration({
     ...(config.cgroupRoot !== undefined && { cgroupRoot: config.cgroupRoot }),
     cgroupsPerQOS: config.cgroupRoot !== undefined,
     podPidsLimit: config.podPidsLimit ?? -1,
+    ...managerFields({ ...DEFAULT_RESOURCE_MANAGERS, ...config.resourceManagers }),
     ...evictionFields(eviction),
     imageMinimumGCAge: seconds(imageGc.minAgeMs),
     imageMaximumGCAge: seconds(imageGc.maxAgeMs),
@@ -87,9 +98,31 @@ export function kubeletConfiguration({
     enableSystemLogQuery: false,
     enableProfilingHandler: false,
     enableDebugFlagsHandler: false,
+    ...(config.shutdownPeriods !== undefined && {
+      shutdownGracePeriodByPodPriority: config.shutdownPeriods.map(({ priority, seconds }) => ({
+        priority,
+        shutdownGracePeriodSeconds: seconds,
+      })),
+    }),
     ...(config.taints !== undefined && { registerWithTaints: config.taints }),
     registerNode: true,
     crashLoopBackOff: { maxContainerRestartPeriod: seconds(config.maxRestartBackoffMs ?? 300_000) },
+  };
+}
+
+function managerFields(settings: ResourceManagerSettings): Readonly<Record<string, unknown>> {
+  const { cpuManagerPolicyOptions, reservedSystemCPUs, reservedMemory } = settings;
+  const { topologyManagerPolicyOptions } = settings;
+  return {
+    cpuManagerPolicy: settings.cpuManagerPolicy,
+    ...(Object.keys(cpuManagerPolicyOptions).length > 0 && { cpuManagerPolicyOptions }),
+    cpuManagerReconcilePeriod: formatDuration(settings.cpuManagerReconcileMs),
+    memoryManagerPolicy: settings.memoryManagerPolicy,
+    topologyManagerPolicy: settings.topologyManagerPolicy,
+    topologyManagerScope: settings.topologyManagerScope,
+    ...(Object.keys(topologyManagerPolicyOptions).length > 0 && { topologyManagerPolicyOptions }),
+    ...(reservedSystemCPUs !== '' && { reservedSystemCPUs }),
+    ...(reservedMemory.length > 0 && { reservedMemory }),
   };
 }
 

@@ -43,6 +43,7 @@ export type EventReason =
   | 'NetworkNotReady'
   | 'NodeAllocatableEnforced'
   | 'NodeHasDiskPressure'
+  | 'NodeShutdown'
   | 'NodeHasInsufficientMemory'
   | 'NodeHasInsufficientPID'
   | 'NodeHasNoDiskPressure'

@@ -108,6 +108,8 @@ export class Kubelet {
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     this.#background.push(housekeeping.repeat(signal));
+    if (parts.managers !== undefined) this.#background.push(parts.managers.run(signal));
+    if (parts.shutdown !== undefined) this.#background.push(parts.shutdown.run(signal));
     if (parts.pressure !== undefined) {
       const { evictions, imageGarbage } = parts.pressure;
       this.#background.push(

@@ -2,7 +2,6 @@
 // container configurations and statuses need to know of them.
 
 import type { Logger } from '#machinery/log.ts';
-import { errorMessage } from '#machinery/error-message.ts';
 import type { Rejection } from './admission.ts';
 import { type ContainerDevices, NO_DEVICES } from './devices/container-devices.ts';
 import type { DeviceHooks, DeviceManager } from './devices/device-manager.ts';
@@ -14,8 +13,13 @@ import {
   allocatableMessages,
   claimMessages,
   deviceMessages,
+  memoryMessages,
 } from './pod-resources/container-resources.ts';
 import type { ContainerMessage } from './pod-resources/server.ts';
+import type {
+  DeviceHintProvider,
+  ResourceManagers,
+} from './resource-managers/resource-managers.ts';
 import {
   podUid,
   type Container,
@@ -27,6 +31,8 @@ import {
 export interface NodeDevicesConfig {
   /** Device plugins. Absent on a simulated node. */
   readonly plugins?: RegistrationConfig;
+  /** Assigns CPUs and memory, and aligns devices with them. Absent on a simulated node. */
+  readonly managers?: ResourceManagers;
   readonly claims: DraManager;
   readonly logger: Logger;
   /** Aborts when the kubelet stops. */
@@ -71,26 +77,23 @@ export class NodeDevices {
   }
 
   /**
-   * Allocates the devices of a pod. Resolves with the reason why it cannot run, if there is one.
-   * Returns undefined if the pod needs no devices of device plugins.
+   * Allocates the devices, exclusive CPUs and memory of a pod. Returns, or resolves with, the reason
+   * why it cannot run; undefined if there is none.
    */
-  admit(pod: Pod): Promise<Rejection | undefined> | undefined {
-    const manager = this.#manager;
-    return manager?.needs(pod) === true ? this.#allocate(manager, pod) : undefined;
+  admit(pod: Pod): Promise<Rejection | undefined> | Rejection | undefined {
+    const { managers, signal } = this.#config;
+    return managers?.admit(pod, this.#hintProvider(), signal);
   }
 
-  async #allocate(manager: DeviceManager, pod: Pod): Promise<Rejection | undefined> {
-    const { signal } = this.#config;
-    try {
-      await manager.allocate(pod, signal);
-      return undefined;
-    } catch (error) {
-      signal.throwIfAborted();
-      return {
-        reason: 'UnexpectedAdmissionError',
-        message: `Allocate failed due to ${errorMessage(error)}, which is unexpected`,
-      };
-    }
+  #hintProvider(): DeviceHintProvider | undefined {
+    const manager = this.#manager;
+    if (manager === undefined) return undefined;
+    return {
+      needs: (pod) => manager.needs(pod),
+      hints: (pod, container) => manager.hints(pod, container),
+      podHints: (pod) => manager.podHints(pod),
+      allocate: (pod, container, hint, signal) => manager.allocateFor(pod, container, hint, signal),
+    };
   }
 
   /** Prepares the pod's ResourceClaims. */
@@ -117,20 +120,29 @@ export class NodeDevices {
 
   /** Returns the container's devices for the API of pod resources. */
   resourcesOf(pod: Pod, container: Container): ContainerMessage {
+    const { managers, claims } = this.#config;
     return {
       devices: deviceMessages(this.#manager?.devicesOf(podUid(pod), container.name) ?? []),
-      dynamicResources: claimMessages(this.#config.claims.claimInfos(pod, container)),
+      cpuIds: managers?.cpusOf(pod, container) ?? [],
+      memory: memoryMessages(managers?.memoryOf(pod, container) ?? []),
+      dynamicResources: claimMessages(claims.claimInfos(pod, container)),
     };
   }
 
-  /** Returns all healthy devices of the node, in the same form. */
-  allocatable(): Pick<ContainerMessage, 'devices'> {
-    return { devices: allocatableMessages(this.#manager?.allocatableDevices() ?? new Map()) };
+  /** Returns all healthy devices of the node, and the CPUs and memory for containers. */
+  allocatable(): Pick<ContainerMessage, 'devices' | 'cpuIds' | 'memory'> {
+    const { cpus, memory } = this.#config.managers?.allocatable() ?? { cpus: [], memory: [] };
+    return {
+      devices: allocatableMessages(this.#manager?.allocatableDevices() ?? new Map()),
+      cpuIds: cpus,
+      memory: memoryMessages(memory),
+    };
   }
 
-  /** Releases the devices of pods that have ended. */
+  /** Releases the devices, CPUs and memory of pods that have ended. */
   releaseInactive(): void {
     this.#manager?.releaseInactive();
+    this.#config.managers?.releaseInactive();
   }
 
   /** Returns the status with the health of the container's devices. */

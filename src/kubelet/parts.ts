@@ -2,130 +2,89 @@
 // Two parts depend on later ones, and get them at the end: the pod workers, which call the syncer,
 // and the PLEG, which notifies the pod handler.
 
-import { mkdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
-import {
-  configMaps,
-  nodes,
-  persistentVolumeClaims,
-  persistentVolumes,
-  pods,
-  secrets,
-  services,
-} from '#api/groups/core/v1/index.ts';
+import { configMaps, nodes, pods, secrets, services } from '#api/groups/core/v1/index.ts';
 import { runtimeClasses } from '#api/groups/node/v1/index.ts';
-import type { EventRecorder } from '#client/events/index.ts';
 import { SharedInformerFactory, type SharedInformer } from '#client/informers/index.ts';
-import type { Runtime } from '#cri/index.ts';
-import { readUntrusted } from '#machinery/files/untrusted.ts';
-import type { Logger } from '#machinery/log.ts';
-import { versionInfo } from '#machinery/version-info.ts';
 import { ActivePods } from './active-pods.ts';
-import { selectsNode } from './admission.ts';
-import { podsLimit } from './allocatable.ts';
 import { Allocations } from './allocations.ts';
-import { type KubeletConfig, kubeletTopic, NODE_CHECK_MS } from './config.ts';
-import { kubeletConfiguration } from './configz.ts';
-import { DurableCheckpointFile } from './checkpoints/checkpoint-file.ts';
-import { DEVICE_CHECKPOINT } from './devices/checkpoint.ts';
-import { type DeviceHooks, DeviceManager } from './devices/device-manager.ts';
-import type { RegistrationConfig } from './devices/registration.ts';
-import { makeDra } from './dra.ts';
-import { Csi } from './csi.ts';
+import { kubeletTopic } from './config.ts';
+import type { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
-import { CgroupReader } from './cgroups/reader.ts';
-import { parseResolvConf, type DnsSettings } from './dns.ts';
+import type { DeviceHooks } from './devices/device-manager.ts';
+import { makeDra } from './dra.ts';
 import type { DownwardContext } from './env/downward.ts';
 import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
-import { DEFAULT_EVICTION, SIMULATED_HARD } from './eviction/settings.ts';
+import { isCriticalPod } from './eviction/critical.ts';
+import { SIMULATED_HARD, DEFAULT_EVICTION } from './eviction/settings.ts';
 import { watchSystemOoms } from './eviction/system-oom.ts';
 import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { ImageManager } from './images/image-manager.ts';
 import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
 import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
-import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MirrorPods } from './mirror-pods.ts';
-import { MachineDetails, SimulatedDetails } from './node/node-details.ts';
-import { NodeFactsSource } from './node/node-facts.ts';
-import { NodeEvents } from './node/node-events.ts';
-import { NodeReporter } from './node/node-reporter.ts';
-import { PodCidrUpdater } from './node/pod-cidr.ts';
-import { linuxCgroups } from './node/linux-cgroups.ts';
+import { NodeDevices } from './node-devices.ts';
 import { KernelLog } from './node/kernel-log.ts';
 import { LinuxSystem } from './node/linux-system.ts';
-import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
-import { readUsage } from './node/usage.ts';
-import { UsageRates } from './node/usage-rates.ts';
-import { LinuxCgroups } from './node/writable-cgroups.ts';
+import { readSwapFacts } from './node/swap-facts.ts';
+import { NodeEvents } from './node/node-events.ts';
+import { NodeFactsSource } from './node/node-facts.ts';
+import type { NodeReporter } from './node/node-reporter.ts';
 import { ObjectTracker } from './objects.ts';
-import { NodeDevices } from './node-devices.ts';
-import {
-  devicePluginsDir,
-  localVolumesPath,
-  pluginsRegistryDir,
-  podResourcesSocket,
-} from './paths.ts';
+import type { Base } from './parts/base.ts';
+import { makeCgroups } from './parts/cgroups.ts';
+import { makeDevicePlugins } from './parts/device-plugins.ts';
+import { makeImageManager } from './parts/images.ts';
+import { machineTopology, makeResourceManagers } from './parts/resource-managers.ts';
+import { makeReporter } from './parts/reporter.ts';
+import { makeServer } from './parts/server.ts';
+import { type Settings, readSettings, readNodeFile } from './parts/settings.ts';
+import { makeShutdown } from './parts/shutdown.ts';
+import { makeStorage } from './parts/storage.ts';
+import { podResourcesSocket } from './paths.ts';
 import { Pleg } from './pleg.ts';
-import { pluginDirectory, PluginManager, registrationAt } from './plugins/index.ts';
-import { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
-import { sharesOf } from './pod-cgroups/settings.ts';
-import { servePodResources } from './pod-resources/server.ts';
+import type { PluginManager } from './plugins/index.ts';
+import type { PodCgroups } from './pod-cgroups/pod-cgroups.ts';
 import { PodHandler } from './pod-handler.ts';
+import { servePodResources } from './pod-resources/server.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { ApiPodWriter } from './pod-writer.ts';
-import { findContainer, isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
-import { amountOf, amounts } from './pod/resources.ts';
+import { findContainer, isRunning } from './pod/pod-status.ts';
+import { amountOf } from './pod/resources.ts';
 import { makePressure, type Pressure, removeEndedPod } from './pressure.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
 import { ContainerKiller } from './runtime/kill.ts';
+import type {
+  ResourceHooks,
+  ResourceManagers,
+  RunningContainer,
+} from './resource-managers/resource-managers.ts';
 import { RuntimeManager } from './runtime/runtime-manager.ts';
-import { ApiAccess } from './server/access.ts';
-import { runningPod } from './server/running-pods.ts';
-import { KubeletServer } from './server/server.ts';
-import { isStaticPod, StaticPods } from './static-pods.ts';
+import type { KubeletServer } from './server/server.ts';
+import { StaticPods } from './static-pods.ts';
+import type { ShutdownManager } from './shutdown/shutdown-manager.ts';
 import { StatusManager } from './status/status-manager.ts';
 import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
-import { podUid, type Node, type Pod, type ResourceList } from './types.ts';
-import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
-import type { ClaimSource } from './volumes/claims.ts';
-import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
-import { VolumeManager } from './volumes/volume-manager.ts';
-import { PodFilesReader } from './volume-stats/pod-files-reader.ts';
+import { podUid, type Node, type Pod } from './types.ts';
 import { watchObject } from './watch-object.ts';
 
-const DEFAULT_PORT = 10_250;
-const DEFAULT_KUBELET_VERSION = 'v1.36.3';
-/** The annotation of the Node that names the directory of the built-in provisioner's volumes. */
-const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';
 const USER_AGENT = 'kube-probe/1.36';
 const RETRY_MS = 10_000;
-const MAX_NODE_FILE_BYTES = 1024 * 1024;
-const RUNTIME_DEADLINE_MS = 30_000;
-
-/** The dependencies that exist before the first call of the runtime. */
-export interface Base {
-  readonly config: KubeletConfig;
-  /** The runtime, wrapped with deadlines and metrics. */
-  readonly runtime: Runtime;
-  readonly metrics: KubeletMetrics;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
-  /** Aborts when the kubelet stops. */
-  readonly signal: AbortSignal;
-}
 
 /** The parts of a kubelet that are started, stopped or queried. */
 export interface Parts {
   readonly settings: Settings;
-  /** Reads the devices of pods from the last run, and lets device plugins register. */
+  /** Absent on simulated nodes. */
+  readonly managers: ResourceManagers | undefined;
+  /** Absent: pods are not ended when the machine shuts down. */
+  readonly shutdown: ShutdownManager | undefined;
+  /** Reads the devices, CPUs and memory of pods from the last run, and lets device plugins register. */
   readonly startDevices: () => Promise<void>;
   readonly informers: SharedInformerFactory;
   readonly podInformer: SharedInformer<Pod>;
@@ -161,7 +120,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   const common = { clock, random: config.random, logger };
   const events = new PodEvents(recorder);
   const settings = await readSettings(config, base.runtime, signal);
-  const { hostFiles, podNetwork, rootDir, podLogsDir, localVolumesDir, mounter } = settings;
+  const { hostFiles, podNetwork, rootDir, podLogsDir, mounter } = settings;
 
   // Observation: the runtime, the node, the API.
   const pleg = new Pleg({
@@ -174,12 +133,6 @@ export async function makeParts(base: Base): Promise<Parts> {
     ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
   });
   const dra = makeDra(base, settings);
-  const devices = new NodeDevices({
-    ...(hostFiles && { plugins: makeDevicePlugins(base, rootDir) }),
-    claims: dra.manager,
-    logger,
-    signal,
-  });
   const system = config.nodeSystem ?? (hostFiles ? new LinuxSystem() : undefined);
   const eviction = {
     ...DEFAULT_EVICTION,
@@ -187,8 +140,9 @@ export async function makeParts(base: Base): Promise<Parts> {
     ...config.eviction,
   };
   const thresholds = parseThresholds(eviction);
-  // Set below: what the node is short of depends on its pods.
+  // Set below: both depend on the pods of the node.
   let pressure: Pressure | undefined;
+  let shutdown: ShutdownManager | undefined;
   const node = await NodeFactsSource.read({
     kubelet: config,
     runtime: base.runtime,
@@ -200,9 +154,21 @@ export async function makeParts(base: Base): Promise<Parts> {
     devices: () => devices.facts(),
     thresholds,
     pressure: () => pressure?.evictions.conditions ?? [],
+    shutdown: () => shutdown?.problem,
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
+  const machine = await machineTopology(base, settings, memoryCapacity);
+  const managers =
+    machine && makeResourceManagers(base, settings, machine, node.capacity, thresholds);
+  const devices = new NodeDevices({
+    ...(hostFiles &&
+      machine !== undefined && { plugins: makeDevicePlugins(base, rootDir, machine) }),
+    ...(managers !== undefined && { managers }),
+    claims: dra.manager,
+    logger,
+    signal,
+  });
   const downward = (): DownwardContext => ({
     podIPs: [],
     hostIPs: node.hostIPs,
@@ -229,55 +195,15 @@ export async function makeParts(base: Base): Promise<Parts> {
     },
   });
   const tokens = new TokenManager(client, clock);
-  const claims: ClaimSource = {
-    claim: (namespace, name) =>
-      client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
-    volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
-  };
   let reporter: NodeReporter | undefined;
-  const csi = new Csi({
-    client,
-    clock,
-    logger,
-    signal,
-    nodeName: config.nodeName,
-    rootDir,
-    mounter,
-    hostFiles,
+  const { csi, plugins, volumes } = makeStorage({
+    base,
+    settings,
     informers,
-    node: nodeObject,
-    claims,
+    nodeObject,
     tokens,
-    events: recorder,
-    expansionCheckMs: config.expansionCheckMs ?? 30_000,
+    draDrivers: dra.drivers,
     onVolumesInUse: () => reporter?.nudge(),
-  });
-  const plugins = hostFiles
-    ? new PluginManager({
-        directory: pluginDirectory(pluginsRegistryDir(rootDir), logger),
-        open: (path) => registrationAt(path, clock),
-        handlers: {
-          CSIPlugin: csi.drivers,
-          ...(dra.drivers !== undefined && { DRAPlugin: dra.drivers }),
-        },
-        clock,
-        logger,
-      })
-    : undefined;
-  const volumes = new VolumeManager({
-    rootDir,
-    clock,
-    logger,
-    mounter,
-    hostFiles,
-    localVolumesDir,
-    claims,
-    csi: csi.volumes,
-    isReachable: ({ spec }) => {
-      const self = nodeObject();
-      const required = spec.nodeAffinity?.required;
-      return self === undefined || required === undefined || selectsNode(required, self);
-    },
   });
   const objects = new ObjectTracker({
     clock,
@@ -328,13 +254,18 @@ export async function makeParts(base: Base): Promise<Parts> {
     writer: new ApiPodWriter(client, mirrors),
   });
   const active = new ActivePods(desired, workers, statuses);
+  const { cpuManagerPolicy, memoryManagerPolicy } = config.resourceManagers ?? {};
   const allocations = new Allocations({
+    staticManagers: [
+      ...(cpuManagerPolicy === 'static' ? (['CPU'] as const) : []),
+      ...(memoryManagerPolicy === 'Static' ? (['Memory'] as const) : []),
+    ],
     allocatable: () => node.allocatable,
     active: () => active.list(),
   });
 
   const nodeEvents = new NodeEvents(recorder, config.nodeName);
-  const cgroups = await makeCgroups(config, node.capacity, active, logger);
+  const cgroups = await makeCgroups(config, node.capacity, active, managers, logger);
   if (cgroups !== undefined)
     nodeEvents.normal('NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
 
@@ -343,11 +274,14 @@ export async function makeParts(base: Base): Promise<Parts> {
   const leftovers = new Leftovers({ garbage, pleg, logger, signal });
   const hooks = new HookRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork });
   const killer = new ContainerKiller({ runtime, clock, logger, events, hooks });
+  const swap = hostFiles
+    ? await readSwapFacts(config.swapBehavior ?? 'NoSwap', memoryCapacity)
+    : undefined;
   const runtimeManager = new RuntimeManager({
     ...common,
     runtime,
     images,
-    imageManager: new ImageManager({ images, clock, events }),
+    imageManager: makeImageManager(base, events),
     killer,
     hooks,
     probes,
@@ -364,6 +298,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     podLogsDir,
     hostFiles,
     memoryCapacity,
+    ...(managers !== undefined && { placements: managers }),
+    swap: swap && { ...swap, isCritical: isCriticalPod },
     cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     runtimeHandler: async (name) =>
@@ -421,12 +357,21 @@ export async function makeParts(base: Base): Promise<Parts> {
       cgroups,
       onConditions: () => reporter?.nudge(),
     });
+  shutdown = makeShutdown({
+    base,
+    settings,
+    active,
+    workers,
+    events,
+    nodeEvents,
+    onChange: () => reporter?.nudge(),
+  });
   const sysctls = new SysctlAllowlist(
     node.machine.kernelVersion,
     config.allowedUnsafeSysctls ?? [],
   );
   const handler = new PodHandler({
-    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod),
+    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod) ?? shutdown?.admit(),
     signal,
     removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
     clock,
@@ -496,47 +441,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     csi,
     podEvents: events,
   });
-  reporter = new NodeReporter({
-    ...common,
-    clock: config.backgroundClock ?? clock,
-    client,
-    events: recorder,
-    nodeName: config.nodeName,
-    takesOver: config.takesOver ?? false,
-    labels: node.labels,
-    taints: config.taints ?? [],
-    podCIDRs: config.podCIDRs ?? [],
-    annotations: {
-      'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
-      // Without files there are no directories to remove.
-      [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
-    },
-    unschedulable: config.unschedulable ?? false,
-    facts: async () => ({
-      ...(await node.current(
-        config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
-      )),
-      volumesInUse: csi.volumes.inUse,
-    }),
-    checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
-    reportMs: config.nodeReportMs ?? 300_000,
-    leaseDurationSeconds: 40,
-    heartbeatTickMs: config.heartbeatTickMs,
-    keeper: config.heartbeatKeeper,
-    topic: kubeletTopic(config.nodeName),
-  });
-  const podCidr = new PodCidrUpdater({
-    runtime,
-    clock,
-    logger,
-    signal,
-    onUpdate: () => reporter?.nudge(),
-  });
-  const onNode = (seen: Node): void => {
-    podCidr.nodeSeen(seen.spec);
-    reporter?.nodeSeen(seen);
-  };
-  nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
+  reporter = makeReporter({ base, settings, node, nodeInformer, server, csi });
   const activeUids = (): ReadonlySet<string> | undefined =>
     handler.areSourcesReady ? new Set(active.list().map((pod) => podUid(pod))) : undefined;
   const syncAll = (uids: ReadonlySet<string>): void => {
@@ -558,6 +463,12 @@ export async function makeParts(base: Base): Promise<Parts> {
       },
       signal,
     ).catch((error: unknown) => logger.error('socket of pod resources not made', { err: error }));
+  const resourceHooks: ResourceHooks = {
+    active: () => (handler.areSourcesReady ? active.list() : undefined),
+    running: () => runningContainers(active.list(), pleg),
+    setCpus: (id, cpusetCpus, until) =>
+      runtime.updateContainerResources(id, { cpusetCpus }, { signal: until }),
+  };
   const deviceHooks: DeviceHooks = {
     active: activeUids,
     isRunning: (uid, container) => {
@@ -569,7 +480,10 @@ export async function makeParts(base: Base): Promise<Parts> {
   };
   return {
     settings,
+    managers,
+    shutdown,
     startDevices: async () => {
+      await managers?.start(resourceHooks);
       await devices.start(deviceHooks);
       await dra.start(activeUids, syncAll);
       if (hostFiles) await servePods();
@@ -606,93 +520,13 @@ export async function makeParts(base: Base): Promise<Parts> {
   };
 }
 
-/** The configuration with its defaults, and values that are read once at the start. */
-interface Settings {
-  readonly hostFiles: boolean;
-  readonly podNetwork: boolean;
-  readonly rootDir: string;
-  readonly podLogsDir: string;
-  readonly localVolumesDir: string;
-  readonly mounter: Mounter;
-  readonly dns: DnsSettings;
-  readonly runtimeName: string;
-  /** For example 'containerd://1.7.24'. */
-  readonly runtimeVersion: string;
-}
-
-async function readSettings(
-  config: KubeletConfig,
-  { runtime }: Runtime,
-  signal: AbortSignal,
-): Promise<Settings> {
-  const hostFiles = config.hostFiles ?? true;
-  const { runtimeName, runtimeVersion } = await runtime.version({
-    signal,
-    timeoutMs: RUNTIME_DEADLINE_MS,
-  });
-  const rootDir = await prepareRoot(config.rootDir ?? '/var/lib/kubelet', hostFiles);
-  return {
-    hostFiles,
-    podNetwork: config.podNetwork ?? true,
-    rootDir,
-    podLogsDir: config.podLogsDir ?? '/var/log/pods',
-    localVolumesDir: config.localVolumesDir ?? localVolumesPath(rootDir),
-    mounter: config.mounter ?? (hostFiles ? systemMounter() : noMounter),
-    dns: {
-      clusterDNS: config.clusterDNS,
-      clusterDomain: config.clusterDomain ?? 'cluster.local',
-      node: parseResolvConf(
-        hostFiles ? await readResolvConf(config.resolvConf ?? '/etc/resolv.conf') : '',
-      ),
-    },
-    runtimeName,
-    runtimeVersion: `${runtimeName}://${runtimeVersion}`,
-  };
-}
-
-function makeDevicePlugins({ config, metrics, logger }: Base, rootDir: string): RegistrationConfig {
-  const { clock } = config;
-  const directory = devicePluginsDir(rootDir);
-  const checkpoint = new DurableCheckpointFile(join(directory, DEVICE_CHECKPOINT));
-  return {
-    manager: new DeviceManager({ clock, logger, metrics, checkpoint }),
-    directory,
-    clock,
-    logger,
-    onRegistration: (resource) => metrics.deviceRegistered(resource),
-  };
-}
-
-/** Creates the cgroups of the node. Rejects if the kernel does not allow it. */
-async function makeCgroups(
-  config: KubeletConfig,
-  capacity: ResourceList,
-  active: ActivePods,
-  logger: Logger,
-): Promise<PodCgroups | undefined> {
-  const { cgroupRoot: root, kubeReserved, systemReserved, podPidsLimit } = config;
-  if (root === undefined) return undefined;
-  const limit = amounts(
-    podsLimit(capacity, {
-      ...(kubeReserved !== undefined && { kubeReserved }),
-      ...(systemReserved !== undefined && { systemReserved }),
-    }),
+/** Returns the running containers of the pods. */
+function runningContainers(pods: readonly Pod[], pleg: Pleg): readonly RunningContainer[] {
+  return pods.flatMap((pod) =>
+    (pleg.get(podUid(pod))?.containers ?? []).flatMap(({ name, id, state }) =>
+      state === 'running' ? [{ pod, name, id }] : [],
+    ),
   );
-  const memoryBytes = limit.get('memory');
-  const isEnforced = { ...DEFAULT_EVICTION, ...config.eviction }.enforceAllocatable;
-  const cgroups = new PodCgroups({
-    system: config.cgroupSystem ?? (await LinuxCgroups.open()),
-    logger,
-    root,
-    node: {
-      cpuShares: sharesOf(limit.get('cpu') ?? 0),
-      ...(isEnforced && memoryBytes !== undefined && { memoryBytes }),
-    },
-    maxProcessesPerPod: podPidsLimit,
-    activePods: () => active.list(),
-  });
-  await cgroups.start();
-  return cgroups;
 }
 
 function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {
@@ -701,152 +535,4 @@ function makeServiceVariables(informers: SharedInformerFactory): ServiceVariable
   const changed = (): void => variables.changed();
   informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
   return variables;
-}
-
-interface ServerParts {
-  readonly base: Base;
-  readonly csi: Csi;
-  readonly podEvents: PodEvents;
-  readonly settings: Settings;
-  readonly node: NodeFactsSource;
-  /** The node's memory, in bytes. */
-  readonly memoryCapacity: number;
-  readonly desired: DesiredPods;
-  readonly pleg: Pleg;
-  readonly statuses: StatusManager;
-  readonly probes: ProbeManager;
-  readonly volumes: VolumeManager;
-}
-
-function makeServer(parts: ServerParts): KubeletServer {
-  const { base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes, csi } =
-    parts;
-  const { config, metrics, logger } = base;
-  const { client, clock } = config;
-  const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
-  // The machine of a simulated node is not the node: the usage of the node is that of its
-  // containers.
-  const rates = new UsageRates();
-  const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
-  const cgroups = hostFiles ? linuxCgroups() : undefined;
-  const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
-  const withStatus = (pod: Pod): Pod => {
-    const status = statuses.get(podUid(pod));
-    return status === undefined ? pod : { ...pod, status };
-  };
-  return new KubeletServer({
-    clock,
-    logger,
-    access: new ApiAccess({ client, clock, nodeName: config.nodeName, settings: config.access }),
-    metrics,
-    gauges: makeGauges(config, desired, pleg),
-    probeMetrics: () => probes.metrics.text(),
-    runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
-    usage: () =>
-      readUsage({ runtime: base.runtime.runtime, node: nodeUsage, rates, runtimeStatus }),
-    details: hostFiles
-      ? new MachineDetails({ clock, rootDir: settings.rootDir, images: base.runtime.images })
-      : new SimulatedDetails(
-          clock,
-          amountOf('ephemeral-storage', node.capacity['ephemeral-storage'] ?? '0'),
-        ),
-    ...(hostFiles && {
-      files: new PodFilesReader({
-        system: config.nodeSystem ?? new LinuxSystem(),
-        clock,
-        logger,
-        rootDir: settings.rootDir,
-        podLogsDir,
-        mountedVolumes: (uid) => volumes.mountedVolumes(uid),
-        isLocalVolume: (uid, path) => volumes.isLocalVolume(uid, path),
-        driverStats: (uid, path, signal) => csi.volumes.stats(uid, path, signal),
-        onAbnormal: (pod, name, message) =>
-          parts.podEvents.warning(pod, 'VolumeConditionAbnormal', `Volume ${name}: ${message}`),
-        signal: base.signal,
-      }),
-    }),
-    ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
-    machine: () => ({
-      cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
-      memoryBytes: memoryCapacity,
-      machineID: node.machine.machineID,
-      systemUUID: node.machine.systemUUID,
-      bootID: node.machine.bootID,
-      kernelVersion: node.machine.kernelVersion,
-      osVersion: node.machine.osImage,
-    }),
-    configuration: (port) =>
-      kubeletConfiguration({
-        config,
-        port,
-        maxPods: Number(node.capacity['pods'] ?? config.maxPods ?? 110),
-        podLogsDir,
-      }),
-    runtime: base.runtime,
-    podLogsDir,
-    pods: () => [...desired.values()].map(withStatus),
-    runtimeStatus,
-    removeLocalVolume: async (name) => {
-      if (volumes.usesPath(join(localVolumesDir, name)))
-        throw new LocalVolumeError(`volume ${name} is in use`);
-      if (hostFiles) await removeLocalVolume(name, localVolumesDir, mounter);
-    },
-    startedAt: clock.now(),
-    nodeName: config.nodeName,
-    version: versionInfo(config.kubeletVersion ?? DEFAULT_KUBELET_VERSION),
-    flags: config.flags,
-    ...(config.server !== undefined ? { listen: config.server } : {}),
-  });
-}
-
-function makeGauges(
-  { nodeName, clock }: KubeletConfig,
-  desired: DesiredPods,
-  pleg: Pleg,
-): KubeletGauges {
-  return {
-    nodeName,
-    runningPods: () =>
-      [...pleg.pods()].filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length,
-    containers: () => countContainers(pleg.pods()),
-    desiredPods: () => {
-      const all = [...desired.values()];
-      const fromFiles = all.filter(isStaticPod).length;
-      return { api: all.length - fromFiles, static: fromFiles };
-    },
-    lastRelist: () => Math.max(0, clock.now() - (clock.monotonic() - pleg.lastRelist)),
-  };
-}
-
-function countContainers(
-  all: Iterable<RuntimePodStatus>,
-): Record<'created' | 'running' | 'exited' | 'unknown', number> {
-  const counts = { created: 0, running: 0, exited: 0, unknown: 0 };
-  for (const { containers } of all) for (const { state } of containers) counts[state]++;
-  return counts;
-}
-
-/** Creates the directory. Returns its real path, as it appears in lists of mount points. */
-async function prepareRoot(rootDir: string, hostFiles: boolean): Promise<string> {
-  if (!hostFiles) return rootDir;
-  await mkdir(rootDir, { recursive: true, mode: 0o750 });
-  return await realpath(rootDir);
-}
-
-/**
- * Reads a small text file of the node. A container with a hostPath volume may have replaced the
- * file with any other type.
- */
-async function readNodeFile(path: string): Promise<string> {
-  return (await readUntrusted(path, MAX_NODE_FILE_BYTES, { followLinks: true })).toString('utf8');
-}
-
-async function readResolvConf(path: string): Promise<string> {
-  if (path === '') return '';
-  try {
-    return await readNodeFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  }
 }

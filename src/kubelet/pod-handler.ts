@@ -101,13 +101,17 @@ export class PodHandler {
     else this.#start(pod);
   }
 
-  /** Starts an admitted pod, after its devices are allocated. */
+  /** Starts an admitted pod, after its devices, CPUs and memory are allocated. */
   #start(pod: Pod): void {
     const { workers, devices, logger } = this.#config;
     const uid = podUid(pod);
     const allocation = devices?.admit(pod);
     if (allocation === undefined) {
       workers.update({ type: 'create', pod });
+      return;
+    }
+    if (!(allocation instanceof Promise)) {
+      this.#reject(pod, allocation);
       return;
     }
     this.#allocating.set(uid, pod);

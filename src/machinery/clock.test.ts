@@ -324,3 +324,21 @@ describe('a lazy virtual clock', () => {
     expect(ended).toBe(true);
   });
 });
+
+test('is at rest when it has settled and nothing moves it', async () => {
+  const clock = new VirtualClock();
+  const order: string[] = [];
+  const moves = (async () => {
+    for (const step of ['first', 'second']) {
+      await clock.advance('1m');
+      order.push(step);
+    }
+  })();
+  const atRest = clock.atRest().then(() => order.push('at rest'));
+  await Promise.all([moves, atRest]);
+  expect(order).toEqual(['first', 'second', 'at rest']);
+  // A timer that is set does not count: it waits for the time.
+  clock.setTimer(1000, () => order.push('fired'));
+  await clock.atRest();
+  expect(order).toHaveLength(3);
+});

@@ -32,6 +32,11 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
   /** Implements `setPoll`, `pause` and `stir`. Absent: every period elapses. */
   readonly polls?: Polls;
+  /**
+   * Resolves when nothing more can happen before something else moves the time, so that waiting for
+   * a timer would be in vain. Absent: time moves by itself.
+   */
+  readonly atRest?: () => Promise<void>;
 }
 
 /** Periodic work that a lazy clock may skip while nothing changes. */
@@ -266,6 +271,8 @@ export class VirtualClock implements Clock {
   #activity = 0;
   /** The last `advance` or `runUntil`. The next one starts when it has finished. */
   #moving: Promise<void> = Promise.resolve();
+  /** The number of calls of `advance` and `runUntil` that have not finished. */
+  #moves = 0;
   readonly #sockets: boolean;
   /** Absent: this clock skips nothing. */
   readonly polls?: Polls;
@@ -405,6 +412,16 @@ export class VirtualClock implements Clock {
       idle = quiet ? idle + 1 : 0;
     }
   }
+
+  /** Resolves when this clock has settled, and no `advance` or `runUntil` is in flight. */
+  readonly atRest = async (): Promise<void> => {
+    do {
+      await this.#moving;
+      await this.settle();
+      // The caller of the last move may begin the next one when it has settled, too.
+      await this.settle();
+    } while (this.#moves > 0);
+  };
 
   /**
    * Fires the timers that are due up to `target`, one instant at a time. Returns true as soon as
@@ -603,7 +620,8 @@ export class VirtualClock implements Clock {
   }
 
   #enqueue(move: () => Promise<void>): Promise<void> {
-    const result = this.#moving.then(move);
+    this.#moves++;
+    const result = this.#moving.then(move).finally(() => this.#moves--);
     // A failure belongs to the caller of this call; the next call starts anyway.
     this.#moving = result.catch(() => undefined);
     return result;

@@ -6,6 +6,7 @@ import type { Clock, Timer } from './clock.ts';
 export class CountingClock implements Clock {
   readonly #clock: Clock;
   readonly polls?: NonNullable<Clock['polls']>;
+  readonly atRest?: NonNullable<Clock['atRest']>;
   #pending = 0;
   readonly setInterval: Clock['setInterval'] = (intervalMs, callback) => {
     const ended = this.#begin();
@@ -21,6 +22,7 @@ export class CountingClock implements Clock {
   constructor(clock: Clock) {
     this.#clock = clock;
     if (clock.polls !== undefined) this.polls = clock.polls;
+    if (clock.atRest !== undefined) this.atRest = clock.atRest;
   }
 
   /** The number of timers, intervals and sleeps of this clock that have not ended. */

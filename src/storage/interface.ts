@@ -191,10 +191,10 @@ export interface StorageBeats {
    */
   takeOver(beat: Beat): (() => void) | undefined;
   /**
-   * Releases the keys under the prefix, and takes none over until the returned function is called.
-   * With '/' the clock leaves no periodic work out, either.
+   * Releases a key, or the keys under a prefix that ends in '/', and takes none over until the
+   * returned function is called.
    */
-  observe(prefix: string): () => void;
+  observe(path: string): () => void;
 }
 
 /** Results of decoding, by the stored value. */

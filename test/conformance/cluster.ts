@@ -10,13 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp } from './clean-up.ts';
 import { layCable, removeCable, run } from './cable.ts';
-import {
-  FIRST_ADDRESS,
-  MACHINES,
-  POD_CIDR,
-  startJoinedNode,
-  EVICTION_HARD,
-} from './joined-node.ts';
+import { EVICTION_HARD, type Network, networkOf, startJoinedNode } from './joined-node.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -35,12 +29,17 @@ export interface RunningCluster {
  * Returns the flags of `npm run up`. There are several nodes, as tests move pods between them. Real
  * nodes are this machine, where another cluster may use the default addresses, so they get others.
  */
-const upFlags = (simulated: boolean, kubeletRoot: string): readonly string[] =>
+const upFlags = (
+  simulated: boolean,
+  kubeletRoot: string,
+  { pods, services, machines }: Network,
+): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
     : [
-        ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS],
-        ['--root-dir', kubeletRoot, '--eviction-hard', EVICTION_HARD],
+        ['--runtime', 'containerd', '--pod-cidr', pods, '--service-cidr', services],
+        ['--bind', machines[0].cable.firstAddress, '--root-dir', kubeletRoot],
+        ['--eviction-hard', EVICTION_HARD],
       ].flat();
 
 export interface ClusterConfig {
@@ -48,6 +47,8 @@ export interface ClusterConfig {
   readonly simulated: boolean;
   /** The number of real nodes: from one to three. */
   readonly nodes: number;
+  /** The number of its network: see networkOf. Default: 0. */
+  readonly network?: number;
   /** Whether the first node has the reference CSI driver. */
   readonly csiDriver: boolean;
   /** The file of the cluster's log. */
@@ -63,6 +64,7 @@ export interface ClusterConfig {
 export async function startCluster({
   simulated,
   nodes,
+  network: networkNumber = 0,
   csiDriver,
   logFile,
   kubectl,
@@ -76,7 +78,8 @@ export async function startCluster({
   };
   try {
     writeFileSync(logFile, '');
-    const machines = MACHINES.slice(0, nodes - 1);
+    const network = networkOf(networkNumber);
+    const machines = network.machines.slice(0, nodes - 1);
     if (!simulated) {
       // Another run may have a cable: only the run that laid it removes it.
       for (const { cable } of machines) {
@@ -87,13 +90,17 @@ export async function startCluster({
     const first = join(dir, 'cluster');
     const kubeletRoot = join(dir, 'kubelet');
     mkdirSync(kubeletRoot);
-    const flags = [...upFlags(simulated, kubeletRoot), ...(csiDriver ? ['--csi-driver'] : [])];
+    const flags = [
+      ...upFlags(simulated, kubeletRoot, network),
+      ...(csiDriver ? ['--csi-driver'] : []),
+    ];
     undo.push(await startUp(first, flags, logFile));
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) return { kubeconfig, containerdSockets: [], stop };
     const containerdSockets = [join(first, 'containerd', 'containerd.sock')];
     for (const machine of machines) {
       const node = await startJoinedNode(
+        network,
         machine,
         join(dir, machine.node),
         first,

@@ -13,11 +13,6 @@ import { type Cable, onOtherMachine, run, asMachine } from './cable.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
-/** Addresses that other clusters of this machine should not use. */
-export const POD_CIDR = '10.250.0.0/16';
-export const FIRST_ADDRESS = '10.251.255.1';
-/** Address of the Service `kube-dns` in the default range of services. */
-const CLUSTER_DNS = '10.96.0.10';
 /** Machines that run tests are often nearly full, and tests of pods need no tenth of the disk. */
 export const EVICTION_HARD =
   'memory.available<100Mi,nodefs.available<2%,nodefs.inodesFree<1%,imagefs.available<2%';
@@ -28,27 +23,36 @@ export interface Machine {
   readonly cable: Cable;
 }
 
-/** The machines that join this one. The API server listens on this end of the first cable. */
-export const MACHINES: readonly Machine[] = [
-  {
-    node: 'second',
+/** Addresses of a cluster of this machine that no other cluster uses. */
+export interface Network {
+  readonly pods: string;
+  readonly services: string;
+  /** The address of the Service `kube-dns`. */
+  readonly dns: string;
+  /** The machines that join this one. The API server listens on this end of the first cable. */
+  readonly machines: readonly [Machine, Machine];
+}
+
+/** Returns a network. Runs at the same time have different numbers, from 0 to 3. */
+export function networkOf(number: number): Network {
+  const suffix = number === 0 ? '' : `-${number}`;
+  const links = `10.251.${number === 0 ? 255 : 200 + number}`;
+  const machine = (node: string, index: number): Machine => ({
+    node,
     cable: {
-      namespace: 'cox-conformance',
-      name: 'coxconf0',
-      firstAddress: FIRST_ADDRESS,
-      secondAddress: '10.251.255.2',
+      namespace: `cox-conformance${suffix}${index === 0 ? '' : `-${node}`}`,
+      name: `coxconf${number * 2 + index}`,
+      firstAddress: `${links}.${index * 4 + 1}`,
+      secondAddress: `${links}.${index * 4 + 2}`,
     },
-  },
-  {
-    node: 'third',
-    cable: {
-      namespace: 'cox-conformance-3',
-      name: 'coxconf1',
-      firstAddress: '10.251.255.5',
-      secondAddress: '10.251.255.6',
-    },
-  },
-];
+  });
+  return {
+    pods: `10.${number === 0 ? 250 : 240 + number}.0.0/16`,
+    services: `10.${96 + number}.0.0/16`,
+    dns: `10.${96 + number}.0.10`,
+    machines: [machine('second', 0), machine('third', 1)],
+  };
+}
 
 export interface JoinedNode {
   readonly containerdSocket: string;
@@ -64,6 +68,7 @@ export interface JoinedNode {
  * ends instead.
  */
 export async function startJoinedNode(
+  { pods, dns }: Network,
   { node, cable }: Machine,
   dir: string,
   clusterDir: string,
@@ -124,8 +129,8 @@ export async function startJoinedNode(
           'image-gc-high-threshold': '100',
           'hostname-override': node,
           'node-ip': cable.secondAddress,
-          'cluster-cidr': POD_CIDR,
-          'cluster-dns': CLUSTER_DNS,
+          'cluster-cidr': pods,
+          'cluster-dns': dns,
           'eviction-hard': EVICTION_HARD,
           'network-policy-kubeconfig': kubeconfig('network-policy'),
         },
@@ -134,7 +139,7 @@ export async function startJoinedNode(
     const proxyFlags = {
       kubeconfig: kubeconfig('proxy'),
       'hostname-override': node,
-      'cluster-cidr': POD_CIDR,
+      'cluster-cidr': pods,
     };
     roles.push(await startRole('proxy', machine, (command) => command, proxyFlags));
   } catch (error) {

@@ -45,6 +45,7 @@ const usage = `usage: npm run conformance -- [flags]
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --nodes N          so many real nodes, 2 or 3 (default 2)
+  --network N        from 0 to 3 (default 0): runs at the same time need addresses of their own
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
   --kubeconfig FILE  run against that cluster instead of one of our own
   --swap SWAPS       on a cluster of upstream's programs and one role of ours (ROLE=ours), or the other
@@ -69,6 +70,7 @@ async function main(): Promise<void> {
       parallel: { type: 'string', default: '4' },
       kubeconfig: { type: 'string' },
       nodes: { type: 'string', default: '2' },
+      network: { type: 'string', default: '0' },
       timeout: { type: 'string' },
       swap: { type: 'string' },
       output: { type: 'string', default: join(root, '.cache', 'conformance') },
@@ -85,6 +87,8 @@ async function main(): Promise<void> {
     throw new UserError('--parallel: a whole number from 1 was expected');
   const nodes = Number(flags.nodes);
   if (nodes !== 2 && nodes !== 3) throw new UserError('--nodes: 2 or 3 was expected');
+  if (!/^[0-3]$/.test(flags.network))
+    throw new UserError('--network: a number from 0 to 3 was expected');
   const timeoutSeconds = flags.timeout === undefined ? undefined : Number(flags.timeout);
   if (timeoutSeconds !== undefined && !(Number.isInteger(timeoutSeconds) && timeoutSeconds > 0)) {
     throw new UserError('--timeout: a whole number of seconds from 1 was expected');
@@ -118,6 +122,7 @@ async function main(): Promise<void> {
     parallel,
     pull: flags.pull,
     nodes,
+    network: Number(flags.network),
     output: resolve(flags.output),
     timeoutSeconds,
     signal: stop.signal,
@@ -179,6 +184,8 @@ interface Options {
   readonly pull: boolean;
   /** The number of real nodes. */
   readonly nodes: number;
+  /** The number of its addresses. */
+  readonly network: number;
   readonly output: string;
   /** The limit of each test's duration. */
   readonly timeoutSeconds: number | undefined;
@@ -202,7 +209,7 @@ function groupsOf(
   chosen: readonly string[],
   needs: ReturnType<typeof readNeeds>,
   kubeconfig: string | undefined,
-  { binaries, nodes }: Options,
+  { binaries, nodes, network }: Options,
 ): readonly Group[] {
   if (kubeconfig !== undefined) {
     const running = { kubeconfig, containerdSockets: [], stop: async () => undefined };
@@ -238,6 +245,7 @@ function groupsOf(
             simulated,
             csiDriver,
             nodes: csiDriver ? 1 : nodes,
+            network,
             logFile: join(outputDir, 'cluster.log'),
             kubectl: binaries.kubectl,
           }),

@@ -154,9 +154,14 @@ describe.skipIf(missing !== undefined)(
         machine,
         [
           ...adapted(command('kubelet'), name, machine),
-          ...['--no-install', '--runtime', 'containerd'],
+          '--no-install',
+          '--runtime',
+          'containerd',
           // The disk of the machine under the tests may be nearly full.
-          ...['--eviction-hard', 'memory.available<100Mi', '--image-gc-high-threshold', '100'],
+          '--eviction-hard',
+          'memory.available<100Mi',
+          '--image-gc-high-threshold',
+          '100',
         ],
         /^ready:/m,
       );

@@ -39,6 +39,9 @@ test('the reason is what the last failing check says, or what a command said', (
     'core.sh:12: FAIL! Get pods Expected: a Got: b',
   );
   expect(reasonOf(`pod created\nError from server: no\n${trace}`)).toBe('Error from server: no');
+  expect(reasonOf(`dial tcp: lookup a.example on 192.0.2.1:53: no such host\n${trace}`)).toBe(
+    'dial tcp: lookup a.example: no such host',
+  );
   expect(reasonOf('')).toBe('');
 });
 

@@ -42,7 +42,9 @@ export function reasonOf(output: string): string {
   const check = lines.findLastIndex((line) => line.includes('FAIL!'));
   if (check !== -1) return oneLine(lines.slice(check, check + 5).join(' '));
   const isTrace = (line: string): boolean => line.startsWith('!!! [') || line.trim() === '';
-  return oneLine(lines.findLast((line) => !isTrace(line)) ?? '');
+  const last = lines.findLast((line) => !isTrace(line)) ?? '';
+  // The address of a machine's name server is not part of the reason.
+  return oneLine(last.replace(/ on \S+: no such host/, ': no such host'));
 }
 
 const rows = (text: string): string[] =>

@@ -17,14 +17,18 @@ import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { linkFlags } from '../conformance/binaries.ts';
 
-export type SkewProgram = 'kubectl' | 'kubelet';
+/** kubemark is the kubelet with a runtime that only pretends to run containers. */
+export type SkewProgram = 'kubectl' | 'kubelet' | 'kubemark';
+
+/** Two versions before the server's. */
+export const OLDEST_KUBELET = 'v1.34.4';
 
 /** The programs of other versions that tests use. */
 export const skewPrograms: readonly {
   readonly version: string;
   readonly programs: readonly SkewProgram[];
 }[] = [
-  { version: 'v1.34.4', programs: ['kubectl', 'kubelet'] },
+  { version: OLDEST_KUBELET, programs: ['kubectl', 'kubelet', 'kubemark'] },
   { version: 'v1.35.4', programs: ['kubectl'] },
   { version: 'v1.37.2', programs: ['kubectl'] },
 ];
@@ -34,7 +38,7 @@ export const skewCacheDir = (): string =>
   process.env['COXSWAIN_SKEW_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'skew');
 
 /** Returns the path of a program, which may not have been built. */
-const skewProgram = (version: string, program: SkewProgram): string =>
+export const skewProgram = (version: string, program: SkewProgram): string =>
   join(skewCacheDir(), version, program);
 
 /**

@@ -1,5 +1,7 @@
 // The roles of a cluster, who may play each, and which tests show that one plays its role.
 
+import { OLDEST_KUBELET } from '../skew/programs.ts';
+
 export const roles = [
   'apiserver',
   'controller-manager',
@@ -28,7 +30,7 @@ export const swaps: readonly Swap[] = (['ours', 'upstream'] as const).flatMap((m
 );
 
 /** Upstream's kubelet among roles of ours, two versions older than these: the oldest that may be. */
-export const olderKubelet: Swap = { role: 'kubelet', maker: 'upstream', version: 'v1.34.4' };
+export const olderKubelet: Swap = { role: 'kubelet', maker: 'upstream', version: OLDEST_KUBELET };
 
 /** All clusters that have results. */
 export const recordedSwaps: readonly Swap[] = [...swaps, olderKubelet];

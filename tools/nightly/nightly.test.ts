@@ -30,6 +30,19 @@ test('counts, failures and missed goals are read from the output', () => {
   });
 });
 
+test('a failed part of torture is named without its figures', () => {
+  const output = [
+    'holds    linearizable: memory: 12839 operations (2.3 s)',
+    'FAILED   power loss: 40 losses, 3878 writes acknowledged (11.3 s)',
+    '',
+    'torture: 12 held, 1 failed, 0 skipped (seed torture)',
+  ].join('\n');
+  expect(readOutput(output)).toEqual({
+    summary: 'torture: 12 held, 1 failed, 0 skipped (seed torture)',
+    findings: ['power loss'],
+  });
+});
+
 test('the page says what changed', () => {
   const night = (findings: readonly string[], status: number | undefined): Night => ({
     date: '2030-01-01T00:00:00.000Z',

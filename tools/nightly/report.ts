@@ -20,8 +20,8 @@ export interface Night {
 }
 
 const FINDINGS = 100;
-const SUMMARY = /^\s*[\d,]+ passed, [\d,]+ failed|problems?$|^all \d+ held/;
-const FINDING = /^(?:failed\t|not ok |\s*FAIL |\[\d+\/\d+\] failed )|MISSED \(/;
+const SUMMARY = /^\s*[\d,]+ passed, [\d,]+ failed|problems?$|^torture: \d+ held/;
+const FINDING = /^(?:failed\t|not ok |\s*FAIL |\[\d+\/\d+\] failed |FAILED {2,})|MISSED \(/;
 
 /** Reads a step's output. */
 export function readOutput(output: string): Pick<StepResult, 'summary' | 'findings'> {
@@ -39,11 +39,15 @@ export function readOutput(output: string): Pick<StepResult, 'summary' | 'findin
 function nameOf(line: string): string {
   const missed = /^\s*(\S.*?)\s{2,}.*MISSED/.exec(line)?.[1];
   if (missed !== undefined) return `misses its goal: ${missed}`;
-  return line
-    .replace(/^\[\d+\/\d+\] failed /, '')
-    .replace(/^failed\t[\d.]+\t/, '')
-    .split('\t')[0]!
-    .trim();
+  return (
+    line
+      .replace(/^\[\d+\/\d+\] failed /, '')
+      .replace(/^failed\t[\d.]+\t/, '')
+      // A part of torture: its name, then figures.
+      .replace(/^FAILED {2,}(.*?): \d.*$/, '$1')
+      .split('\t')[0]!
+      .trim()
+  );
 }
 
 /** Returns the page as Markdown. `before` is the run before, if there was one. */

@@ -84,7 +84,9 @@ export const steps: readonly Step[] = [
     'steps',
     'cel',
     'embedded',
+    'watchers',
   ].map((name) => bench(name, 40)),
+  bench('history', 240, '--objects', '1000000', '--megabytes', '10000'),
   { name: 'versus', command: ['versus'], minutes: 60 },
 ];
 

@@ -111,6 +111,12 @@ describe('service accounts of pods', () => {
     expect((await waiting).code).toBe(201);
   });
 
+  test('are not waited for while time stands still', async () => {
+    const before = t.clock.now();
+    expect((await post(PODS, pod())).code).toBe(403);
+    expect(t.clock.now()).toBe(before);
+  });
+
   test('are not waited for long', async () => {
     const waiting = post(PODS, pod());
     await (t.clock as VirtualClock).advance('3s');

@@ -49,8 +49,8 @@ export type UpdateStatus = <T extends KubeObject>(
 ) => Promise<void>;
 
 /**
- * Waits for an object. Resolves true as soon as it exists; false after the timeout, or if the
- * resource does not exist.
+ * Waits for an object. Resolves true as soon as it exists; false after the timeout, when a virtual
+ * clock is at rest, or if the resource does not exist.
  */
 export type Appears = (
   group: string,
@@ -179,6 +179,8 @@ export class InternalClient {
     });
     if (events === undefined) return false;
     const timer = this.#clock.setTimer(timeoutMs, () => events.stop());
+    // On a virtual clock the client may wait for this request, and would never move the time.
+    void this.#clock.atRest?.().then(() => events.stop());
     try {
       for await (const event of events)
         if (event.type === 'ADDED' || event.type === 'MODIFIED') return true;

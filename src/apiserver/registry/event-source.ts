@@ -89,9 +89,6 @@ class Change implements ChangedPlace {
   #added: SharedWatchEvent | undefined;
   #modified: SharedWatchEvent | undefined;
   #deleted: SharedWatchEvent | undefined;
-  /** The last selection as text, and the event for it. */
-  #seenText: string | undefined;
-  #seen: SharedWatchEvent | undefined;
 
   constructor(
     revision: number,
@@ -112,16 +109,6 @@ class Change implements ChangedPlace {
    * that ceases to match is deleted. Undefined: the change is not visible to it.
    */
   seenThrough(selection: Selection, fields: SelectableFields): SharedWatchEvent | undefined {
-    // Most watchers of a resource have one of a few selections.
-    const { text } = selection;
-    if (text !== this.#seenText) {
-      this.#seen = this.#select(selection, fields);
-      this.#seenText = text;
-    }
-    return this.#seen;
-  }
-
-  #select(selection: Selection, fields: SelectableFields): SharedWatchEvent | undefined {
     const { current, previous } = this;
     const is = current !== undefined && selection.matches(current, fields);
     const was = previous !== undefined && selection.matches(previous, fields);

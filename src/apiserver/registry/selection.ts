@@ -15,21 +15,10 @@ export interface SelectionConfig {
 export class Selection {
   readonly #labels: labels.Selector | undefined;
   readonly #fields: fields.Selector | undefined;
-  #text: string | undefined;
 
   constructor(config: SelectionConfig = {}) {
     this.#labels = config.labels?.empty() === true ? undefined : config.labels;
     this.#fields = config.fields?.empty() === true ? undefined : config.fields;
-  }
-
-  /** Selections with equal texts select the same objects. */
-  get text(): string {
-    // A selector of nothing has an empty text.
-    this.#text ??= JSON.stringify([
-      this.#labels?.toString() ?? null,
-      this.#fields?.toString() ?? null,
-    ]);
-    return this.#text;
   }
 
   /** True if every object matches, so that none has to be decoded. */

@@ -251,6 +251,9 @@ const GATES: readonly Gate[] = [
   ['WorkloadWithJob', false],
 ];
 
+/** Gates that a component reads. */
+const APPLIED: ReadonlySet<string> = new Set(['CPUManagerPolicyAlphaOptions']);
+
 /**
  * Checks the values of --feature-gates and returns a warning for each that differs from what this
  * program does. Throws UserError for gates that do not exist, values that are no booleans, and
@@ -271,7 +274,7 @@ export function checkFeatureGates(settings: string): readonly string[] {
     if (text !== 'true' && text !== 'false')
       throw new UserError(`--feature-gates: ${name} is true or false, not ${JSON.stringify(text)}`);
     const [, byDefault, locked] = gate ?? [name, false];
-    if ((text === 'true') === byDefault) continue;
+    if ((text === 'true') === byDefault || APPLIED.has(name)) continue;
     if (locked !== undefined)
       throw new UserError(
         `--feature-gates: cannot set ${name} to ${text}: it is locked to ${byDefault}`,

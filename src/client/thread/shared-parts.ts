@@ -19,12 +19,17 @@ interface Received {
   readonly status?: { readonly phase?: unknown };
 }
 
+/**
+ * The kinds of which there are many similar objects. Of others the parts stay apart: readers may
+ * take a part of an object, such as a device of a ResourceSlice, for a thing of its own.
+ */
+const KINDS: ReadonlySet<unknown> = new Set(['Pod', 'Node']);
 /** Groups of siblings that are remembered, each by its latest object. */
 const DEFAULT_GROUPS = 2048;
 /** Deeper parts are not compared. Kubernetes' own kinds have at most a dozen levels. */
 const MAX_DEPTH = 32;
 
-/** Shares the parts of each object with the latest object of the same owner and phase. */
+/** Shares the parts of each pod and node with the latest one of the same owner and phase. */
 export class SiblingParts implements PartSharing {
   readonly #latest: LruCache<string, object>;
 
@@ -33,6 +38,7 @@ export class SiblingParts implements PartSharing {
   }
 
   share(object: object): object {
+    if (!KINDS.has((object as Received).kind)) return object;
     const group = groupOf(object);
     const latest = this.#latest.get(group);
     const shared = latest === undefined ? object : shareParts(latest, object, MAX_DEPTH);

@@ -122,3 +122,23 @@ describe.each([
     expect([...pending]).toEqual([]);
   });
 });
+
+test('a pod whose ServiceAccount does not come is rejected without waiting for time', async () => {
+  const cluster = await startCluster({
+    clock: 'virtual',
+    controllers: ['*', '-serviceaccount-controller'],
+  });
+  try {
+    const before = cluster.clock.now();
+    const applied = cluster.apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: { containers: [{ name: 'c', image: 'nginx' }] },
+    });
+    await expect(applied).rejects.toThrow('serviceaccount "default" not found');
+    expect(cluster.clock.now()).toBe(before);
+  } finally {
+    await cluster.stop();
+  }
+}, 60_000);

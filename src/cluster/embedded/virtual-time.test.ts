@@ -8,6 +8,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
+import type { Fault } from '#simulation/index.ts';
 import { type EmbeddedCluster, startCluster } from '../index.ts';
 
 type Cluster = EmbeddedCluster<VirtualClock>;
@@ -135,7 +136,57 @@ async function observations(mode: Mode): Promise<readonly unknown[]> {
   return seen;
 }
 
+/** Returns what observers of a cluster see around faults that few heartbeats can meet. */
+async function observationsUnderFaults(mode: Mode): Promise<readonly unknown[]> {
+  const cluster = await startCluster({ nodes: 3, clock: 'virtual', heartbeats: mode });
+  running.push(cluster);
+  const { clock, faults } = cluster;
+  await cluster.apply(DEPLOYMENT);
+  await clock.advance('26m');
+  const seen: unknown[] = [];
+  const during = async (fault: () => Fault, duration: string): Promise<void> => {
+    const added = fault();
+    await clock.advance(duration);
+    seen.push(await stateOf(cluster));
+    added.end();
+    await clock.advance('9m');
+    seen.push(await stateOf(cluster));
+  };
+  await during(() => faults.partition('kubelet/node-1'), '3m');
+  await during(() => faults.crash('kubelet/node-2'), '70s');
+  await during(() => faults.crash('controller-manager'), '70s');
+  await during(() => faults.slow('kubelet/node-3', { by: '2s' }), '3m');
+  await during(() => faults.fail(503, { component: 'scheduler' }), '2m');
+  await during(() => faults.delayEvents({ kind: 'Pod', by: '3s' }), '2m');
+  return seen;
+}
+
 describe('heartbeats that are computed later', () => {
+  test('observers see the same around faults that few heartbeats can meet', async () => {
+    const lazy = await observationsUnderFaults('lazy');
+    const eager = await observationsUnderFaults('eager');
+    expect(lazy.length).toBe(eager.length);
+    lazy.forEach((each, index) => expect(each, `observation ${index}`).toEqual(eager[index]));
+  }, 300_000);
+
+  test('only the heartbeats that a fault can meet are made by kubelets', async () => {
+    const lines: string[] = [];
+    const cluster = await startCluster({
+      nodes: 12,
+      clock: 'virtual',
+      hashHistory: true,
+      onHistory: (line) => void lines.push(line),
+    });
+    running.push(cluster);
+    await cluster.clock.advance('10m');
+    lines.length = 0;
+    cluster.faults.partition('kubelet/node-1');
+    await cluster.clock.advance('3m');
+    const renewals = lines.filter((line) => / PATCH \S*\/leases\//.test(line));
+    expect(renewals.length).toBeGreaterThan(10);
+    expect(renewals.filter((line) => !line.includes('/leases/node-1?'))).toEqual([]);
+  }, 120_000);
+
   test('every observer sees what it sees of heartbeats that are made one by one', async () => {
     const [lazy, eager] = [await observations('lazy'), await observations('eager')];
     expect(lazy.length).toBe(eager.length);

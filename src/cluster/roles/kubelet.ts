@@ -7,6 +7,9 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { parseIp } from '#machinery/net/ip.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
+import { PolicyOptionError } from '#kubelet/resource-managers/cpu/options.ts';
+import { TopologyOptionError } from '#kubelet/resource-managers/hints/options.ts';
+import { ResourceStateError } from '#kubelet/resource-managers/resource-managers.ts';
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import {
@@ -24,6 +27,7 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../run
 import { simulatedMachine } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
+import { type CredentialPluginOptions, credentialPlugins } from './credential-plugins.ts';
 import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
 import {
   checkAuthority,
@@ -42,7 +46,8 @@ const NETWORK_POLICY = 'network-policy';
 const PORT = 10_250;
 const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAllow'];
 
-export interface KubeletRoleConfig extends RoleConfig, NodeResourceOptions {
+export interface KubeletRoleConfig
+  extends RoleConfig, NodeResourceOptions, CredentialPluginOptions {
   /** The kubeconfig with the address of the API server and the credentials of `system:node:NAME`. */
   readonly kubeconfig: string;
   /** The directory of the runtime's state. */
@@ -95,6 +100,8 @@ export interface KubeletRoleConfig extends RoleConfig, NodeResourceOptions {
    * enforced for the pods of this node.
    */
   readonly networkPolicyKubeconfig?: string;
+  /** 'Name=true,…'. */
+  readonly featureGates?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly progress: (text: string) => void;
@@ -134,7 +141,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       `unknown authorization mode ${JSON.stringify(config.authorizationMode)}: it is Webhook or AlwaysAllow`,
     );
   }
-  const resources = resourceSettings(config);
+  const resources = resourceSettings(config, config.featureGates);
+  const plugins = credentialPlugins(config);
   if (resources.cgroupRoot !== undefined && config.runtime === 'simulated')
     throw new UserError('--cgroup-root needs real containers: not --runtime simulated');
   const readServing = (): KeyPair => ({
@@ -200,6 +208,12 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       progress,
       signal,
     });
+    if (resources.resourceManagers !== undefined && !runtime.hasCgroups) {
+      throw new UserError(
+        'CPU, memory and topology managers need containers in cgroups: --runtime containerd, or ' +
+          '--container-runtime-endpoint',
+      );
+    }
     progress('registering the node');
     const { simulated, description } = runtime;
     let networkReadiness: NodePolicies | undefined;
@@ -234,6 +248,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
       podLogsDir: config.podLogsDir === undefined ? layout.logs : resolve(config.podLogsDir),
       ...resources,
+      ...(plugins !== undefined && { credentialPlugins: plugins }),
       hostFiles: !simulated,
       podNetwork: !simulated,
       ...(networkReadiness !== undefined && { networkReadiness }),
@@ -345,6 +360,12 @@ function asUserError(
     return new UserError(`port ${port} on ${address} is in use: see --port`, { cause: err });
   if (code === 'EADDRNOTAVAIL')
     return new UserError(`${address} is no address of this machine: see --address`, { cause: err });
+  if (
+    err instanceof PolicyOptionError ||
+    err instanceof TopologyOptionError ||
+    err instanceof ResourceStateError
+  )
+    return new UserError(message, { cause: err });
   if (apierrors.isServiceUnavailable(err))
     return new UserError(`the API server cannot be reached: ${message}`, { cause: err });
   return err;

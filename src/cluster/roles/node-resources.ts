@@ -13,11 +13,17 @@ import { SysctlAllowlist, SysctlPatternError } from '#kubelet/sysctls.ts';
 import type { Taint } from '#api/groups/core/v1/index.ts';
 import { parseQuantity, type Quantity, QuantityError } from '#machinery/text/quantity.ts';
 import { UserError } from '../user-error.ts';
+import {
+  type ResourceManagerOptions,
+  resourceManagerSettings,
+  withReservedCpus,
+} from './resource-manager-options.ts';
+import { type ShutdownOptions, shutdownPeriods } from './shutdown-options.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
 /** With upstream's names. Durations are milliseconds. */
-export interface NodeResourceOptions {
+export interface NodeResourceOptions extends ResourceManagerOptions, ShutdownOptions {
   readonly evictionHard?: Settings;
   readonly evictionSoft?: Settings;
   readonly evictionSoftGracePeriod?: Settings;
@@ -50,6 +56,9 @@ export interface NodeResourceOptions {
   readonly registerWithTaints?: readonly Taint[];
   readonly maxContainerRestartPeriod?: number;
   readonly podLogsDir?: string;
+  readonly swapBehavior?: string;
+  readonly serializeImagePulls?: boolean;
+  readonly maxParallelImagePulls?: number;
 }
 
 type ResourceSettings = Pick<
@@ -71,11 +80,27 @@ type ResourceSettings = Pick<
   | 'resolvConf'
   | 'taints'
   | 'maxRestartBackoffMs'
+  | 'resourceManagers'
+  | 'shutdownPeriods'
+  | 'swapBehavior'
+  | 'maxParallelPulls'
 >;
 
-/** Returns the settings of the kubelet. Throws UserError for the first option that is invalid. */
-export function resourceSettings(options: NodeResourceOptions): ResourceSettings {
-  const { kubeReserved, systemReserved, allowedUnsafeSysctls } = options;
+/**
+ * Returns the settings of the kubelet. `featureGates`: 'Name=true,…'. Throws UserError for the first
+ * option that is invalid.
+ */
+export function resourceSettings(
+  options: NodeResourceOptions,
+  featureGates = '',
+): ResourceSettings {
+  const { allowedUnsafeSysctls } = options;
+  const resourceManagers = resourceManagerSettings(options, featureGates);
+  const { kubeReserved, systemReserved } = withReservedCpus(
+    options.reservedCpus,
+    options.kubeReserved,
+    options.systemReserved,
+  );
   checkReserved('kubeReserved (--kube-reserved)', kubeReserved);
   checkReserved('systemReserved (--system-reserved)', systemReserved);
   checkSysctls(allowedUnsafeSysctls ?? []);
@@ -101,6 +126,10 @@ export function resourceSettings(options: NodeResourceOptions): ResourceSettings
     resolvConf: options.resolvConf,
     taints: options.registerWithTaints,
     maxRestartBackoffMs: options.maxContainerRestartPeriod,
+    resourceManagers,
+    shutdownPeriods: shutdownPeriods(options),
+    swapBehavior: swapBehaviorOf(options.swapBehavior),
+    maxParallelPulls: parallelPulls(options),
   });
 }
 
@@ -192,6 +221,27 @@ function imageGcSettings(options: NodeResourceOptions): KubeletConfig['imageGc']
     minAgeMs: minAge,
     maxAgeMs: maxAge,
   };
+}
+
+function swapBehaviorOf(behavior = ''): KubeletConfig['swapBehavior'] {
+  if (behavior === '') return undefined;
+  if (behavior === 'NoSwap' || behavior === 'LimitedSwap') return behavior;
+  throw invalid(
+    `memorySwap.swapBehavior ${JSON.stringify(behavior)} must be one of: "", "LimitedSwap" or "NoSwap"`,
+  );
+}
+
+function parallelPulls(options: NodeResourceOptions): number | undefined {
+  const { serializeImagePulls: isSerial, maxParallelImagePulls: max } = options;
+  if (max !== undefined && max < 1)
+    throw invalid(`maxParallelImagePulls ${max} must be a positive number`);
+  if (max !== undefined && max > 1 && isSerial !== false) {
+    throw invalid(
+      'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls ' +
+        '(--serialize-image-pulls) is set to false',
+    );
+  }
+  return isSerial === true ? 1 : max;
 }
 
 function checkReserved(name: string, amounts: Settings | undefined): void {

@@ -75,8 +75,8 @@ test.each<[unknown, RegExp]>([
 });
 
 test('names what there is instead of a scenario that does not exist', () => {
-  expect(() => loadScenario('nothing')).toThrow(/rolling-updates, jobs, node-failures/);
-  expect([...SCENARIOS.values()].map((scenario) => checkedScenario(scenario, ''))).toHaveLength(3);
+  expect(() => loadScenario('nothing')).toThrow(/rolling-updates, jobs, node-failures, long-run/);
+  expect([...SCENARIOS.values()].map((scenario) => checkedScenario(scenario, ''))).toHaveLength(4);
 });
 
 test('counts seeds on', () => {

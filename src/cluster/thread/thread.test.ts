@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
@@ -8,6 +8,9 @@ import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { Cluster, type ClusterConfig } from '../cluster.ts';
 import { ComponentsThread } from './index.ts';
+
+// A thread loads the whole program first, which takes long while other programs use the machine.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
 const running: Cluster[] = [];
 afterEach(async () => {

@@ -1,8 +1,6 @@
 // Starts the page: makes the services, signs in with a one-time link if there is one, and renders.
 
 import { MantineProvider } from '@mantine/core';
-import './styles/mantine.css';
-import './styles/page.css';
 import { createRoot } from 'react-dom/client';
 import { browserClock } from './browser/clock.ts';
 import { browserFetch } from './browser/fetch.ts';

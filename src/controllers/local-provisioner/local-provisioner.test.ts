@@ -6,6 +6,7 @@ import {
   persistentVolumes,
 } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
+import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
@@ -68,6 +69,25 @@ describe('the default class', () => {
       volumeBindingMode: 'WaitForFirstConsumer',
       allowVolumeExpansion: true,
     });
+  });
+
+  test('is created when the controller gets the right, whose lack is logged once', async () => {
+    const roles = cluster.client.resource(clusterRoles);
+    const role = await roles.get('system:controller:local-provisioner');
+    await roles.update({ ...role, rules: [] });
+    await cluster.run((config) => new LocalProvisioner(config));
+    await cluster.clock.advance('1m');
+    expect((await classes().list()).items).toEqual([]);
+    const warnings = cluster.logger.records.filter(({ level }) => level === 'warn');
+    expect(warnings.map(({ message }) => message)).toEqual([
+      'local provisioner: no default StorageClass, the controller lacks the rights',
+    ]);
+    const { metadata } = await roles.get(role.metadata.name);
+    await roles.update({ ...role, metadata });
+    await cluster.clock.advance('10s');
+    expect((await classes().list()).items.map(({ metadata: { name } }) => name)).toEqual([
+      'standard',
+    ]);
   });
 
   test('is another class if one exists', async () => {

@@ -19,7 +19,12 @@ import { type StorageClass, storageClasses } from '#api/groups/storage/v1/index.
 import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
+import {
+  reconciled,
+  type ReconcileResult,
+  requeue,
+  requeueAfter,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
@@ -53,6 +58,9 @@ const BY_CLASS = 'storage-class';
 /** The node's response for a removed directory. */
 const REMOVED = 'ok';
 
+/** The time in ms until a write that was forbidden is tried again. */
+const FORBIDDEN_RETRY_MS = 10_000;
+
 export class LocalProvisioner implements Controller {
   readonly name = 'local-provisioner-controller';
   readonly run: Controller['run'];
@@ -64,6 +72,7 @@ export class LocalProvisioner implements Controller {
   readonly #recorder: EventRecorder;
   /** By UID: the last recorded reason why a claim has no volume. */
   readonly #recordedReasons = new Map<string, string>();
+  #isLackOfRightsLogged = false;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
@@ -131,9 +140,24 @@ export class LocalProvisioner implements Controller {
     try {
       await this.#config.client.resource(storageClasses).create(wanted, { signal });
     } catch (error) {
+      if (apierrors.isForbidden(error)) return this.#withoutRights(error);
       if (!apierrors.isAlreadyExists(error)) throw error;
     }
     return reconciled;
+  }
+
+  /**
+   * Retries at a fixed period, and logs the reason once: API servers of another maker have no role
+   * for this controller, unless an administrator creates it.
+   */
+  #withoutRights(error: unknown): ReconcileResult {
+    const { logger } = this.#config;
+    if (!this.#isLackOfRightsLogged)
+      logger.warn('local provisioner: no default StorageClass, the controller lacks the rights', {
+        err: error,
+      });
+    this.#isLackOfRightsLogged = true;
+    return requeueAfter(FORBIDDEN_RETRY_MS);
   }
 
   async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {

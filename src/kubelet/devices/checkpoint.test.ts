@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CorruptCheckpointError, decodeCheckpoint, encodeCheckpoint } from './checkpoint.ts';
+import { CorruptCheckpointError } from '../checkpoints/corrupt-checkpoint-error.ts';
+import { decodeCheckpoint, encodeCheckpoint } from './checkpoint.ts';
 
 /** Written by Go programs with upstream's types. */
 const fromUpstream = [

@@ -6,7 +6,8 @@
 
 import { fnv32a } from '#machinery/text/hash.ts';
 import { messageCodec } from '#machinery/grpc/message-codec.ts';
-import { type GoValue, spew } from './go-spew.ts';
+import { CorruptCheckpointError } from '../checkpoints/corrupt-checkpoint-error.ts';
+import { type GoValue, spew } from '../checkpoints/go-spew.ts';
 import type { DevicesPerNuma, PodDevicesEntry } from './pod-devices.ts';
 import { devicePluginSchema } from './schema.ts';
 
@@ -17,14 +18,6 @@ export interface DeviceCheckpoint {
   readonly entries: readonly PodDevicesEntry[];
   /** The ids of healthy devices by resource. */
   readonly registered: ReadonlyMap<string, readonly string[]>;
-}
-
-/** The contents of the file do not match its checksum, or are not a checkpoint. */
-export class CorruptCheckpointError extends Error {
-  constructor(options?: ErrorOptions) {
-    super('checkpoint is corrupted', options);
-    this.name = 'CorruptCheckpointError';
-  }
 }
 
 /** The file as JSON; null and missing are Go's nil. */

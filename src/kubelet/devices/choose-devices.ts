@@ -1,5 +1,7 @@
 // Chooses devices for a container.
 
+import { byAffinity } from './device-hints.ts';
+
 export interface DeviceChoice {
   readonly resource: string;
   readonly podUid: string;
@@ -14,6 +16,10 @@ export interface DeviceChoice {
   readonly inUse: ReadonlySet<string>;
   /** Devices of the pod's init containers, which have ended when this container runs. */
   readonly reusable: ReadonlySet<string>;
+  /** The NUMA nodes of the resource's devices, by id. */
+  readonly numaNodes?: ReadonlyMap<string, readonly number[]>;
+  /** The NUMA nodes that were chosen for the container, as bits; undefined for any. */
+  readonly mask: number | undefined;
 }
 
 export interface Choice {
@@ -51,13 +57,16 @@ export function chooseDevices(input: DeviceChoice): Choice | undefined {
   const ids = [...reusable].slice(0, required);
   const missing = required - ids.length;
   const available = [...healthy].filter((id) => !inUse.has(id) && !ids.includes(id));
+  const { aligned, others } = byAffinity(input.numaNodes ?? new Map(), available, input.mask);
   if (available.length < missing) {
     throw new Error(
       `requested number of devices unavailable for ${resource}. Requested: ${missing}, ` +
         `Available: ${available.length}`,
     );
   }
-  return { ids, missing, available };
+  if (missing < aligned.length) return { ids, missing, available: aligned };
+  // All devices on the chosen nodes are needed, and perhaps some of others.
+  return { ids: [...ids, ...aligned], missing: missing - aligned.length, available: others };
 }
 
 /** Returns the chosen devices: the plugin's preferred ones first, as far as they are available. */

@@ -10,11 +10,13 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { CheckpointFile } from '../checkpoints/checkpoint-file.ts';
-import { isSidecar } from '../pod/restart-policy.ts';
 import { amountOf } from '../pod/resources.ts';
+import type { Hint, Hints } from '../resource-managers/hints/hint.ts';
+import { containersOf, isEndingInit, podMaximum } from '../resource-managers/requests.ts';
 import { describePod, podUid, type Container, type Pod, type ResourceList } from '../types.ts';
 import { decodeCheckpoint, encodeCheckpoint } from './checkpoint.ts';
 import { chooseDevices, fill } from './choose-devices.ts';
+import { deviceHints } from './device-hints.ts';
 import { combineDevices, type ContainerDevices, NO_DEVICES } from './container-devices.ts';
 import type { DevicePlugin } from './plugin.ts';
 import { PluginResource } from './plugin-resource.ts';
@@ -31,6 +33,8 @@ export interface DeviceManagerConfig {
   readonly logger: Logger;
   readonly checkpoint: CheckpointFile;
   readonly metrics?: DeviceMetrics;
+  /** The NUMA nodes of the machine, for hints. */
+  readonly numaNodes?: readonly number[];
 }
 
 /** The rest of the kubelet, as device plugins concern it. */
@@ -47,6 +51,8 @@ export interface DeviceHooks {
   /** Called with the pods whose devices have another health. */
   readonly onHealth: (podUids: ReadonlySet<string>) => void;
 }
+
+const ANY: Hint = { preferred: false };
 
 const NO_HOOKS: DeviceHooks = {
   active: () => undefined,
@@ -76,6 +82,8 @@ export class DeviceManager {
   readonly #podDevices = new PodDevices();
   /** By resource: devices that were chosen, while the plugin prepares them. */
   readonly #reserved = new Map<string, Set<string>>();
+  /** By pod UID and resource: devices of init containers that have ended when others start. */
+  readonly #reusable = new Map<string, Map<string, Set<string>>>();
   #isNew = false;
   #hooks: DeviceHooks = NO_HOOKS;
 
@@ -223,26 +231,88 @@ export class DeviceManager {
     return containersOf(pod).some((container) => this.#requests(pod, container).length > 0);
   }
 
-  /**
-   * Allocates the pod's devices. Rejects with the reason for which the pod cannot run. What the pod
-   * has got until then is released when the pod is not active any more.
-   */
+  hints(pod: Pod, container: Container): Hints {
+    this.releaseInactive();
+    const requests = new Map(this.#requests(pod, container));
+    return this.#hints(pod, requests, (resource) => {
+      const allocation = this.#podDevices.of(podUid(pod), container.name).get(resource);
+      return {
+        present: allocation === undefined ? new Set<string>() : idsOf(allocation.devices),
+        reusable: this.#reusable.get(podUid(pod))?.get(resource) ?? new Set<string>(),
+      };
+    });
+  }
+
+  podHints(pod: Pod): Hints {
+    this.releaseInactive();
+    const requests = podMaximum(pod, (container) => new Map(this.#requests(pod, container)));
+    return this.#hints(pod, requests, (resource) => ({
+      present: this.#podDevices.ofPod(podUid(pod), resource),
+      reusable: new Set<string>(),
+    }));
+  }
+
+  #hints(
+    pod: Pod,
+    requests: ReadonlyMap<string, number>,
+    of: (resource: string) => {
+      readonly present: ReadonlySet<string>;
+      readonly reusable: ReadonlySet<string>;
+    },
+  ): Hints {
+    const hints = new Map<string, readonly Hint[]>();
+    for (const [name, requested] of requests) {
+      const resource = this.#resources.get(name);
+      const inUse = this.#inUse(name);
+      const found = deviceHints({
+        ...of(name),
+        machineNodes: this.#config.numaNodes ?? [],
+        devices: resource?.numaNodes() ?? new Map(),
+        available: new Set([...(resource?.healthy ?? [])].filter((id) => !inUse.has(id))),
+        requested,
+      });
+      hints.set(name, found ?? [{ preferred: true }]);
+    }
+    return hints;
+  }
+
+  #inUse(resource: string): ReadonlySet<string> {
+    return new Set([
+      ...this.#podDevices.allocated(resource),
+      ...(this.#reserved.get(resource) ?? []),
+    ]);
+  }
+
+  /** Allocates devices to all containers of the pod, on any NUMA nodes. */
   async allocate(pod: Pod, signal: AbortSignal): Promise<void> {
-    const reusable = new Map<string, Set<string>>();
+    for (const container of containersOf(pod)) await this.allocateFor(pod, container, ANY, signal);
+  }
+
+  /**
+   * Allocates devices to the container: on the NUMA nodes of the hint, if possible. Rejects with the
+   * reason for which the pod cannot run. What the pod has got until then is released when the pod is
+   * not active any more.
+   */
+  async allocateFor(
+    pod: Pod,
+    container: Container,
+    hint: Hint,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const uid = podUid(pod);
     // The kubelet starts: a container that runs already has what it needs.
     const isStarting = this.#hooks.active() === undefined;
-    for (const container of containersOf(pod)) {
-      if (isStarting && this.#hooks.isRunning(podUid(pod), container.name)) continue;
-      await this.#allocateContainer(pod, container, reusable, signal);
-      const isInit = (pod.spec.initContainers ?? []).includes(container);
-      for (const [resource, { devices }] of this.#podDevices.of(podUid(pod), container.name)) {
-        const ids = reusable.get(resource) ?? new Set();
-        reusable.set(resource, ids);
-        // An init container that has ended leaves its devices to those after it.
-        for (const id of idsOf(devices)) {
-          if (isInit && !isSidecar(container)) ids.add(id);
-          else ids.delete(id);
-        }
+    if (isStarting && this.#hooks.isRunning(uid, container.name)) return;
+    const reusable = this.#reusable.get(uid) ?? new Map<string, Set<string>>();
+    this.#reusable.set(uid, reusable);
+    await this.#allocateContainer(pod, container, reusable, hint.mask, signal);
+    for (const [resource, { devices }] of this.#podDevices.of(uid, container.name)) {
+      const ids = reusable.get(resource) ?? new Set();
+      reusable.set(resource, ids);
+      // An init container that has ended leaves its devices to those after it.
+      for (const id of idsOf(devices)) {
+        if (isEndingInit(pod, container)) ids.add(id);
+        else ids.delete(id);
       }
     }
   }
@@ -251,6 +321,7 @@ export class DeviceManager {
     pod: Pod,
     container: Container,
     reusable: ReadonlyMap<string, ReadonlySet<string>>,
+    mask: number | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const requests = this.#requests(pod, container);
@@ -258,7 +329,7 @@ export class DeviceManager {
     this.releaseInactive();
     let isChanged = false;
     for (const [resource, required] of requests) {
-      const ids = await this.#reserve(pod, container, resource, required, reusable, signal);
+      const ids = await this.#reserve(pod, container, resource, required, reusable, mask, signal);
       if (ids === undefined) continue;
       try {
         await this.#allocateIds(pod, container, resource, ids, signal);
@@ -278,6 +349,7 @@ export class DeviceManager {
     name: string,
     required: number,
     reusable: ReadonlyMap<string, ReadonlySet<string>>,
+    mask: number | undefined,
     signal: AbortSignal,
   ): Promise<readonly string[] | undefined> {
     const uid = podUid(pod);
@@ -291,8 +363,10 @@ export class DeviceManager {
         required,
         present: present === undefined ? undefined : idsOf(present.devices),
         healthy: resource?.isKnown === true ? resource.healthy : undefined,
-        inUse: new Set([...this.#podDevices.allocated(name), ...(this.#reserved.get(name) ?? [])]),
+        inUse: this.#inUse(name),
         reusable: reusable.get(name) ?? new Set(),
+        numaNodes: resource?.numaNodes() ?? new Map(),
+        mask,
       });
     };
     let choice = choose();
@@ -381,7 +455,9 @@ export class DeviceManager {
   /** Releases the devices of pods that have ended. */
   releaseInactive(): void {
     const active = this.#hooks.active();
-    if (active !== undefined) this.#podDevices.retain((uid) => active.has(uid));
+    if (active === undefined) return;
+    this.#podDevices.retain((uid) => active.has(uid));
+    for (const uid of this.#reusable.keys()) if (!active.has(uid)) this.#reusable.delete(uid);
   }
 
   /**
@@ -476,11 +552,6 @@ export class DeviceManager {
       }),
     );
   }
-}
-
-/** Returns init containers before the others, in the order in which they get devices. */
-function containersOf({ spec }: Pod): readonly Container[] {
-  return [...(spec.initContainers ?? []), ...spec.containers];
 }
 
 /** Reports whether the resource comes from a ResourceClaim that the scheduler has made. */

@@ -55,6 +55,16 @@ export class PluginResource {
     return this.#devices.get(id);
   }
 
+  /** Returns the NUMA nodes of all devices by id. */
+  numaNodes(): ReadonlyMap<string, readonly number[]> {
+    return new Map(
+      [...this.#devices].map(([id, { topology }]) => [
+        id,
+        (topology?.nodes ?? []).map((node) => node.id),
+      ]),
+    );
+  }
+
   healthyDevices(): readonly Device[] {
     return [...this.#devices.values()].filter(({ id }) => this.#healthy.has(id));
   }

@@ -53,6 +53,17 @@ export class PodDevices {
     return this.#pods.get(podUid)?.get(container) ?? NONE;
   }
 
+  /** Returns the ids of the resource's devices that containers of the pod have. */
+  ofPod(podUid: string, resource: string): Set<string> {
+    const containers = [...(this.#pods.get(podUid)?.values() ?? [])];
+    return new Set(
+      containers.flatMap((resources) => {
+        const allocation = resources.get(resource);
+        return allocation === undefined ? [] : [...idsOf(allocation.devices)];
+      }),
+    );
+  }
+
   /** Returns the ids of all devices of the resource that containers have. */
   allocated(resource: string): Set<string> {
     const ids = new Set<string>();

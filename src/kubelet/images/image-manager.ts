@@ -17,6 +17,7 @@ import { Backoff } from '../backoff.ts';
 import { podUid, type Container, type Pod, type Secret } from '../types.ts';
 import { InvalidImageNameError, parseImageName, withDefaultTag } from './image-name.ts';
 import { credentialsFor } from './pull-credentials.ts';
+import { PullSlots } from './pull-slots.ts';
 
 /** Why there is no image; `reason` and the message appear in the container's `waiting` state. */
 export class ImageError extends Error {
@@ -49,6 +50,10 @@ export interface ImageManagerConfig {
   readonly images: ImageService;
   readonly clock: Clock;
   readonly events: PodEvents;
+  /** The maximum number of pulls at a time. Default: any number. */
+  readonly maxParallelPulls?: number;
+  /** Returns credentials of the node for the image. Absent: there are none. */
+  readonly nodeCredentials?: (image: string, signal: AbortSignal) => Promise<readonly AuthConfig[]>;
   /** The delay after the first failed pull, in milliseconds. Default: 10,000. */
   readonly backoffMs?: number;
   /** The maximum delay, in milliseconds. Default: 300,000. */
@@ -60,6 +65,7 @@ const SHOWN_MS = 2000;
 export class ImageManager {
   readonly #config: ImageManagerConfig;
   readonly #backoff: Backoff;
+  readonly #slots: PullSlots;
   /** By pod and image: the last failure, shown during the back-off. */
   readonly #lastFailure = new Map<string, string>();
   /** Pulls in flight: at most one per image and credentials. */
@@ -67,6 +73,7 @@ export class ImageManager {
 
   constructor(config: ImageManagerConfig) {
     this.#config = config;
+    this.#slots = new PullSlots(config.maxParallelPulls ?? Number.POSITIVE_INFINITY);
     this.#backoff = new Backoff(
       config.clock,
       config.backoffMs ?? 10_000,
@@ -141,7 +148,10 @@ export class ImageManager {
     try {
       const reference = await this.#pull(
         { image, annotations },
-        credentialsFor(image, pullSecrets),
+        [
+          ...credentialsFor(image, pullSecrets),
+          ...((await this.#config.nodeCredentials?.(image, signal)) ?? []),
+        ],
         sandboxConfig,
         signal,
       );
@@ -203,9 +213,9 @@ export class ImageManager {
     const key = JSON.stringify([image.image, credentials]);
     let pull = this.#pulls.get(key);
     if (pull === undefined) {
-      pull = this.#tryCredentials(image, credentials, sandboxConfig).finally(() =>
-        this.#pulls.delete(key),
-      );
+      pull = this.#slots
+        .run(() => this.#tryCredentials(image, credentials, sandboxConfig))
+        .finally(() => this.#pulls.delete(key));
       this.#pulls.set(key, pull);
     }
     // The pull continues for other callers that wait for it.

@@ -19,7 +19,7 @@ export function credentialsFor(image: string, secrets: readonly Secret[]): reado
   const target = `${name.registry}/${name.repository}`;
   return secrets
     .flatMap(readSecret)
-    .filter((entry) => matches(entry.place, target))
+    .filter((entry) => matchesPlace(entry.place, target))
     .toSorted((a, b) => b.place.length - a.place.length)
     .map((entry) => entry.auth);
 }
@@ -67,7 +67,8 @@ function readAuths(auths: unknown): Entry[] {
   });
 }
 
-function normalizePlace(place: string): string {
+/** Returns the place in lower case, without scheme and version of the registry's API. */
+export function normalizePlace(place: string): string {
   const bare = place
     .replace(/^https?:\/\//, '')
     .replace(/\/+$/, '')
@@ -80,7 +81,7 @@ function normalizePlace(place: string): string {
  * Reports whether the place matches. A label of the host may contain '*'; the path must be a prefix
  * of the image's path, part by part.
  */
-function matches(place: string, target: string): boolean {
+export function matchesPlace(place: string, target: string): boolean {
   const [placeHost = '', ...placePath] = place.split('/');
   const [host = '', ...path] = target.split('/');
   const placeLabels = placeHost.split('.');

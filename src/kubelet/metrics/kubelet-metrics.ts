@@ -10,6 +10,7 @@ import {
   Instruments,
   type Sample,
 } from '#machinery/metrics/instruments.ts';
+import { ResourceManagerMetrics } from './resource-manager-metrics.ts';
 import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-manager.ts';
 
 /** Prometheus' default buckets, in seconds. */
@@ -41,6 +42,8 @@ export class KubeletMetrics implements RuntimeMetrics {
   readonly #clock: Clock;
   readonly #instruments = new Instruments();
   readonly #startedAt: number;
+  readonly resourceManagers: ResourceManagerMetrics;
+  #shutdown = { start: 0, end: 0 };
   readonly #runtimeOperations: Family<Counter>;
   readonly #runtimeErrors: Family<Counter>;
   readonly #runtimeDuration: Family<Histogram>;
@@ -62,12 +65,15 @@ export class KubeletMetrics implements RuntimeMetrics {
   readonly #deviceRegistrations: Family<Counter>;
   readonly #deviceAllocation: Family<Histogram>;
   readonly #claimOperations: Family<Histogram>;
+  readonly #credentialPluginErrors: Family<Counter>;
+  readonly #credentialPluginDuration: Family<Histogram>;
   readonly #requests: Family<Counter>;
   readonly #requestDuration: Family<Histogram>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#startedAt = clock.now();
+    this.resourceManagers = new ResourceManagerMetrics(this.#instruments);
     const counter = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
       this.#instruments.counter({ name: `kubelet_${name}`, help, labels });
     const histogram = (
@@ -174,6 +180,17 @@ export class KubeletMetrics implements RuntimeMetrics {
       DEFAULT_BUCKETS,
       'resource_name',
     );
+    this.#credentialPluginErrors = counter(
+      'credential_provider_plugin_errors_total',
+      'Calls of credential provider plugins that failed, by plugin.',
+      'plugin_name',
+    );
+    this.#credentialPluginDuration = histogram(
+      'credential_provider_plugin_duration',
+      'Duration of calls of credential provider plugins in seconds, by plugin.',
+      DEFAULT_BUCKETS,
+      'plugin_name',
+    );
     this.#claimOperations = this.#instruments.histogram(
       {
         name: 'dra_operations_duration_seconds',
@@ -241,6 +258,11 @@ export class KubeletMetrics implements RuntimeMetrics {
     this.#evictionStatsAge.with(signal).observe(ageSeconds);
   }
 
+  /** Records the wall-clock times of the node's last shutdown in milliseconds; 0: not yet. */
+  shutdownTimes(start: number, end: number): void {
+    this.#shutdown = { start, end };
+  }
+
   podPreempted(resource: string): void {
     this.#preemptions.with(resource).value++;
   }
@@ -256,6 +278,11 @@ export class KubeletMetrics implements RuntimeMetrics {
       failed: this.#imageVolumeErrors,
     };
     families[event].with().value += count;
+  }
+
+  credentialPluginRan(plugin: string, seconds: number, failed: boolean): void {
+    this.#credentialPluginDuration.with(plugin).observe(seconds);
+    if (failed) this.#credentialPluginErrors.with(plugin).value++;
   }
 
   deviceRegistered(resource: string): void {
@@ -325,6 +352,18 @@ export class KubeletMetrics implements RuntimeMetrics {
       'When all pods were last listed, in seconds since the Unix epoch.',
       NONE,
       [[NONE, gauges.lastRelist() / 1000]],
+    );
+    gauge(
+      'kubelet_graceful_shutdown_start_time_seconds',
+      'When the last shutdown of the node began, in seconds since the Unix epoch.',
+      NONE,
+      [[NONE, Math.floor(this.#shutdown.start / 1000)]],
+    );
+    gauge(
+      'kubelet_graceful_shutdown_end_time_seconds',
+      'When the pods had ended for the last shutdown, in seconds since the Unix epoch.',
+      NONE,
+      [[NONE, Math.floor(this.#shutdown.end / 1000)]],
     );
     gauge(
       'process_start_time_seconds',

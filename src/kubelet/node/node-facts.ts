@@ -41,6 +41,8 @@ export interface NodeFactsConfig {
   readonly thresholds: Reservations['thresholds'];
   /** Returns the pressure that the node is under. */
   readonly pressure?: () => readonly string[];
+  /** Returns a problem while the machine shuts down. */
+  readonly shutdown?: () => string | undefined;
   /** Returns the monotonic time of the last relist of the runtime. */
   readonly lastRelist: () => number;
 }
@@ -120,6 +122,8 @@ export class NodeFactsSource {
     this.#addresses = addressesOf(this.#config.kubelet);
     const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
+    const shutdown = this.#config.shutdown?.();
+    if (shutdown !== undefined) problems.push(shutdown);
     const devices = this.#config.devices?.();
     return {
       addresses: this.addresses,

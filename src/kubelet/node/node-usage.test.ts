@@ -36,6 +36,25 @@ test('a machine’s CPU time excludes idle time, and its memory excludes the cac
   });
 });
 
+test('with cgroups v2 there is the pressure of the whole machine', async () => {
+  await writeFile(join(proc, 'stat'), 'cpu  1 0 0 0 0 0 0 0 0 0\n');
+  await writeFile(join(proc, 'meminfo'), 'MemTotal: 1000 kB\n');
+  const read = async () =>
+    (await new MachineUsage(new VirtualClock(), proc, proc).read())?.pressure;
+  expect(await read()).toBeUndefined();
+  for (const [i, resource] of ['cpu', 'memory', 'io'].entries()) {
+    await writeFile(
+      join(proc, `${resource}.pressure`),
+      `some avg10=0.00 avg60=0.00 avg300=0.00 total=${i}\n`,
+    );
+  }
+  expect(await read()).toMatchObject({
+    cpu: { some: { total: 0 } },
+    memory: { some: { total: 1000 } },
+    io: { some: { total: 2000 } },
+  });
+});
+
 test('a machine without procfs has no usage', async () => {
   expect(await new MachineUsage(new VirtualClock(), join(proc, 'nothing')).read()).toBeUndefined();
 });

@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ContainerStats } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { parsePressure, type PressureStall } from './pressure-stall.ts';
 
 export interface NodeUsage {
   /** The wall-clock time in milliseconds. */
@@ -18,6 +19,8 @@ export interface NodeUsage {
   readonly rssBytes?: number;
   /** Absent if the node has no swap. */
   readonly swap?: { readonly usageBytes: number; readonly availableBytes: number };
+  /** Absent with cgroups v1. */
+  readonly pressure?: Readonly<Record<'cpu' | 'memory' | 'io', PressureStall>>;
 }
 
 export interface NodeUsageSource {
@@ -43,11 +46,13 @@ const COLUMNS = 8;
 export class MachineUsage implements NodeUsageSource {
   readonly #clock: Clock;
   readonly #proc: string;
+  readonly #cgroups: string;
 
-  /** Creates a source. `proc`: the mount point of procfs. */
-  constructor(clock: Clock, proc = '/proc') {
+  /** Creates a source. `proc`, `cgroups`: the mount points of procfs and cgroups v2. */
+  constructor(clock: Clock, proc = '/proc', cgroups = '/sys/fs/cgroup') {
     this.#clock = clock;
     this.#proc = proc;
+    this.#cgroups = cgroups;
   }
 
   async read(): Promise<NodeUsage | undefined> {
@@ -75,6 +80,7 @@ export class MachineUsage implements NodeUsageSource {
     // Computed as in cAdvisor for the root cgroup: the usage without the file cache that can be
     // dropped at once.
     const workingSetBytes = Math.max(0, usageBytes - bytes('Inactive\\(file\\)'));
+    const pressure = await this.#readPressure();
     return {
       time: this.#clock.now(),
       cpuNanoseconds: ticks * TICK_NANOSECONDS,
@@ -85,7 +91,21 @@ export class MachineUsage implements NodeUsageSource {
       ...(swapTotal > 0 && {
         swap: { usageBytes: swapTotal - bytes('SwapFree'), availableBytes: bytes('SwapFree') },
       }),
+      ...(pressure !== undefined && { pressure }),
     };
+  }
+
+  /** Reads the pressure of the root cgroup; undefined if the kernel does not measure it. */
+  async #readPressure(): Promise<NodeUsage['pressure']> {
+    const [cpu, memory, io] = await Promise.all(
+      ['cpu', 'memory', 'io'].map(async (resource) => {
+        const file = `${this.#cgroups}/${resource}.pressure`;
+        return parsePressure(await readFile(file, 'utf8').catch(() => ''));
+      }),
+    );
+    return cpu === undefined || memory === undefined || io === undefined
+      ? undefined
+      : { cpu, memory, io };
   }
 }
 

@@ -3,6 +3,7 @@
 
 import type { ContainerStats, PodSandboxStats, RuntimeService } from '#cri/index.ts';
 import type { NodeUsage, NodeUsageSource } from './node-usage.ts';
+import { type PressureStall, pressureOf } from './pressure-stall.ts';
 import type { UsageRates } from './usage-rates.ts';
 import {
   CONTAINER_NAME_LABEL,
@@ -13,6 +14,7 @@ import {
 import type { ContainerRecord, RuntimePodStatus } from '../pod/pod-status.ts';
 
 type Network = NonNullable<NonNullable<PodSandboxStats['linux']>['network']>;
+type Psi = NonNullable<ContainerStats['cpu']>['psi'];
 type WritableLayer = NonNullable<ContainerStats['writableLayer']>;
 
 export interface CpuSample {
@@ -20,6 +22,8 @@ export interface CpuSample {
   readonly time: number;
   readonly coreNanoseconds?: number;
   readonly nanoCores?: number;
+  /** Absent with cgroups v1. */
+  readonly psi?: PressureStall;
 }
 
 export interface MemorySample {
@@ -30,6 +34,12 @@ export interface MemorySample {
   readonly availableBytes?: number;
   readonly pageFaults?: number;
   readonly majorPageFaults?: number;
+  readonly psi?: PressureStall;
+}
+
+export interface IoSample {
+  readonly time: number;
+  readonly psi: PressureStall;
 }
 
 export interface SwapSample {
@@ -47,6 +57,7 @@ export interface ContainerUsage {
   readonly cpu?: CpuSample;
   readonly memory?: MemorySample;
   readonly swap?: SwapSample;
+  readonly io?: IoSample;
   readonly writableLayer?: WritableLayer;
 }
 
@@ -59,6 +70,7 @@ export interface PodUsage {
   readonly cpu?: CpuSample;
   readonly memory?: MemorySample;
   readonly processCount?: number;
+  readonly io?: IoSample;
   readonly network?: Network;
   readonly containers: readonly ContainerUsage[];
 }
@@ -114,7 +126,12 @@ function withRates({ node, pods }: Usage, rates: UsageRates): Usage {
     const nanoCores = rates.rate(id, time, coreNanoseconds);
     return {
       ...usage,
-      cpu: { time, coreNanoseconds, ...(nanoCores !== undefined && { nanoCores }) },
+      cpu: {
+        time,
+        coreNanoseconds,
+        ...(nanoCores !== undefined && { nanoCores }),
+        ...(cpu.psi !== undefined && { psi: cpu.psi }),
+      },
     };
   };
   const ofNode = node && rates.rate('', node.time, node.cpuNanoseconds);
@@ -136,7 +153,7 @@ function podUsage(
   status: RuntimePodStatus | undefined,
 ): PodUsage {
   const labels = sandbox.attributes?.labels ?? {};
-  const { cpu, memory, network, process } = sandbox.linux ?? {};
+  const { cpu, memory, network, process, io } = sandbox.linux ?? {};
   const records = new Map(status?.containers.map((record) => [record.id, record]));
   const usages = containers
     .filter((stats) => stats.attributes?.labels[CONTAINER_NAME_LABEL] !== undefined)
@@ -155,6 +172,7 @@ function podUsage(
     // For runtimes without statistics of the sandbox, the sum over its containers is used.
     ...definedCpu(cpuSample(cpu) ?? sumCpu(usages)),
     ...definedMemory(memorySample(memory) ?? sumMemory(usages)),
+    ...ioFields(io),
     containers: usages,
   };
 }
@@ -176,6 +194,7 @@ function containerUsage(
     startedAt: record?.startedAt ?? 0,
     ...definedCpu(cpuSample(stats.cpu)),
     ...definedMemory(memorySample(stats.memory)),
+    ...ioFields(stats.io),
     ...(swap !== undefined && {
       swap: {
         time: swap.timestamp / 1e6,
@@ -189,6 +208,16 @@ function containerUsage(
   };
 }
 
+function psiField(psi: Psi): { readonly psi?: PressureStall } {
+  const stall = pressureOf(psi);
+  return stall === undefined ? {} : { psi: stall };
+}
+
+function ioFields(io: ContainerStats['io']): { readonly io?: IoSample } {
+  const psi = pressureOf(io?.psi);
+  return io === undefined || psi === undefined ? {} : { io: { time: io.timestamp / 1e6, psi } };
+}
+
 function cpuSample(cpu: ContainerStats['cpu']): CpuSample | undefined {
   if (cpu === undefined) return undefined;
   return {
@@ -197,6 +226,7 @@ function cpuSample(cpu: ContainerStats['cpu']): CpuSample | undefined {
       coreNanoseconds: cpu.usageCoreNanoSeconds.value,
     }),
     ...(cpu.usageNanoCores !== undefined && { nanoCores: cpu.usageNanoCores.value }),
+    ...psiField(cpu.psi),
   };
 }
 
@@ -212,6 +242,7 @@ function memorySample(memory: ContainerStats['memory']): MemorySample | undefine
     ...(availableBytes !== undefined && { availableBytes: availableBytes.value }),
     ...(pageFaults !== undefined && { pageFaults: pageFaults.value }),
     ...(majorPageFaults !== undefined && { majorPageFaults: majorPageFaults.value }),
+    ...psiField(memory.psi),
   };
 }
 

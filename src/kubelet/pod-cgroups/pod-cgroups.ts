@@ -19,6 +19,8 @@ export interface PodCgroupsConfig {
   /** The maximum number of processes of a pod; undefined for no limit. */
   readonly maxProcessesPerPod: number | undefined;
   readonly activePods: () => readonly Pod[];
+  /** Reports whether a container of the pod has exclusive CPUs. Absent: none has. */
+  readonly hasExclusiveCpus?: (pod: Pod) => boolean;
 }
 
 export interface CgroupUsage {
@@ -63,7 +65,8 @@ export class PodCgroups {
   /** Creates or updates the cgroup of a pod. Does nothing if its settings have not changed. */
   async ensure(pod: Pod): Promise<void> {
     const path = this.pathOf(pod);
-    const settings = podSettings(pod, this.#config.maxProcessesPerPod);
+    const hasQuota = this.#config.hasExclusiveCpus?.(pod) !== true;
+    const settings = podSettings(pod, this.#config.maxProcessesPerPod, hasQuota);
     if (this.#written.get(path) === JSON.stringify(settings)) return;
     await this.#config.system.create(path);
     this.#paths.set(podUid(pod), path);

@@ -31,8 +31,15 @@ export function sharesOf(milliCpus: number): number {
   return Math.min(Math.max(Math.floor((milliCpus * 1024) / 1000), MIN_SHARES), MAX_SHARES);
 }
 
-/** Returns the limits of a pod. `maxProcesses`: of each pod; undefined for no limit. */
-export function podSettings(pod: Pod, maxProcesses: number | undefined): CgroupSettings {
+/**
+ * Returns the limits of a pod. `maxProcesses`: of each pod; undefined for no limit. `hasQuota`: false
+ * if a container has exclusive CPUs, which then limit it.
+ */
+export function podSettings(
+  pod: Pod,
+  maxProcesses: number | undefined,
+  hasQuota = true,
+): CgroupSettings {
   const processes = maxProcesses === undefined ? {} : { maxProcesses };
   if (qosClass(pod) === 'BestEffort') return { cpuShares: MIN_SHARES, ...processes };
   const limits = podLimits(pod);
@@ -41,7 +48,8 @@ export function podSettings(pod: Pod, maxProcesses: number | undefined): CgroupS
   return {
     cpuShares: sharesOf(podRequests(pod).get('cpu') ?? 0),
     // A limit of the whole pod exists only if every container has one.
-    ...(cpu > 0 &&
+    ...(hasQuota &&
+      cpu > 0 &&
       isLimited(pod, 'cpu') && {
         cpuQuotaUs: Math.max(Math.floor((cpu * PERIOD_US) / 1000), MIN_QUOTA_US),
       }),

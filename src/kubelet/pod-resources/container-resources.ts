@@ -4,9 +4,11 @@ import type { Input } from '#machinery/grpc/schema.ts';
 import type { AllocatedDevice } from '../devices/device-manager.ts';
 import type { Device } from '../devices/schema.ts';
 import type { ClaimInfo } from '../dra/claim-info.ts';
+import type { MemoryBlock } from '../resource-managers/memory/machine-state.ts';
 import type { PodResourcesSchema } from './schema.ts';
 
 type ContainerDevices = Input<PodResourcesSchema, 'ContainerDevices'>;
+type ContainerMemory = Input<PodResourcesSchema, 'ContainerMemory'>;
 type DynamicResource = Input<PodResourcesSchema, 'DynamicResource'>;
 
 /** Returns one entry per device and NUMA node, as upstream. */
@@ -37,6 +39,14 @@ function entries(
   const entry = { resourceName, deviceIds: [id] };
   if (numaNodes.length === 0) return [entry];
   return numaNodes.map((node) => ({ ...entry, topology: { nodes: [{ id: node }] } }));
+}
+
+export function memoryMessages(blocks: readonly MemoryBlock[]): readonly ContainerMemory[] {
+  return blocks.map(({ resource, size, nodes }) => ({
+    memoryType: resource,
+    size,
+    topology: { nodes: nodes.map((id) => ({ id })) },
+  }));
 }
 
 export function claimMessages(claims: readonly ClaimInfo[]): readonly DynamicResource[] {

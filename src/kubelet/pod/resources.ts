@@ -101,29 +101,46 @@ function amountIn(list: ResourceList | undefined, resource: string): number {
   return quantity === undefined ? 0 : amountOf(resource, quantity);
 }
 
+/** Where a container runs. Empty lists: anywhere. */
+export interface Placement {
+  /** In the kernel's list format. */
+  readonly cpus: string;
+  readonly memoryNodes: string;
+  /** The CPUs are the container's own: its CPU limit is their number, and needs no quota. */
+  readonly isExclusive: boolean;
+}
+
+const ANYWHERE: Placement = { cpus: '', memoryNodes: '', isExclusive: false };
+
 /** Returns the resources of a container. `memoryCapacity`: of the node, in bytes. */
 export function containerResources(
   pod: Pod,
   container: Container,
   memoryCapacity: number,
+  placement: Placement = ANYWHERE,
 ): LinuxContainerResources {
   const cpuLimit = amountIn(container.resources?.limits, 'cpu');
   const cpuRequest = amountIn(container.resources?.requests, 'cpu') || cpuLimit;
   const memoryLimit = amountIn(container.resources?.limits, 'memory');
   return {
-    ...cpuResources(cpuRequest, cpuLimit),
+    ...cpuResources(cpuRequest, placement.isExclusive ? 0 : cpuLimit),
+    ...(placement.cpus !== '' && { cpusetCpus: placement.cpus }),
+    ...(placement.memoryNodes !== '' && { cpusetMems: placement.memoryNodes }),
     ...(memoryLimit > 0 ? { memoryLimitInBytes: memoryLimit } : {}),
     oomScoreAdj: oomScoreAdjustment(pod, container, memoryCapacity),
     hugepageLimits: hugepageLimits(container),
   };
 }
 
-/** Returns the resources of the whole pod for the sandbox, so that runtimes can size it. */
-export function sandboxResources(pod: Pod): LinuxContainerResources {
+/**
+ * Returns the resources of the whole pod for the sandbox, so that runtimes can size it. `hasQuota`:
+ * false if a container has exclusive CPUs.
+ */
+export function sandboxResources(pod: Pod, hasQuota = true): LinuxContainerResources {
   const limits = podLimits(pod);
   const memory = limits.get('memory') ?? 0;
   return {
-    ...cpuResources(podRequests(pod).get('cpu') ?? 0, limits.get('cpu') ?? 0),
+    ...cpuResources(podRequests(pod).get('cpu') ?? 0, hasQuota ? (limits.get('cpu') ?? 0) : 0),
     ...(memory > 0 ? { memoryLimitInBytes: memory } : {}),
   };
 }

@@ -1,12 +1,11 @@
 // Builds the runtime's configuration of a container.
 
-import type { ContainerConfig, Device, Mount } from '#cri/index.ts';
+import type { ContainerConfig, Device, LinuxContainerResources, Mount } from '#cri/index.ts';
 import type { ContainerDevices } from '../devices/container-devices.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
-import { containerResources } from '../pod/resources.ts';
 import { containerSecurityContext, stopSignal } from './security-context.ts';
 
 export interface ContainerConfigInput {
@@ -22,8 +21,7 @@ export interface ContainerConfigInput {
   /** The devices of device plugins and ResourceClaims. */
   readonly assigned?: ContainerDevices;
   readonly seccompRoot: string;
-  /** The node's memory, in bytes. */
-  readonly memoryCapacity: number;
+  readonly resources: LinuxContainerResources;
   /** The target of an ephemeral container: the container whose processes it sees. */
   readonly targetId?: string;
 }
@@ -55,7 +53,7 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     stdinOnce: container.stdinOnce === true,
     tty: container.tty === true,
     linux: {
-      resources: containerResources(pod, container, input.memoryCapacity),
+      resources: input.resources,
       securityContext: containerSecurityContext(pod, container, input.seccompRoot, input.targetId),
     },
     ...(signal !== undefined ? { stopSignal: signal } : {}),

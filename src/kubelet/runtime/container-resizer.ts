@@ -1,7 +1,7 @@
 // Applies allocated resources to running containers: through the runtime, or, if the container's
 // resize policy requires it, by a restart.
 
-import type { RuntimeService } from '#cri/index.ts';
+import type { LinuxContainerResources, RuntimeService } from '#cri/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -18,13 +18,13 @@ import {
   type RuntimePodStatus,
   parseContainerId,
 } from '../pod/pod-status.ts';
-import { amounts, containerResources } from '../pod/resources.ts';
+import { amounts } from '../pod/resources.ts';
 
 export interface ContainerResizerConfig {
   readonly runtime: RuntimeService;
   readonly logger: Logger;
-  /** The node's memory, in bytes. */
-  readonly memoryCapacity: number;
+  /** Returns the resources of a container. */
+  readonly resourcesOf: (pod: Pod, container: Container) => LinuxContainerResources;
 }
 
 interface Given {
@@ -104,7 +104,7 @@ export class ContainerResizer {
     try {
       for (const { container, record } of this.#changes(pod, status)) {
         if (stopped.has(record.id)) continue;
-        const resources = containerResources(pod, container, this.#config.memoryCapacity);
+        const resources = this.#config.resourcesOf(pod, container);
         await this.#config.runtime.updateContainerResources(record.id, resources, { signal });
         this.started(pod, container, record.id);
       }

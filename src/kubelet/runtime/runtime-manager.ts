@@ -3,7 +3,13 @@
 // recorded as the reason why the container waits, and retried when its back-off ends.
 
 import { mkdir, readdir } from 'node:fs/promises';
-import type { ImageService, ImageSpec, PodSandboxConfig, RuntimeService } from '#cri/index.ts';
+import type {
+  ImageService,
+  ImageSpec,
+  LinuxContainerResources,
+  PodSandboxConfig,
+  RuntimeService,
+} from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -30,6 +36,7 @@ import type { VolumePaths } from '../volumes/volume-manager.ts';
 import { Backoff } from '../backoff.ts';
 import { computePodActions, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
 import { ContainerResizer } from './container-resizer.ts';
+import { type SwapFacts, swapResources } from './swap.ts';
 import { makeContainerConfig } from './container-config.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
 import type { ContainerKiller } from './kill.ts';
@@ -44,7 +51,12 @@ import {
 } from '../pod/pod-status.ts';
 import { sortPodIPs } from '../pod/pod-ips.ts';
 import { readSandbox } from './read-status.ts';
-import { overheadResources, sandboxResources } from '../pod/resources.ts';
+import {
+  containerResources,
+  overheadResources,
+  type Placement,
+  sandboxResources,
+} from '../pod/resources.ts';
 import { makeSandboxConfig, podLogDirectory } from './sandbox-config.ts';
 import { verifyRunAsNonRoot } from './security-context.ts';
 
@@ -59,6 +71,15 @@ export interface RuntimeMetrics {
    */
   containerStarted(type: ContainerType, code?: string): void;
   imageVolumes(event: 'requested' | 'mounted' | 'failed', count: number): void;
+}
+
+/** Where containers run. */
+export interface Placements {
+  placement(pod: Pod, container: Container): Placement;
+  /** Reports whether a container of the pod has exclusive CPUs. */
+  hasExclusiveCpus(pod: Pod): boolean;
+  /** Called when a container has been created with its placement. */
+  containerStarts(pod: Pod, container: Container, id: string): void;
 }
 
 export interface RuntimeManagerConfig {
@@ -88,6 +109,10 @@ export interface RuntimeManagerConfig {
     container: Container,
     signal: AbortSignal,
   ) => Promise<ContainerDevices>;
+  /** Decides on which CPUs and NUMA nodes containers run. Absent: on all. */
+  readonly placements?: Placements;
+  /** How containers use swap; undefined if the kernel cannot limit it. */
+  readonly swap: SwapFacts | undefined;
   readonly dns: DnsSettings;
   /** The node's own /etc/hosts, as text. */
   readonly nodeHosts: () => Promise<string>;
@@ -169,7 +194,20 @@ export class RuntimeManager {
   constructor(config: RuntimeManagerConfig) {
     this.#config = config;
     this.#backoff = new Backoff(config.clock, config.restartBackoffMs, config.maxRestartBackoffMs);
-    this.resizer = new ContainerResizer(config);
+    this.resizer = new ContainerResizer({
+      runtime: config.runtime,
+      logger: config.logger,
+      resourcesOf: (pod, container) => this.#resourcesOf(pod, container),
+    });
+  }
+
+  #resourcesOf(pod: Pod, container: Container): LinuxContainerResources {
+    const { memoryCapacity, placements, swap } = this.#config;
+    const placement = placements?.placement(pod, container);
+    const resources = containerResources(pod, container, memoryCapacity, placement);
+    if (swap === undefined) return resources;
+    const memoryLimit = resources.memoryLimitInBytes ?? 0;
+    return { ...resources, ...swapResources(pod, container, memoryLimit, swap) };
   }
 
   startFailure(uid: string, containerName: string): StartFailure | undefined {
@@ -404,7 +442,7 @@ export class RuntimeManager {
   }
 
   #sandboxConfig(pod: Pod, attempt: number): PodSandboxConfig {
-    const { dns, events, podLogsDir, rootDir, cgroupParent } = this.#config;
+    const { dns, events, podLogsDir, rootDir, cgroupParent, placements } = this.#config;
     return makeSandboxConfig({
       pod,
       attempt,
@@ -413,7 +451,7 @@ export class RuntimeManager {
       podLogsDir,
       seccompRoot: seccompDir(rootDir),
       cgroupParent: cgroupParent(pod),
-      resources: sandboxResources(pod),
+      resources: sandboxResources(pod, placements?.hasExclusiveCpus(pod) !== true),
       overhead: overheadResources(pod),
     });
   }
@@ -546,6 +584,7 @@ export class RuntimeManager {
         : new StartError('CreateContainerConfigError', errorMessage(error), undefined, error);
     }
     this.resizer.started(pod, container, containerId);
+    this.#config.placements?.containerStarts(pod, container, containerId);
     context.acted = true;
     events.container(pod, container, 'Normal', 'Created', 'Container created');
 
@@ -660,7 +699,7 @@ export class RuntimeManager {
       ...(assigned !== undefined && { assigned }),
       devices: config.hostFiles ? makeDevices(pod, container, volumes) : [],
       seccompRoot: seccompDir(config.rootDir),
-      memoryCapacity: config.memoryCapacity,
+      resources: this.#resourcesOf(pod, container),
       ...(targetId !== undefined ? { targetId } : {}),
     });
   }

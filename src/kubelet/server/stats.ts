@@ -5,7 +5,14 @@ import { formatTime } from '#machinery/text/time.ts';
 import { timeIfKnown } from '../time.ts';
 import type { FsDetails, NodeDetails } from '../node/node-details.ts';
 import type { PodFiles, Used, VolumeStats } from '../volume-stats/types.ts';
-import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../node/usage.ts';
+import type {
+  CpuSample,
+  IoSample,
+  MemorySample,
+  PodUsage,
+  SwapSample,
+  Usage,
+} from '../node/usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -31,8 +38,15 @@ export function statsSummary({ usage, nodeName, startedAt, details, files }: Sum
           time: node.time,
           coreNanoseconds: node.cpuNanoseconds,
           ...(node.nanoCores !== undefined && { nanoCores: node.nanoCores }),
+          ...(node.pressure !== undefined && { psi: node.pressure.cpu }),
         }),
-        memory: memoryFields(node),
+        memory: memoryFields({
+          ...node,
+          ...(node.pressure !== undefined && { psi: node.pressure.memory }),
+        }),
+        ...(node.pressure !== undefined && {
+          io: ioFields({ time: node.time, psi: node.pressure.io }),
+        }),
         swap: swapFields({ time: node.time, ...node.swap }),
       }),
       ...(details !== undefined && detailFields(details)),
@@ -88,6 +102,7 @@ function podFields(
       ...(container.cpu !== undefined && { cpu: cpuFields(container.cpu) }),
       ...(container.memory !== undefined && { memory: memoryFields(container.memory) }),
       ...(container.swap !== undefined && { swap: swapFields(container.swap) }),
+      ...(container.io !== undefined && { io: ioFields(container.io) }),
       ...(!onlyCpuAndMemory &&
         container.writableLayer !== undefined && {
           rootfs: fsFields({
@@ -104,6 +119,7 @@ function podFields(
     })),
     ...(pod.cpu !== undefined && { cpu: cpuFields(pod.cpu) }),
     ...(pod.memory !== undefined && { memory: memoryFields(pod.memory) }),
+    ...(pod.io !== undefined && { io: ioFields(pod.io) }),
     ...(!onlyCpuAndMemory && pod.network !== undefined && { network: networkFields(pod.network) }),
     ...(!onlyCpuAndMemory &&
       pod.processCount !== undefined && { process_stats: { process_count: pod.processCount } }),
@@ -151,11 +167,16 @@ function ephemeralStorage(pod: PodUsage, fs: FsDetails, files: PodFiles): Fields
   });
 }
 
-function cpuFields({ time, coreNanoseconds, nanoCores }: CpuSample): Fields {
+function ioFields({ time, psi }: IoSample): Fields {
+  return { time: formatTime(time), psi };
+}
+
+function cpuFields({ time, coreNanoseconds, nanoCores, psi }: CpuSample): Fields {
   return {
     time: formatTime(time),
     ...(nanoCores !== undefined && { usageNanoCores: nanoCores }),
     ...(coreNanoseconds !== undefined && { usageCoreNanoSeconds: coreNanoseconds }),
+    ...(psi !== undefined && { psi }),
   };
 }
 
@@ -168,6 +189,7 @@ function memoryFields(memory: MemorySample): Fields {
     rssBytes,
     pageFaults,
     majorPageFaults,
+    psi,
   } = memory;
   return {
     time: formatTime(time),
@@ -177,6 +199,7 @@ function memoryFields(memory: MemorySample): Fields {
     ...(rssBytes !== undefined && { rssBytes }),
     ...(pageFaults !== undefined && { pageFaults }),
     ...(majorPageFaults !== undefined && { majorPageFaults }),
+    ...(psi !== undefined && { psi }),
   };
 }
 

@@ -6,6 +6,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { ActiveFault, Fault } from './active-faults.ts';
 import { isWrite } from './call.ts';
 import { describe, durationMs, type FaultContext, type FaultDuration } from './context.ts';
+import { heartbeatsMetBy, heartbeatsOf } from './met-heartbeats.ts';
 import { handleLater } from './request-faults.ts';
 import { type FaultSelector, isComponent } from './selector.ts';
 
@@ -45,17 +46,20 @@ export function crash(context: FaultContext, component: string, options: CrashOp
   if (!afterWrite) {
     if (Object.keys(selector).length > 0)
       throw new TypeError('fault crash: a selector needs { afterWrite: true }');
-    const fault = context.register(describe(`crash ${component}`, options));
+    const fault = context.register(
+      describe(`crash ${component}`, options),
+      heartbeatsOf(processes),
+    );
     fault.hits = processes.length;
     for (const process of processes) restart(context, fault, process, afterMs);
     return fault;
   }
-  const { fault, matches, take } = context.add('crash', {
-    verb: 'write',
-    ...selector,
-    component,
-    count: 1,
-  });
+  const { fault, matches, take } = context.add(
+    'crash',
+    { verb: 'write', ...selector, component, count: 1 },
+    [],
+    heartbeatsOf(processes),
+  );
   const remove = context.config.interceptor.add({
     request: (call, next) => {
       if (!isWrite(call.verb) || !matches(call) || !take()) return undefined;
@@ -110,7 +114,7 @@ function restart(
 /** Keeps a component from the API server, and the API server from it, until the fault ends. */
 export function partition(context: FaultContext, component: string): Fault {
   context.checkComponent('partition', component);
-  const fault = context.register(`partition ${component}`);
+  const fault = context.register(`partition ${component}`, heartbeatsMetBy({ component }));
   fault.hits = 1;
   fault.onEnd(context.config.interceptor.sever(component));
   return fault;

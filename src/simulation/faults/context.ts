@@ -9,6 +9,7 @@ import { ActiveFault } from './active-faults.ts';
 import { CLIENT_PREFIX } from './call.ts';
 import type { FaultInterceptor } from './interceptor.ts';
 import type { FaultyStorage } from './faulty-storage.ts';
+import { heartbeatsMetBy, type MetHeartbeats, observeHeartbeats } from './met-heartbeats.ts';
 import type { ClockSkews } from './skewed-clock.ts';
 import type { WebhookFaults } from './webhook-faults.ts';
 import {
@@ -63,13 +64,21 @@ export class FaultContext {
     this.config = config;
   }
 
-  /** Registers a fault. `own`: the fields that it has besides those of a selector. Throws TypeError. */
-  add(name: string, selector: FaultSelector, own: readonly string[] = []): NewFault {
+  /**
+   * Registers a fault. `own`: the fields that it has besides those of a selector. `met`: see
+   * `register`; default: what the selector can match. Throws TypeError.
+   */
+  add(
+    name: string,
+    selector: FaultSelector,
+    own: readonly string[] = [],
+    met?: MetHeartbeats,
+  ): NewFault {
     checkFields(name, selector, own);
     this.checkComponent(name, selector.component);
     const matches = callMatcher(selector);
     const counter = new MatchCounter(selector, this.config.random);
-    const fault = this.register(describe(name, selector));
+    const fault = this.register(describe(name, selector), met ?? heartbeatsMetBy(selector));
     return {
       fault,
       matches,
@@ -83,12 +92,15 @@ export class FaultContext {
     };
   }
 
-  register(description: string): ActiveFault {
+  /** `met`: the heartbeats of nodes that the fault can meet. */
+  register(description: string, met: MetHeartbeats = 'all'): ActiveFault {
     const fault = new ActiveFault(description, (ended) => this.active.delete(ended));
     this.active.add(fault);
-    // A heartbeat that the store computes would not meet the fault.
-    const observed = this.config.storage.beats?.observe('/');
-    if (observed !== undefined) fault.onEnd(observed);
+    const { clock, storage } = this.config;
+    if (storage.beats !== undefined) fault.onEnd(observeHeartbeats(storage.beats, met));
+    // Whatever is done periodically may meet the fault.
+    const mayDoze = clock.polls?.keepAwake();
+    if (mayDoze !== undefined) fault.onEnd(mayDoze);
     return fault;
   }
 

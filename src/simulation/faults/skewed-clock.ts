@@ -33,6 +33,7 @@ export class ClockSkews {
       setInterval: clock.setInterval.bind(clock),
       sleep: clock.sleep.bind(clock),
       ...(clock.polls !== undefined && { polls: clock.polls }),
+      ...(clock.atRest !== undefined && { atRest: clock.atRest }),
     };
   }
 }

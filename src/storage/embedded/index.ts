@@ -38,7 +38,7 @@ export async function openEmbeddedStorage(config: EmbeddedStorageConfig): Promis
 }
 
 /** Opens the store like openEmbeddedStorage, and returns the engine, which can take snapshots. */
-export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise<MvccEngine> {
+export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise<EmbeddedEngine> {
   const { dataDir, maxBytes, logger, clock } = config;
   const source = workerSource(
     new URL('./storage-worker.js', import.meta.url),
@@ -82,7 +82,7 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
 }
 
 /** The engine, with its files and the socket that serves snapshots. */
-class EmbeddedEngine extends MvccEngine {
+export class EmbeddedEngine extends MvccEngine {
   readonly #dataDir: string;
   #stopServing: (() => void) | undefined;
 

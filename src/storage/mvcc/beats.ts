@@ -40,7 +40,7 @@ interface Source {
 export class Beats implements StorageBeats, Background {
   readonly #config: BeatsConfig;
   readonly #sources = new Map<string, Source>();
-  /** Prefixes that are watched beat by beat, and by how many watchers. */
+  /** Keys, and prefixes that end in '/', that are watched beat by beat, and by how many watchers. */
   readonly #observed = new Map<string, number>();
   #nextDue = Number.POSITIVE_INFINITY;
   #read = false;
@@ -77,23 +77,17 @@ export class Beats implements StorageBeats, Background {
     return () => this.#release(source);
   }
 
-  /**
-   * A watcher wants to see each beat of the keys under the prefix. Returns a function that ends it.
-   */
-  observe(prefix: string): () => void {
-    this.#observed.set(prefix, (this.#observed.get(prefix) ?? 0) + 1);
+  observe(path: string): () => void {
+    this.#observed.set(path, (this.#observed.get(path) ?? 0) + 1);
     for (const source of this.#sources.values())
-      if (source.key.startsWith(prefix)) this.#release(source);
-    // Whatever is done periodically may be of interest.
-    const mayDoze = prefix === '/' ? this.#config.clock.polls?.keepAwake() : undefined;
+      if (covers(path, source.key)) this.#release(source);
     let ended = false;
     return () => {
       if (ended) return;
       ended = true;
-      mayDoze?.();
-      const left = (this.#observed.get(prefix) ?? 1) - 1;
-      if (left === 0) this.#observed.delete(prefix);
-      else this.#observed.set(prefix, left);
+      const left = (this.#observed.get(path) ?? 1) - 1;
+      if (left === 0) this.#observed.delete(path);
+      else this.#observed.set(path, left);
     };
   }
 
@@ -184,7 +178,7 @@ export class Beats implements StorageBeats, Background {
   }
 
   #isObserved(key: string): boolean {
-    for (const prefix of this.#observed.keys()) if (key.startsWith(prefix)) return true;
+    for (const path of this.#observed.keys()) if (covers(path, key)) return true;
     return false;
   }
 
@@ -208,6 +202,11 @@ export class Beats implements StorageBeats, Background {
     for (const { nextDue } of this.#sources.values())
       this.#nextDue = Math.min(this.#nextDue, nextDue);
   }
+}
+
+/** Reports whether a path is the key, or a prefix of it that ends in '/'. */
+function covers(path: string, key: string): boolean {
+  return path.endsWith('/') ? key.startsWith(path) : key === path;
 }
 
 /** Returns how many beats are due before a time. */

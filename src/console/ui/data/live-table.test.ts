@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FakeServer, settle, TestClock } from '../testing/fake-server.ts';
 import { Api } from './api.ts';
 import { Connection } from './connection.ts';
-import { LiveTable } from './live-table.ts';
+import { joinedTables, LiveTable, type TableSnapshot } from './live-table.ts';
 
 const columnDefinitions = [
   { name: 'Name', type: 'string', format: 'name' },
@@ -179,4 +179,30 @@ describe('LiveTable', () => {
     await clock.advance(60_000);
     expect(server.requests).toHaveLength(2);
   });
+});
+
+test('tables of the same kind are joined, with the worst of their states', () => {
+  const table = (names: readonly string[], state: TableSnapshot['state']): TableSnapshot => ({
+    columns: [{ name: 'Name', type: 'string' }],
+    rows: names.map((name) => ({
+      uid: name,
+      namespace: '',
+      name,
+      created: 0,
+      deleting: false,
+      labels: {},
+      cells: [name],
+    })),
+    total: names.length,
+    state,
+  });
+  const joined = joinedTables([
+    table(['a'], { kind: 'live' }),
+    table([], { kind: 'retrying', message: 'away' }),
+    table(['b', 'c'], { kind: 'loading' }),
+  ]);
+  expect(joined.rows.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+  expect(joined).toMatchObject({ total: 3, state: { kind: 'retrying' } });
+  expect(joined.columns).toHaveLength(1);
+  expect(joinedTables([])).toMatchObject({ total: 0, state: { kind: 'live' } });
 });

@@ -26,6 +26,20 @@ export interface TableSnapshot {
   readonly filterError?: string;
 }
 
+/** Returns the rows of tables with the same columns as one. Its state is the worst one. */
+export function joinedTables(tables: readonly TableSnapshot[]): TableSnapshot {
+  const worst = ['failed', 'retrying', 'loading', 'live'] as const;
+  const state = worst
+    .map((kind) => tables.find((table) => table.state.kind === kind)?.state)
+    .find((each) => each !== undefined) ?? { kind: 'live' };
+  return {
+    columns: tables.find(({ columns }) => columns.length > 0)?.columns ?? [],
+    rows: tables.flatMap(({ rows }) => rows),
+    total: tables.reduce((sum, { total }) => sum + total, 0),
+    state,
+  };
+}
+
 export type LiveTableConfig = Omit<ListWatchConfig<TableDocument>, 'sink' | 'accept'>;
 
 const PUBLISH_MS = 100;

@@ -6,7 +6,8 @@ import { Link } from 'wouter';
 import { durationText } from '../data/age.ts';
 import { messageOf } from '../data/api-error.ts';
 import type { KubeObject } from '../data/live-object.ts';
-import type { TableSnapshot } from '../data/live-table.ts';
+import type { Types } from '../data/discovery.ts';
+import { joinedTables, type TableSnapshot } from '../data/live-table.ts';
 import { printable } from '../data/printable.ts';
 import { type Problem, problemsOf, type Warning, warningOf } from '../data/problems.ts';
 import { collectionPath } from '../data/resource-type.ts';
@@ -40,11 +41,7 @@ export function Overview(): ReactNode {
   const { namespace } = usePreferences();
   const now = useNow(5000);
   const nodes = useTableRows(types.byId('nodes'), '');
-  const pods = useTableRows(
-    types.byId('pods'),
-    namespace,
-    'status.phase!=Running,status.phase!=Succeeded',
-  );
+  const pods = useNotRunning(types, namespace);
   const deployments = useTableRows(types.byId('deployments.apps'), namespace);
   const statefulSets = useTableRows(types.byId('statefulsets.apps'), namespace);
   const daemonSets = useTableRows(types.byId('daemonsets.apps'), namespace);
@@ -86,6 +83,18 @@ export function Overview(): ReactNode {
       <Warnings items={warnings.items} now={now} />
     </>
   );
+}
+
+/**
+ * Returns the pods that neither run nor have succeeded. One list for each phase, because the server
+ * finds the objects of one value without a look at all others.
+ */
+function useNotRunning(types: Types, namespace: string): TableSnapshot {
+  const type = types.byId('pods');
+  const pending = useTableRows(type, namespace, 'status.phase=Pending');
+  const failed = useTableRows(type, namespace, 'status.phase=Failed');
+  const unknown = useTableRows(type, namespace, 'status.phase=Unknown');
+  return useMemo(() => joinedTables([pending, failed, unknown]), [pending, failed, unknown]);
 }
 
 function Problems({

@@ -1,7 +1,7 @@
 // One HTTPS exchange with an identity provider: bounded in time and size, no redirects.
 
-import { request as httpsRequest } from 'node:https';
 import type { Clock } from '#machinery/clock.ts';
+import { dial, exchange } from '#machinery/net/peer/index.ts';
 import { outsideWork } from '#machinery/pending-work.ts';
 
 /** The maximum size of a response: key sets and tokens have a few kilobytes. */
@@ -25,15 +25,15 @@ export interface HttpsAnswer {
 }
 
 /** Sends the request. Rejects if there is no complete response, or the address is not HTTPS. */
-export async function httpsJson(exchange: HttpsExchange): Promise<HttpsAnswer> {
-  const { url, clock } = exchange;
+export async function httpsJson(config: HttpsExchange): Promise<HttpsAnswer> {
+  const { url, clock } = config;
   if (new URL(url).protocol !== 'https:') throw new Error(`${url} is not an https address`);
   const timeout = new AbortController();
   const timer = clock.setTimer(TIMEOUT_MS, () =>
     timeout.abort(new Error(`${url} has not answered within ${TIMEOUT_MS / 1000} s`)),
   );
   try {
-    const { status, text } = await outsideWork(send(exchange, timeout.signal));
+    const { status, text } = await outsideWork(send(config, timeout.signal));
     return { status, json: parsed(text) };
   } catch (error) {
     throw timeout.signal.aborted ? timeout.signal.reason : error;
@@ -51,47 +51,45 @@ function parsed(text: string): unknown {
   }
 }
 
-function send(
-  { url, ca, form, headers }: HttpsExchange,
+async function send(
+  { url, ca, form, headers, clock }: HttpsExchange,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const body = form?.toString();
-  return new Promise((resolve, reject) => {
-    const request = httpsRequest(
-      url,
-      {
-        method: body === undefined ? 'GET' : 'POST',
-        // A connection of its own: these requests are seldom, and an idle socket would be found dead.
-        agent: false,
-        ca,
-        signal,
-        headers: {
-          accept: 'application/json',
-          ...headers,
-          ...(body !== undefined && {
-            'content-type': 'application/x-www-form-urlencoded',
-            'content-length': String(Buffer.byteLength(body)),
-          }),
-        },
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on('data', (chunk: Buffer) => {
-          size += chunk.length;
-          if (size > MAX_BYTES) request.destroy(new Error(`the answer of ${url} is too long`));
-          else chunks.push(chunk);
-        });
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            text: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
-      },
-    );
-    request.on('error', reject);
-    request.end(body);
+  const { hostname, port, pathname, search, host } = new URL(url);
+  const body = form === undefined ? undefined : Buffer.from(form.toString());
+  // A connection of its own: these requests are seldom, and an idle one would be found dead.
+  const connection = await dial({
+    // An IPv6 address has brackets in a URL alone.
+    host: hostname.replaceAll(/[[\]]/g, ''),
+    port: port === '' ? 443 : Number(port),
+    clock,
+    signal,
+    tls: { ...(ca !== undefined && { ca }), ALPNProtocols: ['http/1.1'] },
   });
+  const answer = await exchange({
+    connection,
+    clock,
+    signal,
+    method: body === undefined ? 'GET' : 'POST',
+    path: `${pathname}${search}`,
+    headers: {
+      host,
+      accept: 'application/json',
+      ...headers,
+      ...(body !== undefined && {
+        'content-type': 'application/x-www-form-urlencoded',
+        'content-length': body.length,
+      }),
+    },
+    ...(body !== undefined && { body }),
+  });
+  const { message } = answer;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error(`the answer of ${url} is too long`);
+    chunks.push(chunk);
+  }
+  return { status: message.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') };
 }

@@ -38,7 +38,8 @@ const podKind = defineKind<Pod, PodServices>({
     'spec.schedulerName': ({ spec }) => spec.schedulerName ?? '',
     'spec.serviceAccountName': ({ spec }) => spec.serviceAccountName ?? '',
     'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
-    'status.phase': ({ status }) => status.phase ?? '',
+    // Indexed, since consoles and operators look for the few pods that are not running.
+    'status.phase': { value: ({ status }) => status.phase ?? '', indexed: true },
     'status.podIP': ({ status }) => status.podIPs?.[0]?.ip ?? status.podIP ?? '',
     // Upstream accepts this name, too, and never sets the field.
     'status.podIPs': () => '',

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { TestClock } from '../testing/fake-server.ts';
-import { loadAgain } from './lazy-component.ts';
+import { loadAgain } from './load-again.ts';
 
 const silent = (): void => undefined;
 

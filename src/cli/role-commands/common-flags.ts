@@ -1,0 +1,92 @@
+// Flags that several roles have.
+
+import { type Command, Option } from 'commander';
+import { KUBERNETES_VERSION } from '#cluster/version.ts';
+import { duration, ipAddress, logLevel, port, yesOrNo } from '../flags.ts';
+
+/** Flags that every role has. */
+export function withLogFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--log-format <format>', 'form of the log')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .addOption(new Option('--logging-format <format>', 'the same').choices(['text', 'json']))
+    .option('--verbose', 'log what it does, as -v 4', false)
+    .option(
+      '-v, --v <level>',
+      'how much is logged: 0 warnings and errors, 1 to 3 also what it does, 4 and more everything',
+      logLevel,
+      0,
+    )
+    .version(
+      `Kubernetes ${KUBERNETES_VERSION.gitVersion}`,
+      '--version',
+      'print the version of Kubernetes that it speaks',
+    );
+}
+
+export function withCommonFlags(command: Command): Command {
+  return withLogFlags(command)
+    .option(
+      '--feature-gates <settings>',
+      'gates of Kubernetes: those with their default values are accepted, others warned of',
+    )
+    .addHelpText(
+      'after',
+      `
+Other flags of Kubernetes' component are accepted, too: with a warning if they change nothing, with \
+an error if leaving them
+out would be wrong.`,
+    );
+}
+
+export function withLeaderElection(command: Command, name: string): Command {
+  return command
+    .option(
+      '--leader-elect [bool]',
+      'work only while holding the lease, so that several may run',
+      yesOrNo,
+      true,
+    )
+    .option(
+      '--leader-elect-lease-duration <duration>',
+      'how long others wait after the last renewal',
+      duration,
+      15_000,
+    )
+    .option(
+      '--leader-elect-renew-deadline <duration>',
+      'how long the leader tries to renew before it stops working',
+      duration,
+      10_000,
+    )
+    .option('--leader-elect-retry-period <duration>', 'time between two tries', duration, 2000)
+    .option('--leader-elect-resource-name <name>', 'name of the lease', name)
+    .option(
+      '--leader-elect-resource-namespace <namespace>',
+      'namespace of the lease',
+      'kube-system',
+    );
+}
+
+export function withServing(command: Command, defaultPort: number): Command {
+  return command
+    .requiredOption(
+      '--kubeconfig <file>',
+      'identity of the component, and address of the API server',
+    )
+    .option(
+      '--bind-address <address>',
+      'address that serves health and metrics',
+      ipAddress,
+      '127.0.0.1',
+    )
+    .option('--secure-port <port>', 'port that serves health and metrics', port, defaultPort)
+    .option(
+      '--tls-cert-file <file>',
+      'certificate of that port (default: one that is made at each start)',
+    )
+    .option('--tls-private-key-file <file>', 'key of that certificate');
+}
