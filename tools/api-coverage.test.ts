@@ -10,7 +10,7 @@ const reference = fileURLToPath(new URL('../../shared/reference/openapi-v2.json'
 let coverage: Coverage;
 beforeAll(async () => {
   coverage = await apiCoverage();
-}, 60_000);
+});
 const page = (): string => readFileSync(PAGE, 'utf8');
 
 test('the page is current: kinds, verbs, encodings, columns (else: npm run coverage:api)', () => {

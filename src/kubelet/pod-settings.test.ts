@@ -142,6 +142,17 @@ describe('resources', () => {
       8 * GiB,
     );
 
+  test('a container without limits has those of its pod', () => {
+    const resources = { limits: { cpu: '500m', memory: '64Mi' } };
+    const main = makeContainer('main');
+    const settings = containerResources(
+      makePod({ spec: { containers: [main], resources } }),
+      main,
+      8 * GiB,
+    );
+    expect(settings).toMatchObject({ cpuQuota: 50_000, memoryLimitInBytes: 64 * 1024 * 1024 });
+  });
+
   test.each<[object, object]>([
     [{}, { cpuShares: 2, cpuPeriod: 100_000, oomScoreAdj: 1000, hugepageLimits: [] }],
     [

@@ -189,7 +189,7 @@ describe.skipIf(built.missing !== undefined)(
       await eventually('they are discovered', async () =>
         (await kubectl.run('api-resources')).includes('flunders'),
       );
-    }, 120_000);
+    });
 
     afterAll(async () => {
       if (sample !== undefined) await stopSample();
@@ -293,14 +293,14 @@ describe.skipIf(built.missing !== undefined)(
         async () => (await kubectl.try('get flunder owned')).status !== 0,
         90_000,
       );
-    }, 120_000);
+    });
 
     test('objects are deleted with their namespace', async () => {
       await kubectl.run('create namespace going');
       await kubectl.run('-n going create -f -', { input: flunder('inside') });
       await kubectl.run('delete namespace going', { timeoutMs: 60_000 });
       expect((await kubectl.try('-n going get flunder inside')).stderr).toContain('not found');
-    }, 90_000);
+    });
 
     test('without the other server, other groups work and deleted namespaces wait', async () => {
       await kubectl.run('create namespace waiting');
@@ -365,7 +365,7 @@ describe.skipIf(built.missing !== undefined)(
         await kubectl.run('delete apiservice v1beta1.metrics.k8s.io');
         await metrics.stop();
       }
-    }, 120_000);
+    });
 
     test('its kinds disappear with the API services', async () => {
       await kubectl.run(`delete apiservice v1alpha1.${GROUP} v1beta1.${GROUP}`);

@@ -105,7 +105,7 @@ describe.each([
   test('a client that disconnects stops the stream', async () => {
     const connection = new TestConnection();
     let stopped = false;
-    const queue = new WatchQueue<EncodedWatchEvent>({ onStop: () => (stopped = true) });
+    const queue = new WatchQueue<EncodedWatchEvent>({ onStop: () => void (stopped = true) });
     const sent = send(connection, queue, JSON_FORMAT);
     queue.push(event('n0'));
     await until(() => connection.writes.length > 0);
@@ -128,7 +128,7 @@ describe.each([
   test('an event that cannot be encoded ends the watch with its error', async () => {
     const connection = new TestConnection();
     let stopped = false;
-    const queue = new WatchQueue<EncodedWatchEvent>({ onStop: () => (stopped = true) });
+    const queue = new WatchQueue<EncodedWatchEvent>({ onStop: () => void (stopped = true) });
     const sent = send(connection, queue, { mediaType: 'application/vnd.kubernetes.protobuf' });
     queue.push(event('n0'));
     await expect(sent).rejects.toThrow('has no form in protobuf');
@@ -138,11 +138,11 @@ describe.each([
   test('an error of a mapped stream ends the watch', async () => {
     const connection = new TestConnection();
     const queue = new WatchQueue<EncodedWatchEvent>();
+    const bad = event('bad');
     const mapped: WatchStream<EncodedWatchEvent> = mapWatch(queue, (each) => {
       if (each === bad) throw new Error('not this one');
       return each;
     });
-    const bad = event('bad');
     queue.push(event('n0'));
     queue.push(bad);
     await expect(send(connection, mapped, JSON_FORMAT)).rejects.toThrow('not this one');

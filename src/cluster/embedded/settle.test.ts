@@ -141,4 +141,4 @@ test('a pod whose ServiceAccount does not come is rejected without waiting for t
   } finally {
     await cluster.stop();
   }
-}, 60_000);
+});

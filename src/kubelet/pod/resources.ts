@@ -112,16 +112,21 @@ export interface Placement {
 
 const ANYWHERE: Placement = { cpus: '', memoryNodes: '', isExclusive: false };
 
-/** Returns the resources of a container. `memoryCapacity`: of the node, in bytes. */
+/**
+ * Returns the resources of a container. Without a limit of its own, it has the limit of its pod.
+ * `memoryCapacity`: of the node, in bytes.
+ */
 export function containerResources(
   pod: Pod,
   container: Container,
   memoryCapacity: number,
   placement: Placement = ANYWHERE,
 ): LinuxContainerResources {
-  const cpuLimit = amountIn(container.resources?.limits, 'cpu');
+  const podLimit = pod.spec.resources?.limits;
+  const cpuLimit = amountIn(container.resources?.limits, 'cpu') || amountIn(podLimit, 'cpu');
   const cpuRequest = amountIn(container.resources?.requests, 'cpu') || cpuLimit;
-  const memoryLimit = amountIn(container.resources?.limits, 'memory');
+  const memoryLimit =
+    amountIn(container.resources?.limits, 'memory') || amountIn(podLimit, 'memory');
   return {
     ...cpuResources(cpuRequest, placement.isExclusive ? 0 : cpuLimit),
     ...(placement.cpus !== '' && { cpusetCpus: placement.cpus }),

@@ -2,7 +2,7 @@
 // with API objects, and deletes them with the pod. They are in
 // <root>/pods/<uid>/volumes/kubernetes.io~<plugin>/<name>.
 
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import { removeTree } from '#machinery/files/directory.ts';
@@ -380,7 +380,8 @@ export class VolumeManager {
         ...(sizeBytes !== undefined ? { sizeBytes } : {}),
       });
     } else if (medium !== '') throw new Error(`unknown storage medium "${medium}"`);
-    await chmod(directory, 0o777);
+    // The set-group-ID bit of an earlier sync stays: containers may be looking at it.
+    if (((await stat(directory)).mode & 0o777) !== 0o777) await chmod(directory, 0o777);
     const group = pod.spec.securityContext?.fsGroup;
     if (group !== undefined) await setVolumeGroup(directory, group, false);
   }

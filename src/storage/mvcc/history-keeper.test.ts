@@ -21,7 +21,7 @@ function keeperOf({ revisionsPerTurn }: { readonly revisionsPerTurn?: number }) 
   const write = (): void => {
     const revision = store.revision + 1;
     const value = new Uint8Array(1);
-    const state = { key: '/a/b', value, createRevision: 2, modRevision: revision, version: 1 };
+    const state = { key: '/a/b', value, createRevision: 2, modRevision: revision };
     store.apply('/a/b', state);
   };
   return { store, keeper, steps, write };
