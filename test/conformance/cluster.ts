@@ -82,7 +82,8 @@ export async function startCluster({
     const machines = network.machines.slice(0, nodes - 1);
     if (!simulated) {
       // Another run may have a cable: only the run that laid it removes it.
-      for (const { cable } of machines) {
+      // The first node has the address of a cable's end, so even one node alone needs a cable.
+      for (const { cable } of network.machines.slice(0, Math.max(1, machines.length))) {
         layCable(cable);
         undo.push(() => removeCable(cable));
       }

@@ -38,8 +38,12 @@ export const isOtherSet = (set: TestSet | undefined): boolean =>
 /** Labels that upstream appends to names; their place in the name differs between versions. */
 const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;
 
-/** Returns the identity of a test in all versions of Kubernetes: its name without labels. */
-export const testKey = (name: string): string => name.replaceAll(labels, '');
+/**
+ * Returns the identity of a test in all versions of Kubernetes: its name without labels. Reports have
+ * two spaces where a container of tests has no name.
+ */
+export const testKey = (name: string): string =>
+  name.replaceAll(labels, '').replaceAll(/ {2,}/g, ' ');
 
 /** Returns `sig-apps` for `[sig-apps] Deployment …`. Tests of a driver name no SIG. */
 export function sigOf(name: string): string {
