@@ -89,6 +89,11 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<amounts>': ['x', 'memory=x'],
   '<percent>': ['x', '-1', '101'],
   '<size>': ['x', '-1'],
+  '<policy>': ['x', ''],
+  '<options>': ['x', 'x=y'],
+  '<cpus>': ['x', '3-1'],
+  '<scope>': ['x'],
+  '<key=value>': ['x'],
 };
 /** Flags whose values are arbitrary text, or are checked by another program, with the reason. */
 const unchecked: Readonly<Record<string, string>> = {
@@ -105,6 +110,8 @@ const unchecked: Readonly<Record<string, string>> = {
   '<addresses>': 'any text',
   '<domain>': 'any text',
   '<hosts>': 'any text',
+  '<id>': 'any text',
+  '<claim>': 'any text',
 };
 /** Flags for files and directories that are created, or may be missing. */
 const lenient = new Set([

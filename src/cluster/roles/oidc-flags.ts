@@ -37,13 +37,14 @@ export interface OidcSettings {
 /** Returns the settings. Undefined: no flag is set. Throws UserError. */
 export function oidcOf(flags: OidcFlags, clock: Clock): OidcSettings | undefined {
   const { oidcIssuerUrl: issuer = '', oidcClientId: clientId = '' } = flags;
-  const isSet = Object.entries(flags).some(
-    ([name, value]) => /^(consoleO|o)idc/.test(name) && value !== undefined,
+  const set = Object.entries(flags).flatMap(([name, value]) =>
+    /^(consoleO|o)idc/.test(name) && value !== undefined ? [flagNamed(name)] : [],
   );
-  if (!isSet) return undefined;
+  if (set.length === 0) return undefined;
   if (issuer === '' || clientId === '')
     throw new UserError(
-      'oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set',
+      `${set.join(', ')}: oidc-issuer-url and oidc-client-id must be specified together when any ` +
+        'oidc-* flags are set',
     );
   checkIssuer(issuer);
   const signingAlgorithms = flags.oidcSigningAlgs ?? ['RS256'];
@@ -81,6 +82,10 @@ export function oidcOf(flags: OidcFlags, clock: Clock): OidcSettings | undefined
     },
   };
 }
+
+/** Returns '--oidc-ca-file' for 'oidcCaFile'. */
+const flagNamed = (name: string): string =>
+  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Checks the address as upstream does, with its messages. */
 function checkIssuer(issuer: string): void {

@@ -51,7 +51,7 @@ export function resourceManagerSettings(
     cpuManagerPolicy: oneOf(
       options.cpuManagerPolicy ?? 'none',
       CPU_POLICIES,
-      (value) => `unknown policy: ${value}`,
+      (value) => `cpuManagerPolicy (--cpu-manager-policy): unknown policy: ${value}`,
     ),
     cpuManagerPolicyOptions: options.cpuManagerPolicyOptions ?? {},
     cpuManagerAlphaOptions: /(^|,)\s*CPUManagerPolicyAlphaOptions=true\s*(,|$)/i.test(featureGates),
@@ -61,7 +61,7 @@ export function resourceManagerSettings(
     memoryManagerPolicy: oneOf(
       options.memoryManagerPolicy ?? 'None',
       MEMORY_POLICIES,
-      (value) => `unknown policy: ${value}`,
+      (value) => `memoryManagerPolicy (--memory-manager-policy): unknown policy: ${value}`,
     ),
     reservedMemory: (options.reservedMemory ?? []).map(withTexts),
     topologyManagerPolicy: oneOf(
@@ -99,15 +99,22 @@ function check(settings: ResourceManagerSettings): void {
           `${settings.reservedSystemCPUs}, error: ${error.message}`,
       );
     }
-    if (error instanceof PolicyOptionError || error instanceof TopologyOptionError)
-      throw invalid(error.message);
+    if (error instanceof PolicyOptionError)
+      throw invalid(`cpuManagerPolicyOptions (--cpu-manager-policy-options): ${error.message}`);
+    if (error instanceof TopologyOptionError)
+      throw invalid(
+        `topologyManagerPolicyOptions (--topology-manager-policy-options): ${error.message}`,
+      );
     throw error;
   }
   if (
     settings.cpuManagerPolicy === 'none' &&
     Object.keys(settings.cpuManagerPolicyOptions).length > 0
   )
-    throw invalid('cpumanager: none policy: received unsupported options');
+    throw invalid(
+      'cpuManagerPolicyOptions (--cpu-manager-policy-options): none policy: received unsupported ' +
+        'options',
+    );
   checkReservedMemory(settings.reservedMemory);
 }
 
