@@ -550,6 +550,8 @@ function proxyOf(
       ...(ingress === undefined ? [] : [ingress.httpPort, ingress.httpsPort]),
     ].map((port) => `tcp/${port}`),
     healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },
+    // The machine is not the cluster's alone: its limit of connections stays.
+    conntrack: { maxPerCore: 0 },
   };
 }
 
