@@ -150,6 +150,15 @@ describe('the last lines', () => {
     expect(await read({ tailLines: 1, stream: 'stderr' })).toBe('one\n');
   });
 
+  test('without those that are written meanwhile', async () => {
+    await writeFile(path, entry(1, 'one') + entry(2, 'two'));
+    const source = { path, clock: systemClock, isRunning: () => Promise.resolve(true) };
+    const stream = readLogs(source, { tailLines: 1 }, forever);
+    expect((await stream.next()).value?.toString()).toBe('two\n');
+    await appendFile(path, entry(3, 'three'));
+    expect((await stream.next()).done).toBe(true);
+  });
+
   test('of a log whose last line is not complete yet', async () => {
     await writeFile(path, entry(1, 'one') + entry(2, 'two') + entry(3, 'par', 'stdout', 'P'));
     expect(await read({ tailLines: 1 })).toBe('par');

@@ -41,7 +41,7 @@ const NEWLINE = 0x0a;
 /**
  * Yields the log's content, including line ends. Rejects if the path is not a regular file (links
  * are not followed), or if it does not exist (ENOENT), unless the log is followed and the container
- * runs. Ends at the end of the file; when following, once the container has ended and its whole log
+ * runs. Ends where the file ended at first; when following, once the container has ended and its whole log
  * was read. Also ends when the signal aborts.
  */
 export async function* readLogs(
@@ -89,15 +89,18 @@ async function* entries(
   let file = await openLog(source, options.follow === true, signal);
   if (file === undefined) return;
   try {
+    const size = await file.size();
+    // Lines that are written meanwhile would be more than were asked for, or never end.
+    const end = options.follow === true ? Number.POSITIVE_INFINITY : size;
     let position =
       options.tailLines === undefined
         ? 0
-        : await findTail(file, options.tailLines, options.stream, signal);
+        : await findTail(file, size, options.tailLines, options.stream, signal);
     let rest: Buffer = Buffer.alloc(0);
     /** The line is too long: it is skipped up to its end. */
     let skipping = false;
     while (!signal.aborted) {
-      const block = await file.read(position, BLOCK_BYTES);
+      const block = await file.read(position, Math.min(BLOCK_BYTES, end - position));
       if (block.length > 0) {
         position += block.length;
         const lines = splitLines(Buffer.concat([rest, block]));
@@ -174,16 +177,16 @@ function splitLines(data: Buffer): { readonly complete: Buffer[]; readonly rest:
 }
 
 /**
- * Returns the offset of the last `lines` lines. Parts of one line count once, and only lines of
+ * Returns the offset of the last `lines` lines before `size`. Parts of one line count once, and only lines of
  * `stream` count if it is given.
  */
 async function findTail(
   file: LogFile,
+  size: number,
   lines: number,
   stream: LogStream | undefined,
   signal: AbortSignal,
 ): Promise<number> {
-  const size = await file.size();
   if (lines <= 0) return size;
   let end = size;
   /** Returns the bytes from `end` to the first newline after it. */
