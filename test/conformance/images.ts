@@ -262,7 +262,7 @@ function recipe(): string {
         GROUPS,
         IMAGES,
         etcdVersion(),
-        Object.values(LAYERS).map(String),
+        [...Object.values(LAYERS), addApplets].map(String),
       ]),
     )
     .digest('hex')
