@@ -116,7 +116,9 @@ async function main(): Promise<void> {
   if (chosen.length === 0) throw new UserError('no test is chosen by these flags');
 
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  // A terminal and the programs above this one send the signal, too: a second one must not end this
+  // process before its cluster has ended.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
   const options = {
     binaries,
     parallel,
