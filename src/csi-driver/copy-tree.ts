@@ -18,7 +18,8 @@ const ATTRIBUTES = ['--numeric-owner', '--xattrs', '--xattrs-include=*', '--acls
 
 /**
  * Copies the contents with owners, modes and attributes to a new directory. Sockets are left out.
- * Files that change meanwhile are copied as they are at some moment. Rejects with Internal.
+ * Files that change meanwhile are copied as they are at some moment. Rejects with Internal, also if
+ * an entry becomes one of another type while it is read: callers of CSI retry.
  */
 export async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 });
