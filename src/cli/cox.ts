@@ -16,6 +16,7 @@ import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
 import { withOidcFlags } from './oidc-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
+import { runtimeOption } from './role-commands/common-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
 import { addRollingUpdateCommand } from './rolling-update-flags.ts';
 import { readArguments } from './upstream/arguments.ts';
@@ -143,14 +144,7 @@ export function createProgram(build?: Build): Command {
       '--encryption-provider-config <file>',
       'an EncryptionConfiguration: what is encrypted in the store, and the keys',
     )
-    .addOption(
-      new Option(
-        '--runtime <runtime>',
-        'what runs the containers; auto: containerd where possible, else host processes',
-      )
-        .choices(['auto', 'containerd', 'process', 'simulated'])
-        .default('auto'),
-    )
+    .addOption(runtimeOption())
     .option(
       '--container-runtime-endpoint <socket>',
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',

@@ -37,7 +37,7 @@ export function parseCauses(text: string): ReadonlyMap<string, string> {
  * else the last line in front of the trace of the shell.
  */
 export function reasonOf(output: string): string {
-  // oxlint-disable-next-line no-control-regex -- the script colours its output
+  // oxlint-disable-next-line no-control-regex -- colours of the script begin with an escape
   const lines = output.replaceAll(/\u001b(?:\[[\d;]*m|\(B)/g, '').split('\n');
   const check = lines.findLastIndex((line) => line.includes('FAIL!'));
   if (check !== -1) return oneLine(lines.slice(check, check + 5).join(' '));

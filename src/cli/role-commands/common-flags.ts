@@ -90,3 +90,12 @@ export function withServing(command: Command, defaultPort: number): Command {
     )
     .option('--tls-private-key-file <file>', 'key of that certificate');
 }
+
+/** Returns the flag that chooses what runs the containers. */
+export const runtimeOption = (): Option =>
+  new Option(
+    '--runtime <runtime>',
+    'what runs the containers; auto: containerd where possible, else host processes',
+  )
+    .choices(['auto', 'containerd', 'process', 'simulated'])
+    .default('auto');

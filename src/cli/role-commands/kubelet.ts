@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { count, duration, ipAddress, labels, list, port, yesOrNo } from '../flags.ts';
 import { withNodeResourceFlags } from '../node-resource-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from '../pod-network-flags.ts';
-import { withCommonFlags } from './common-flags.ts';
+import { runtimeOption, withCommonFlags } from './common-flags.ts';
 
 export function addKubelet(program: Command): void {
   const command = withNodeResourceFlags(
@@ -23,14 +23,7 @@ export function addKubelet(program: Command): void {
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
       .option('--root-dir <dir>', 'volumes and pod data (default: DATA-DIR/kubelet)')
-      .addOption(
-        new Option(
-          '--runtime <runtime>',
-          'what runs the containers; auto: containerd where possible, else host processes',
-        )
-          .choices(['auto', 'containerd', 'process', 'simulated'])
-          .default('auto'),
-      )
+      .addOption(runtimeOption())
       .option(
         '--container-runtime-endpoint <socket>',
         'CRI socket of a runtime that is already there',
