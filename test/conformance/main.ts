@@ -320,7 +320,14 @@ async function runSwaps(
         folder: join('swap', name, simulated ? 'simulated' : 'containers'),
         needsImages: !simulated,
         start: (logDir) =>
-          startSwapCluster({ swap, simulated, programs: programsOf(swap), kubectl, logDir }),
+          startSwapCluster({
+            swap,
+            simulated,
+            network: options.network,
+            programs: programsOf(swap),
+            kubectl,
+            logDir,
+          }),
       };
       try {
         const { results: some, suiteFailures: failures } = await runGroup(group, options);
