@@ -110,7 +110,10 @@ test('later results replace earlier ones of the same swap', () => {
     ['dns=ours', 'passed'],
     ['dns=upstream', 'passed'],
   ]);
-  const page = swapsPage(parseSwapResults(text), 'v1.36.3');
+  const page = swapsPage(parseSwapResults(text), 'v1.36.3', []);
   expect(page).toContain('| dns | 0 passed, 1 failed, 0 skipped | not run |');
-  expect(page).toContain(String.raw`| dns=ours | \[sig-network\] DNS a | no answer |`);
+  const row = String.raw`| dns=ours | \[sig-network\] DNS a |`;
+  expect(page).toContain(`${row} not looked into; it says: no answer |`);
+  const causes = [{ pattern: /DNS/, cause: 'no network', mend: 'a network' }];
+  expect(swapsPage(parseSwapResults(text), 'v1.36.3', causes)).toContain(`${row} no network |`);
 });

@@ -9,12 +9,13 @@ import { systemClock } from '#machinery/clock.ts';
 import { parseFlags } from '../flags.ts';
 import { mergeResults, nightPage, type StepResult } from './report.ts';
 import { runStep } from './run-step.ts';
-import { steps } from './steps.ts';
+import { NETWORK_FLAG, steps } from './steps.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const usage = `usage: npm run nightly -- [flags]
   --only REGEX    only steps whose name matches; the others keep the results of their last run
   --short         each step in its short form, some minutes each; nothing is recorded in docs/
+  --network N     from 0 to 3 (default 0): the addresses of conformance runs, if others run beside them
   --list          print the steps and their commands, and end
   --output DIR    where the page, its data and the logs go (default .cache/nightly,
                   or .cache/nightly-short)
@@ -38,12 +39,23 @@ const flags = parseFlags('nightly', usage, {
   only: { type: 'string' },
   list: { type: 'boolean', default: false },
   short: { type: 'boolean', default: false },
+  network: { type: 'string', default: '0' },
   output: { type: 'string' },
 });
 const only = patternOf(flags.only ?? '');
+if (!/^[0-3]$/.test(flags.network)) {
+  process.stderr.write('nightly: --network: a number from 0 to 3 was expected\n');
+  process.exit(2);
+}
 const chosen = steps
   .filter(({ name }) => only.test(name))
-  .map((step) => ({ ...step, command: flags.short ? step.short : step.command }));
+  .map((step) => ({
+    ...step,
+    command: [
+      ...(flags.short ? step.short : step.command),
+      ...(step.takesNetwork === true ? [NETWORK_FLAG, flags.network] : []),
+    ],
+  }));
 const output = flags.output ?? join(root, '.cache', flags.short ? 'nightly-short' : 'nightly');
 if (chosen.length === 0) {
   process.stderr.write(`nightly: no step has a name that matches ${flags.only}\n`);

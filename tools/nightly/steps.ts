@@ -1,5 +1,8 @@
 // Everything that `npm test` does not run, as values: each step is a command.
 
+/** The flag that gives a run addresses and names which others beside it do not have. */
+export const NETWORK_FLAG = '--network';
+
 export interface Step {
   readonly name: string;
   /** The program and its arguments. */
@@ -8,6 +11,8 @@ export interface Step {
   readonly short: readonly string[];
   /** The step is ended after so many minutes, and has failed. */
   readonly minutes: number;
+  /** Whether the command takes NETWORK_FLAG. */
+  readonly takesNetwork?: boolean;
 }
 
 const npm = (script: string, ...args: readonly string[]): readonly string[] => [
@@ -26,6 +31,7 @@ function conformance(name: string, minutes: number, flags: string, focus: string
     command: npm('conformance', ...chosen, '--timeout', '600', '--record'),
     short: npm('conformance', ...chosen, '--focus', focus),
     minutes,
+    takesNetwork: true,
   };
 }
 
