@@ -41,6 +41,9 @@ test('counts, failures and missed goals are read from the output', () => {
     'failed\t3.1\t[sig-apps] Job should a\tno answer',
     '  creates                                      3,051 /s       goal ≥ 4,000 MISSED (0.76)',
     '  gets                                         3,051.5 /s     3,000 – 3,100   goal ≥ 2,000 met (1.52)',
+    '  protobuf decode                   50,751 /s                  0.27 × JSON.parse (189,397)',
+    '  stored and cached by the server     30.7 MB',
+    '  other guests of the host took 0.2 % of this machine',
     '| durable creates | 9,107 /s | 3,060 /s | 3.0 × |',
     '8 passed, 1 failed, 0 skipped',
   ].join('\n');
@@ -50,6 +53,8 @@ test('counts, failures and missed goals are read from the output', () => {
     figures: [
       { name: 'creates', value: 3051, unit: '/s', ratio: 0.76 },
       { name: 'gets', value: 3051.5, unit: '/s', ratio: 1.52 },
+      { name: 'protobuf decode', value: 50_751, unit: '/s', ratio: 0.27 },
+      { name: 'stored and cached by the server', value: 30.7, unit: 'MB' },
       { name: 'durable creates', value: 9107, unit: '/s', ratio: 3 },
     ],
   });

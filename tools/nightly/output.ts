@@ -5,7 +5,7 @@ export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** Its ratio to the goal, or to the same figure of another program; 1 and more is better. */
+  /** How far it meets its goal, 1 and more if it does; or its ratio to another program's figure. */
   readonly ratio?: number;
 }
 
@@ -23,8 +23,10 @@ const FIGURES = 100;
 const SUMMARY =
   /^\s*[\d,]+ (?:of \d+ )?passed, [\d,]+ failed|problems?$|^torture: \d+ held|answered differently$/;
 const FINDING = /^(?:failed\t|not ok |\s*FAIL |\[\d+\/\d+\] failed |FAILED {2,})|MISSED \(/;
-/** A line of a benchmark: name, median, unit, perhaps a range, and the goal. */
-const WITH_GOAL = /^ {2}(\S.*?) {2,}([\d,.]+) (\S*) .*goal [≥≤] \S+ (?:met|MISSED) \(([\d.]+)\)/;
+/** A line of a benchmark: name, median, unit, and perhaps a range, the goal, and a comparison. */
+const FIGURE = /^ {2}(\S.*?) {2,}([\d,.]+) (\S*)(.*)$/;
+const GOAL = /goal [≥≤] \S+ (?:met|MISSED) \(([\d.]+)\)/;
+const BESIDE = /([\d.]+) × .+ \([\d,.]+\)$/;
 /** A row of the comparison with upstream. */
 const COMPARED = /^\| ([^|]+) \| ([\d,.]+) ([^|]*) \| [^|]+ \| ([\d.]+) × \|$/;
 
@@ -58,9 +60,16 @@ function nameOf(line: string): string {
 }
 
 function figuresOf(line: string): readonly Figure[] {
-  const [, name, value = '', unit = '', ratio] = WITH_GOAL.exec(line) ?? COMPARED.exec(line) ?? [];
-  if (name === undefined) return [];
-  return [
-    { name, value: Number(value.replaceAll(',', '')), unit: unit.trim(), ratio: Number(ratio) },
-  ];
+  const [, name, value = '', unit = '', rest = ''] = FIGURE.exec(line) ?? [];
+  if (name !== undefined)
+    return [figure(name, value, unit, (GOAL.exec(rest) ?? BESIDE.exec(rest))?.[1])];
+  const [, what, ours = '', measure = '', ratio] = COMPARED.exec(line) ?? [];
+  return what === undefined ? [] : [figure(what, ours, measure, ratio)];
 }
+
+const figure = (name: string, value: string, unit: string, ratio: string | undefined): Figure => ({
+  name,
+  value: Number(value.replaceAll(',', '')),
+  unit: unit.trim(),
+  ...(ratio !== undefined && { ratio: Number(ratio) }),
+});

@@ -72,7 +72,8 @@ ${rows.join('\n')}
 
 ## Figures
 
-Ratios to the goal, or to upstream's figure in the same run; 1 and more is better.
+In parentheses: how far a figure meets its goal (1 and more: it does), or its ratio to another
+program's figure in the same run.
 
 ${figureTable(compared)}
 `;
