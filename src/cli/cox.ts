@@ -14,6 +14,7 @@ import { outputOption, writeJson } from './inspect/output.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
+import { withAuditFlags } from './audit-flags.ts';
 import { withOidcFlags } from './oidc-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { runtimeOption } from './role-commands/common-flags.ts';
@@ -241,7 +242,7 @@ Examples:
   $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
   $ cox down                                     stops a cluster started with --detach`,
     );
-  withOidcFlags(up).action(async (options) => {
+  withAuditFlags(withOidcFlags(up)).action(async (options) => {
     const { up: start } = await import('./up.ts');
     await start(options, build);
   });

@@ -20,6 +20,7 @@ import {
   type RuntimeChoice,
   type StoreChoice,
 } from '#cluster/launch.ts';
+import type { AuditFlags } from '#cluster/roles/audit-flags.ts';
 import type { OidcFlags } from '#cluster/roles/oidc-flags.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
@@ -27,7 +28,7 @@ import { typed } from './own-command.ts';
 import { keepLogSmall } from './rotate-log.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
-export interface UpOptions extends OidcFlags {
+export interface UpOptions extends AuditFlags, OidcFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly console: boolean;
@@ -131,6 +132,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       evictionHard: options.evictionHard,
       console: options.console,
       oidc: options,
+      audit: options,
       schedulerConfig:
         options.schedulerConfig === undefined
           ? undefined
