@@ -30,11 +30,7 @@ const path: Partial<Attributes> = {
 };
 
 describe('rules', () => {
-  const cases: readonly (readonly [
-    rule: string,
-    matches: boolean,
-    changes?: Partial<Attributes>,
-  ])[] = [
+  const cases: [string, boolean, Partial<Attributes>][] = [
     ['{}', true, {}],
     ['{users: [ann]}', true, {}],
     ['{users: [bob]}', false, {}],
