@@ -535,6 +535,7 @@ export class ApiServer {
 
   async #stop(): Promise<void> {
     const { clock, sharesStorage, shutdownDelayMs = 0 } = this.#config;
+    this.#listener?.drain();
     if (sharesStorage === true) await this.#leave();
     if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
     const closed = this.#listener?.stop();
