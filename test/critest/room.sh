@@ -4,6 +4,8 @@
 #
 #   room.sh OUT COMMAND [ARGUMENT…]
 #
+# OUT is /out in the room, where the command starts in the directory of this process.
+#
 # The command is root, but cannot open block devices, load modules, set the time or reboot, and finds none of the
 # machine's processes, sockets or networks. Needs root, overlayfs and util-linux.
 set -eu
@@ -43,6 +45,7 @@ fi
 room=$2
 out=$3
 shift 3
+directory=$PWD
 mount -t tmpfs -o mode=755,size=8g room "$room"
 mkdir "$room/upper" "$room/work" "$room/root"
 mount -t overlay -o "lowerdir=/,upperdir=$room/upper,workdir=$room/work" overlay "$room/root"
@@ -88,4 +91,5 @@ cd "$root"
 pivot_root . old
 umount -l /old
 rmdir /old
+cd "$directory"
 exec "$@"

@@ -72,6 +72,11 @@ export class ImageStore implements ImageService {
       if (existsSync(this.#directory(image.id))) this.#images.set(image.id, image);
   }
 
+  /** The directory of all images. */
+  get dir(): string {
+    return this.#config.dir;
+  }
+
   /** Returns the ID of the image that a container is made from. Throws ImageNotFound. */
   use(spec: ImageSpec): string {
     return this.require(spec).id;

@@ -4,8 +4,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Readable, Writable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CriError } from '#cri/index.ts';
 import { type Toolbox, toolCommand } from '../toolbox.ts';
@@ -77,12 +76,7 @@ export async function unpackLayer(
   const hidden = names.split('\n').flatMap((name) => hiddenPath(name) ?? []);
   if (hidden.length > 0) await inRoot(root, ['sh', '-c', REMOVE], hidden, undefined, unpacking);
   const hash = createHash('sha256');
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      done(null, chunk);
-    },
-  });
+  const counted = (chunk: Buffer): void => void hash.update(chunk);
   const options = [
     '--extract',
     '--file',
@@ -137,7 +131,30 @@ function open(file: string, { mediaType }: Descriptor): Readable {
 
 interface Input {
   readonly from: Readable;
-  readonly through: Transform;
+  /** Called with every piece, also with those that the program does not read. */
+  readonly through: (chunk: Buffer) => void;
+}
+
+/**
+ * Writes all input. A program that closes its own end early, as tar does at the mark of an
+ * archive's end, gets no more, and the rest is still read.
+ */
+async function feed({ from, through }: Input, to: Writable): Promise<void> {
+  let open = true;
+  const closed = new Promise<void>((resolve) => {
+    const close = (): void => {
+      open = false;
+      resolve();
+    };
+    to.once('error', close);
+    to.once('close', close);
+  });
+  for await (const chunk of from) {
+    through(chunk as Buffer);
+    if (open && !to.write(chunk))
+      await Promise.race([closed, new Promise<void>((resolve) => void to.once('drain', resolve))]);
+  }
+  to.end();
 }
 
 /** Runs a tool of the toolbox in the image's root. */
@@ -173,10 +190,7 @@ async function inRoot(
 }
 
 function runTar(command: readonly string[], from: Readable, unpacking: Unpacking): Promise<string> {
-  const through = new Transform({
-    transform: (chunk: Buffer, _encoding, done) => done(null, chunk),
-  });
-  return runProgram(command, { from, through }, unpacking);
+  return runProgram(command, { from, through: () => undefined }, unpacking);
 }
 
 async function runProgram(
@@ -204,11 +218,14 @@ async function runProgram(
     child.once('error', reject);
     child.once('close', resolve);
   });
-  // A program that fails closes its input: its exit code is the error that counts.
+  // An unreadable layer ends the program's input, and is reported after the program's own error.
   const fed =
     input === undefined
       ? undefined
-      : pipeline(input.from, input.through, child.stdin!).catch((error: unknown) => error);
+      : feed(input, child.stdin!).catch((error: unknown) => {
+          child.stdin!.destroy();
+          return error;
+        });
   const code = await ended;
   const broken = await fed;
   signal?.throwIfAborted();

@@ -42,8 +42,10 @@ import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
 import { Isolation } from './isolation/isolation.ts';
+import { metricDescriptors } from './isolation/metrics.ts';
 import { programOf } from './isolation/plan.ts';
 import { forwardInNamespace } from './isolation/port-forward.ts';
+import { isolatedContainerStats, isolatedSandboxStats } from './isolation/stats.ts';
 import type { Tools } from './program.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
 import { ProcessState, readPids, type StoredContainer } from './state.ts';
@@ -73,6 +75,9 @@ export interface ProcessRuntimeConfig {
 }
 
 class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
+  /** Only with isolation. */
+  readonly listMetricDescriptors?: RuntimeService['listMetricDescriptors'];
+  readonly listPodSandboxMetrics?: RuntimeService['listPodSandboxMetrics'];
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #state: ProcessState;
@@ -97,7 +102,21 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#tools = findTools(this.#path);
     this.#state = new ProcessState(config.stateDir, this.#logger);
     this.#restore();
-    isolation?.watchImages(
+    if (isolation === undefined) return;
+    this.listMetricDescriptors = () => Promise.resolve(metricDescriptors());
+    this.listPodSandboxMetrics = () =>
+      Promise.all(
+        this.#pods.sandboxes({ state: { state: 'SANDBOX_READY' } }).map((sandbox) =>
+          isolation.metrics(
+            sandbox.record,
+            [...sandbox.containers.values()]
+              .filter(({ running }) => running)
+              .map(({ record }) => record),
+            this.#pods.now(),
+          ),
+        ),
+      );
+    isolation.watchImages(
       () => new Set(this.#pods.containers().map(({ record }) => record.imageRef)),
     );
   }
@@ -401,23 +420,45 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 
   async containerStats(containerId: string): Promise<ContainerStats> {
-    return this.#stats(this.#pods.container(containerId), this.#usage());
+    return await this.#containerStats(this.#pods.container(containerId), () => this.#usage());
   }
 
   async listContainerStats(filter: ContainerStatsFilter = {}): Promise<readonly ContainerStats[]> {
-    const usage = this.#usage();
-    return this.#pods
-      .containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } })
-      .map((container) => this.#stats(container, usage));
+    const usage = once(() => this.#usage());
+    return await Promise.all(
+      this.#pods
+        .containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } })
+        .map((container) => this.#containerStats(container, usage)),
+    );
   }
 
   async podSandboxStats(podSandboxId: string): Promise<PodSandboxStats> {
-    return this.#sandboxStats(this.#pods.sandbox(podSandboxId), this.#usage());
+    return await this.#podSandboxStats(this.#pods.sandbox(podSandboxId), () => this.#usage());
   }
 
   async listPodSandboxStats(filter?: PodSandboxStatsFilter): Promise<readonly PodSandboxStats[]> {
-    const usage = this.#usage();
-    return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox, usage));
+    const usage = once(() => this.#usage());
+    return await Promise.all(
+      this.#pods.sandboxes(filter).map((sandbox) => this.#podSandboxStats(sandbox, usage)),
+    );
+  }
+
+  async #containerStats(
+    container: ProcessContainer,
+    usage: () => ReadonlyMap<number, Usage>,
+  ): Promise<ContainerStats> {
+    if (this.#isolation === undefined) return this.#stats(container, usage());
+    const { record } = this.#pods.sandbox(container.record.podSandboxId);
+    return await isolatedContainerStats(this.#isolation, container, record, this.#pods.now());
+  }
+
+  async #podSandboxStats(
+    sandbox: Sandbox<ProcessContainer>,
+    usage: () => ReadonlyMap<number, Usage>,
+  ): Promise<PodSandboxStats> {
+    return this.#isolation === undefined
+      ? this.#sandboxStats(sandbox, usage())
+      : await isolatedSandboxStats(this.#isolation, sandbox, this.#pods.now());
   }
 
   /** Releases every container; they keep running. */
@@ -609,6 +650,12 @@ const NO_ISOLATION = {
     'containers are processes of this host: limits, read-only file systems, capabilities and ' +
     'namespaces are not enforced, and Pod Security levels protect nothing',
 };
+
+/** Returns a function that calls `make` at most once. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
 
 /** Finds the programs that run with the rights of this process. Throws if env(1) is missing. */
 function findTools(path: string): Tools {

@@ -33,6 +33,37 @@ export interface CgroupUsage {
   readonly availableBytes: number | undefined;
 }
 
+export interface CpuDetails {
+  readonly periods: number;
+  readonly throttledPeriods: number;
+  readonly throttledSeconds: number;
+  /** Hundredths of a second. */
+  readonly userTicks: number;
+  readonly systemTicks: number;
+}
+
+export interface MemoryDetails {
+  readonly cache: number;
+  readonly mapped: number;
+  readonly kernel: number;
+  readonly swap: number;
+  /** The highest usage so far. */
+  readonly max: number;
+  /** How often the limit was hit. */
+  readonly failures: number;
+}
+
+export interface GroupLimits {
+  /** Microseconds. */
+  readonly cpuPeriod: number;
+  readonly cpuQuota: number;
+  readonly cpuShares: number;
+  readonly memory: number;
+  readonly memoryReservation: number;
+  readonly swap: number;
+  readonly threads: number;
+}
+
 export class Cgroups {
   readonly version: CgroupVersion;
   readonly #root: string;
@@ -139,6 +170,84 @@ export class Cgroups {
         Number.isFinite(limit) && limit < UNLIMITED
           ? Math.max(0, limit - workingSetBytes)
           : undefined,
+    };
+  }
+
+  /** Returns the scheduler's statistics of the group. */
+  cpuDetails(path: string): CpuDetails {
+    const stat = counters(this.#read('cpu', path, 'cpu.stat'));
+    if (this.version === 'v2') {
+      return {
+        periods: stat.get('nr_periods') ?? 0,
+        throttledPeriods: stat.get('nr_throttled') ?? 0,
+        throttledSeconds: (stat.get('throttled_usec') ?? 0) / 1e6,
+        userTicks: (stat.get('user_usec') ?? 0) / 1e4,
+        systemTicks: (stat.get('system_usec') ?? 0) / 1e4,
+      };
+    }
+    const ticks = counters(this.#read('cpuacct', path, 'cpuacct.stat'));
+    return {
+      periods: stat.get('nr_periods') ?? 0,
+      throttledPeriods: stat.get('nr_throttled') ?? 0,
+      throttledSeconds: (stat.get('throttled_time') ?? 0) / 1e9,
+      userTicks: ticks.get('user') ?? 0,
+      systemTicks: ticks.get('system') ?? 0,
+    };
+  }
+
+  /** Returns parts of the group's memory, in bytes. */
+  memoryDetails(path: string): MemoryDetails {
+    const stat = counters(this.#read('memory', path, 'memory.stat'));
+    const number = (file: string): number => Number(this.#read('memory', path, file) || 0);
+    if (this.version === 'v2') {
+      return {
+        cache: stat.get('file') ?? 0,
+        mapped: stat.get('file_mapped') ?? 0,
+        kernel: stat.get('kernel') ?? 0,
+        swap: number('memory.swap.current'),
+        max: number('memory.peak'),
+        failures: counters(this.#read('memory', path, 'memory.events')).get('max') ?? 0,
+      };
+    }
+    return {
+      cache: stat.get('total_cache') ?? 0,
+      mapped: stat.get('total_mapped_file') ?? 0,
+      kernel: number('memory.kmem.usage_in_bytes'),
+      swap: stat.get('total_swap') ?? 0,
+      max: number('memory.max_usage_in_bytes'),
+      failures: number('memory.failcnt'),
+    };
+  }
+
+  /** Returns the limits of the group; 0 is none. */
+  limits(path: string): GroupLimits {
+    const read = (controller: string, file: string): number => {
+      const value = Number(this.#read(controller, path, file));
+      return Number.isFinite(value) && value > 0 && value < UNLIMITED ? value : 0;
+    };
+    if (this.version === 'v2') {
+      const [quota = 'max', period = '0'] = this.#read('cpu', path, 'cpu.max').split(' ');
+      const weight = read('cpu', 'cpu.weight');
+      const memory = read('memory', 'memory.max');
+      return {
+        cpuPeriod: Number(period),
+        cpuQuota: quota === 'max' ? 0 : Number(quota),
+        // The inverse of the mapping in limitsV2.
+        cpuShares: weight === 0 ? 0 : Math.ceil(2 + ((weight - 1) * 262142) / 9999),
+        memory,
+        memoryReservation: read('memory', 'memory.low'),
+        swap: memory === 0 ? 0 : memory + read('memory', 'memory.swap.max'),
+        threads: read('pids', 'pids.max'),
+      };
+    }
+    return {
+      cpuPeriod: read('cpu', 'cpu.cfs_period_us'),
+      cpuQuota: read('cpu', 'cpu.cfs_quota_us'),
+      cpuShares: read('cpu', 'cpu.shares'),
+      memory: read('memory', 'memory.limit_in_bytes'),
+      memoryReservation: read('memory', 'memory.soft_limit_in_bytes'),
+      swap: read('memory', 'memory.memsw.limit_in_bytes'),
+      threads: read('pids', 'pids.max'),
     };
   }
 

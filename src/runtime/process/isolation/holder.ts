@@ -1,27 +1,34 @@
 // The process that keeps a pod's namespaces while its containers come and go. In a pid namespace of
 // the pod it is process 1, and reaps what containers leave.
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
 import { CriError } from '#cri/index.ts';
 import { identify, type ProcessIdentity } from '../../process-identity.ts';
 
-/** $1 is the host name or ''; pairs of a sysctl's file and value follow. */
+/**
+ * $1 is a FIFO to wait at, $2 the host name or ''; pairs of a sysctl's file and value follow.
+ * Processes that are left to it are reaped by the kernel, since it ignores SIGCHLD.
+ */
 const HOLD = `
 set -eu
-name=$1; shift
+fifo=$1; name=$2; shift 2
+exec 3<> "$fifo"
 read -r pid rest < /proc/self/stat
 echo "-998" > /proc/self/oom_score_adj || :
 if [ -n "$name" ]; then printf '%s' "$name" > /proc/sys/kernel/hostname; fi
 while [ $# -gt 0 ]; do printf '%s' "$2" > "$1"; shift 2; done
 echo "ok $pid"
 exec > /dev/null 2>&1
-trap : CHLD HUP INT TERM
-while :; do sleep 2147483647 & wait || :; done
+trap '' CHLD HUP INT TERM
+while :; do read -r line <&3 || :; done
 `;
 
 const MAX_OUTPUT = 4000;
 
 export interface HolderConfig {
+  /** The path of a FIFO that does not exist yet. */
+  readonly fifo: string;
   /** The absolute path of unshare(1). */
   readonly unshare: string;
   /** Options of unshare(1), such as --net. */
@@ -35,11 +42,23 @@ export interface HolderConfig {
 
 /** Starts the process, and resolves when its namespaces are as configured. Rejects with Internal. */
 export async function startHolder(config: HolderConfig): Promise<ProcessIdentity> {
-  const { unshare, namespaces, hostname, sysctls, path } = config;
+  const { fifo, unshare, namespaces, hostname, sysctls, path } = config;
+  await promisify(execFile)('mkfifo', ['-m', '600', fifo], { env: { PATH: path } });
   const pid = namespaces.includes('--pid') ? ['--fork', '--kill-child'] : [];
   const child = spawn(
     unshare,
-    [...namespaces, ...pid, '--', '/bin/sh', '-c', HOLD, 'sh', hostname, ...[...sysctls].flat()],
+    [
+      ...namespaces,
+      ...pid,
+      '--',
+      '/bin/sh',
+      '-c',
+      HOLD,
+      'sh',
+      fifo,
+      hostname,
+      ...[...sysctls].flat(),
+    ],
     { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: path }, cwd: '/' },
   );
   let output = '';

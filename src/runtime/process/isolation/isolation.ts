@@ -27,6 +27,7 @@ import {
   CriError,
   type LinuxContainerResources,
   type PodSandboxConfig,
+  type PodSandboxMetrics,
 } from '#cri/index.ts';
 import { type Clock } from '#machinery/clock.ts';
 import { execute } from '#machinery/execute.ts';
@@ -41,6 +42,13 @@ import { ensureToolbox, requireProgram, type Toolbox, toolCommand } from '../../
 import { type AccountFiles, type ContainerAccount, resolveAccount } from './accounts.ts';
 import { Cgroups, type CgroupUsage } from './cgroups.ts';
 import { startHolder, sysctlFiles } from './holder.ts';
+import {
+  containerMetrics,
+  type InterfaceReading,
+  networkMetrics,
+  parseInterfaces,
+  podMetrics,
+} from './metrics.ts';
 import { PodNetwork } from './network.ts';
 import {
   checkMount,
@@ -51,6 +59,7 @@ import {
   workingDirectory,
 } from './plan.ts';
 import { checkPortMappings, PortMap } from './port-map.ts';
+import { changedFiles, readContainer } from './readings.ts';
 import { BECOME, SETUP, TOOLS } from './setup-script.ts';
 
 export interface IsolationConfig {
@@ -195,6 +204,7 @@ export class Isolation {
         await this.#mount('-t', 'tmpfs', '-o', SHM_OPTIONS, 'shm', this.#sharedMemory(id));
       }
       record.holder = await startHolder({
+        fifo: join(this.#config.stateDir, 'pods', id, 'hold'),
         unshare: this.#programs.unshare,
         namespaces: [
           ...(own.net ? ['--net', '--uts'] : []),
@@ -390,6 +400,52 @@ export class Isolation {
 
   usage(record: ContainerRecord, sandbox: PodSandboxConfig): CgroupUsage | undefined {
     return this.cgroups.usage(this.#cgroup(record, sandbox));
+  }
+
+  /** Returns what a container has written to its root. */
+  changedFiles(record: ContainerRecord): ReturnType<typeof changedFiles> {
+    return changedFiles(this.#changes(record.id));
+  }
+
+  /** Returns the interfaces of a pod with a network of its own. */
+  async interfaces({ holder, ip }: SandboxRecord): Promise<readonly InterfaceReading[]> {
+    if (holder === undefined || ip === '') return [];
+    return parseInterfaces(await readFile(`/proc/${holder.pid}/net/dev`, 'utf8').catch(() => ''));
+  }
+
+  /** Returns the metrics of a pod and its running containers. */
+  async metrics(
+    sandbox: SandboxRecord,
+    running: readonly ContainerRecord[],
+    now: number,
+  ): Promise<PodSandboxMetrics> {
+    const containers = await Promise.all(
+      running.map(async (record) => {
+        const changes = this.#changes(record.id);
+        const values = await readContainer(
+          this.cgroups,
+          this.#cgroup(record, sandbox.config),
+          changes,
+        );
+        const reading = {
+          id: record.id,
+          name: record.config.metadata?.name ?? '',
+          image: record.config.image?.userSpecifiedImage || (record.config.image?.image ?? ''),
+          values: {
+            ...values,
+            container_last_seen: now / 1e9,
+            container_start_time_seconds: record.startedAt / 1e9,
+          },
+        };
+        return {
+          containerId: record.id,
+          metrics: containerMetrics(reading, this.#config.stateDir, now),
+        };
+      }),
+    );
+    const name = sandbox.config.metadata?.name ?? '';
+    const network = networkMetrics(sandbox.id, name, await this.interfaces(sandbox), now);
+    return podMetrics(sandbox.id, network, containers);
   }
 
   #changes(id: string): string {
