@@ -57,6 +57,13 @@ export interface NodeFacts {
  */
 export const RUNTIME_CONDITIONS = 'coxswain.dev/';
 
+/** The optional features of a kubelet that this one has, by upstream's names, in order. */
+const DECLARED_FEATURES: readonly string[] = [
+  'ExtendWebSocketsToKubelet',
+  'InPlacePodLevelResourcesVerticalScaling',
+  'RestartAllContainersOnContainerExits',
+];
+
 const MAX_IMAGES = 50;
 const MAX_NAMES_PER_IMAGE = 5;
 
@@ -85,6 +92,7 @@ export function makeNodeStatus(
     ...(facts.images.length > 0 ? { images: containerImages(facts.images) } : {}),
     ...((facts.volumesInUse ?? []).length > 0 ? { volumesInUse: facts.volumesInUse ?? [] } : {}),
     ...runtimeAbilities(facts),
+    declaredFeatures: DECLARED_FEATURES,
   };
 }
 
@@ -222,7 +230,7 @@ export function sameNodeStatus(a: NodeStatus, b: NodeStatus): boolean {
 function comparable(status: NodeStatus): unknown {
   const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images, volumesInUse } =
     status;
-  const { runtimeHandlers = [], features = null } = status;
+  const { runtimeHandlers = [], features = null, declaredFeatures = [] } = status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
@@ -237,6 +245,7 @@ function comparable(status: NodeStatus): unknown {
     volumesInUse: volumesInUse ?? [],
     runtimeHandlers,
     features,
+    declaredFeatures,
     conditions,
   };
 }

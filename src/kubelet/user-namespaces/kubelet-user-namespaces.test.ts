@@ -51,11 +51,13 @@ test('containers and their mounts have the mappings of the pod, over restarts', 
   expect(existsSync(file)).toBe(false);
 });
 
-test('the Node names the handlers of the runtime and their features', async () => {
+test('the Node names the handlers of the runtime, and features of it and of the kubelet', async () => {
   kubelet = await startRealTimeKubelet();
   const { status } = await kubelet.client.resource(nodes).get(NODE_NAME);
   expect(status.runtimeHandlers).toEqual([
     { name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
   ]);
   expect(status.features).toEqual({ supplementalGroupsPolicy: true });
+  // The scheduler leaves pods with restart rules for all containers to nodes that declare this.
+  expect(status.declaredFeatures).toContain('RestartAllContainersOnContainerExits');
 });
