@@ -248,6 +248,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
       podLogsDir: config.podLogsDir === undefined ? layout.logs : resolve(config.podLogsDir),
       ...resources,
+      // Pulls of simulated containers ask no registry.
+      ...(simulated && config.registryQps === undefined && { pullRate: undefined }),
       ...(plugins !== undefined && { credentialPlugins: plugins }),
       hostFiles: !simulated,
       podNetwork: !simulated,

@@ -11,6 +11,8 @@ export interface ContainerdFileConfig {
   readonly restrictOomScoreAdj: boolean;
   readonly cniConfDir: string;
   readonly cniBinDir: string;
+  /** The directory with a directory for each registry, which has a hosts.toml: its mirrors. */
+  readonly registryDir: string;
   /** Whether systemd manages the cgroups. */
   readonly systemdCgroup: boolean;
 }
@@ -57,6 +59,9 @@ disabled_plugins = [${unused.map(quoted).join(', ')}]
 
       [${cri}.containerd.runtimes.runc.options]
         SystemdCgroup = ${config.systemdCgroup}
+
+  [${cri}.registry]
+    config_path = ${quoted(config.registryDir)}
 
   [${cri}.cni]
     bin_dir = ${quoted(config.cniBinDir)}
