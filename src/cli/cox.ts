@@ -227,6 +227,7 @@ export function createProgram(build?: Build): Command {
     .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
     .option('--detach', 'leave the cluster running in the background once it is ready')
     .option('--quiet', 'print only the line that says that the cluster is ready')
+    .addOption(outputOption())
     .addOption(
       new Option('--log-format <format>', 'form of the log')
         .choices(['text', 'json'])
@@ -355,7 +356,8 @@ its version with these flags, and
 without any, as tests that import the package run. npm run build does this, and cox up when it \
 stops, if it was not done before.`,
     )
-    .action(async () => (await import('./compile.ts')).compile(build));
+    .addOption(outputOption())
+    .action(async (options) => (await import('./compile.ts')).compile(build, options));
 
   program
     .command('version')
@@ -445,6 +447,7 @@ function addEnvtest(program: Command): void {
         'programs, and print its path',
     )
     .option('--dir <dir>', 'the folder (default: one in the cache of the user)')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -454,7 +457,7 @@ Examples:
 and nodes on which pods run
   $ COX_ENVTEST_CONTROLLERS= KUBEBUILDER_ASSETS=$(cox envtest) go test ./... the API server alone, as upstream's`,
     )
-    .action(async (options: { readonly dir?: string }) => {
+    .action(async (options: { readonly dir?: string; readonly output?: 'json' }) => {
       const { envtest: layOut } = await import('./envtest/envtest.ts');
       layOut(options);
     });

@@ -18,6 +18,7 @@ import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
 import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
 import { mountsOf, permitConsole } from '../console.ts';
+import { RecordReader } from '../decision-record/reader.ts';
 import { type OidcFlags, oidcOf } from './oidc-flags.ts';
 import type { KeyPair } from '../pki.ts';
 import { type EtcdConfig, openStorage } from '../stores.ts';
@@ -223,6 +224,12 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   });
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
   let server: ApiServer | undefined;
+  /** The scheduler runs apart. */
+  const record = new RecordReader({
+    client: () => clientOfMasters(server as ApiServer),
+    clock,
+    random,
+  });
   const reloading = new AbortController();
   const stop = async (): Promise<void> => {
     reloading.abort();
@@ -285,12 +292,16 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
         mountsOf({
           logger,
           console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
+          decisions: () => record.decisions(),
+          schedulerConfiguration: () => record.configuration(),
         })),
     });
     const { url } = await server.listen();
     await server.start();
     if (config.console === true)
-      await permitConsole({ console: { clock, random }, logger }, clientOfMasters(server));
+      await permitConsole({ console: { clock, random }, logger }, clientOfMasters(server), [
+        RecordReader.grant,
+      ]);
     await inner?.start(server);
     const use = (renewed: KeyPair): void => server?.setServingCertificate(renewed);
     void keepRenewed(
