@@ -16,6 +16,7 @@ interface Options {
   readonly pods?: string;
   readonly dataDir?: string;
   readonly write: boolean;
+  readonly oneKubelet: boolean;
   readonly nodeFlag: string[];
   readonly definitions: string;
   readonly watchers: string;
@@ -39,12 +40,13 @@ const program = new Command('npm run bench --')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
-  .option('--nodes <number>', 'simulated nodes (restart, console: 1000; scale: 50,200)')
-  .option('--pods <number>', 'pods (restart, console: 20000; scale: 500,2000)')
+  .option('--nodes <number>', 'simulated nodes (restart, console, grown: 1000; scale: 50,200)')
+  .option('--pods <number>', 'pods (restart, console, grown: 20000; scale: 500,2000)')
+  .option('--one-kubelet', 'the others do not run (grown)', false)
   .option('--write', 'replace the table in docs/scale.md (scale)', false)
   .option(
     '--data-dir <dir>',
-    'fill this directory and keep it, for the next run to start from (restart)',
+    'fill this directory and keep it, for the next run to start from (restart, grown)',
   )
   .option('--definitions <number>', 'of custom resources (extensions)', '10000')
   .option('--watchers <numbers>', 'of one object (watchers)', '1000,10000')
@@ -65,7 +67,7 @@ const program = new Command('npm run bench --')
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, " +
-      'scheduler, restart, extensions, scale, watchers)',
+      'scheduler, restart, extensions, scale, grown, watchers)',
     collect,
     [],
   );
@@ -78,10 +80,11 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
-  nodes: ['restart', 'scale', 'console'],
-  pods: ['restart', 'scale', 'console'],
+  nodes: ['restart', 'scale', 'console', 'grown'],
+  pods: ['restart', 'scale', 'console', 'grown'],
+  oneKubelet: ['grown'],
   write: ['scale'],
-  dataDir: ['restart'],
+  dataDir: ['restart', 'grown'],
   nodeFlag: [
     'load',
     'replicaset',
@@ -90,6 +93,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
     'restart',
     'extensions',
     'scale',
+    'grown',
     'watchers',
   ],
   definitions: ['extensions'],
@@ -184,6 +188,16 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { scale, parseSizes } = await import('./scale/bench.ts');
     const sizes = parseSizes(options.nodes ?? '50,200', options.pods ?? '500,2000');
     await scale({ sizes, write: options.write, nodeFlags: options.nodeFlag });
+  },
+  async grown() {
+    const { grown } = await import('./grown/bench.ts');
+    await grown({
+      nodes: Number(options.nodes ?? 1000),
+      pods: Number(options.pods ?? 20_000),
+      kubelets: !options.oneKubelet,
+      dataDir: options.dataDir,
+      nodeFlags: options.nodeFlag,
+    });
   },
   async store() {
     const { store } = await import('./store/bench.ts');
