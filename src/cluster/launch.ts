@@ -220,6 +220,7 @@ async function start(
       random,
       logger,
       onFailure: storageFailed,
+      onProgress: (read, total) => progress('reading the store', `${read} of ${total}`),
     }).then((storage) =>
       encryption === undefined ? storage : encryptStorage(storage, encryption, random),
     ),
