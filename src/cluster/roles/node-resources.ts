@@ -56,6 +56,8 @@ export interface NodeResourceOptions extends ResourceManagerOptions, ShutdownOpt
   readonly registerWithTaints?: readonly Taint[];
   readonly maxContainerRestartPeriod?: number;
   readonly podLogsDir?: string;
+  /** Default: true. */
+  readonly enableSystemLogHandler?: boolean;
   readonly swapBehavior?: string;
   readonly serializeImagePulls?: boolean;
   readonly maxParallelImagePulls?: number;

@@ -31,6 +31,7 @@ import type { KubeletServerConfig } from './config.ts';
 import { resourceMetrics } from '../metrics/resource-metrics.ts';
 import { cadvisorMetrics } from '../metrics/cadvisor-metrics.ts';
 import { statsSummary } from './stats.ts';
+import { serveSystemLogs } from './system-logs.ts';
 import type { Extent } from '../volume-stats/pod-files-reader.ts';
 import type { PodFiles } from '../volume-stats/types.ts';
 import { volumeMetrics } from '../volume-stats/volume-metrics.ts';
@@ -208,9 +209,8 @@ export class Routes {
         json(response, { kubeletconfig: this.#config.configuration(this.#port()) });
         return;
       case 'logs':
-        // Upstream serves files of /var/log here. It is disabled, because logs of the machine do
-        // not belong to the cluster.
-        throw new HttpError(405, 'logs endpoint is disabled.');
+        await this.#systemLogs(request, response);
+        return;
       case 'debug':
         if (rest[0] === 'pprof') throw new HttpError(405, 'profiling endpoint is disabled.');
         if (rest[0] === 'flags') throw new HttpError(405, 'flags endpoint is disabled.');
@@ -313,6 +313,17 @@ export class Routes {
       default:
         throw new HttpError(404, '404 page not found');
     }
+  }
+
+  /** Serves files of the machine. */
+  async #systemLogs(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { systemLogsDir } = this.#config;
+    if (systemLogsDir === undefined) throw new HttpError(405, 'logs endpoint is disabled.');
+    const { method, url = '' } = request;
+    if (method !== 'GET' && method !== 'HEAD')
+      throw new HttpError(405, '405: Method Not Allowed');
+    const path = url.split('?')[0]?.replace(/^\/+logs\/?/, '') ?? '';
+    await serveSystemLogs(systemLogsDir, path, method === 'HEAD', response);
   }
 
   async #logs(
