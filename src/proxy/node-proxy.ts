@@ -95,7 +95,8 @@ export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal)
   const health = new ProxyHealth({ clock, families: PROXY_FAMILIES });
   let mode = '';
   const { healthz, status } = settings;
-  const pages = status && statusPages({ metrics: () => metrics.text(), mode: () => mode, ...status });
+  const pages =
+    status && statusPages({ metrics: () => metrics.text(), mode: () => mode, ...status });
   const servers = [
     await serveAt('healthz', healthz, healthPages(health, metrics), logger),
     await serveAt('status', status, pages, logger),

@@ -137,6 +137,11 @@ describe('results', () => {
               'Unexpected error:\n    <*errors.StatusError | 0xc00012>: \n    no',
             ),
             spec('panics', 'panicked'),
+            spec(
+              'dumps',
+              'failed',
+              'Resize. Pod: {\n  "metadata": {\n    "name": "a"\n  }\n}\n: [\n  no limit\n]',
+            ),
             spec('is not for here', 'skipped', 'needs a cloud'),
             spec('was not chosen', 'skipped'),
             spec('later', 'pending'),
@@ -154,6 +159,7 @@ describe('results', () => {
       'passed\t1.3\t[sig-a] A passes',
       'failed\t1.3\t[sig-a] A fails\tUnexpected error: <*errors.StatusError>: no',
       'failed\t1.3\t[sig-a] A panics\tpanicked',
+      'failed\t1.3\t[sig-a] A dumps\tResize. [ no limit ]',
       'skipped\t1.3\t[sig-a] A is not for here\tneeds a cloud',
     ]);
     expect(parseResults(`# a comment\n${report.results.map(formatResult).join('\n')}\n`)).toEqual(

@@ -133,7 +133,7 @@ const IMAGES: readonly Image[] = [
   },
 ];
 
-/** What a layer may be made of. */
+/** The materials of layers. */
 interface Materials {
   /** The program that the busybox images have. */
   readonly busybox: string;

@@ -38,8 +38,8 @@ export interface JoinedNode {
  * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
  * kubeconfig names an address that the node can reach. `kubeletRoot` is the root directory of the
  * other node's kubelet: tests expect the same path on all nodes, so this node has a directory of its
- * own at that path. `etc`: see MachineFiles. Resolves when the node reports that it is ready; rejects with a UserError if it
- * ends instead.
+ * own at that path. `etc`: see MachineFiles. Resolves when the node reports that it is ready; rejects
+ * with a UserError if it ends instead.
  */
 export async function startJoinedNode(
   { pods, dns }: Network,
@@ -75,17 +75,7 @@ export async function startJoinedNode(
     );
     return file;
   };
-  run(
-    process.execPath,
-    cox,
-    'certs',
-    'node',
-    node,
-    '--cert-dir',
-    pki,
-    '--hosts',
-    address,
-  );
+  run(process.execPath, cox, 'certs', 'node', node, '--cert-dir', pki, '--hosts', address);
   const roles: Role[] = [];
   const stop = async (): Promise<void> => {
     for (const role of roles.splice(0).reverse()) await role.stop();

@@ -87,7 +87,19 @@ function makeNetwork(network: Network, count: number): void {
   const plug = (name: string): void => {
     onSwitch('ip', 'link', 'set', 'dev', name, 'master', 'switch', 'up');
   };
-  run('ip', 'link', 'add', link, 'type', 'veth', 'peer', 'name', 'uplink', 'netns', switchNamespace);
+  run(
+    'ip',
+    'link',
+    'add',
+    link,
+    'type',
+    'veth',
+    'peer',
+    'name',
+    'uplink',
+    'netns',
+    switchNamespace,
+  );
   plug('uplink');
   run('ip', 'address', 'add', `${gateway}/24`, 'dev', link);
   run('ip', 'link', 'set', link, 'up');

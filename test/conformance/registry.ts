@@ -74,7 +74,7 @@ async function* entries(
   const header = Buffer.alloc(BLOCK);
   const text = (from: number, to: number): string =>
     header.toString('latin1', from, to).replace(/\0.*$/s, '');
-  for (let position = 0; ; ) {
+  for (let position = 0; ;) {
     const { bytesRead } = await file.read(header, 0, BLOCK, position);
     if (bytesRead < BLOCK || header[0] === 0) return;
     const size = parseInt(text(124, 136), 8) || 0;

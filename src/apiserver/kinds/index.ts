@@ -63,7 +63,10 @@ import { clusterRoleKind } from './rbac/cluster-role.ts';
 import { roleBindingKind } from './rbac/role-binding.ts';
 import { roleKind } from './rbac/role.ts';
 import { betaDeviceClassKinds, deviceClassKind } from './resource/device-class.ts';
-import { betaResourceClaimTemplateKinds, resourceClaimTemplateKind } from './resource/resource-claim-template.ts';
+import {
+  betaResourceClaimTemplateKinds,
+  resourceClaimTemplateKind,
+} from './resource/resource-claim-template.ts';
 import { betaResourceClaimKinds, resourceClaimKind } from './resource/resource-claim.ts';
 import { betaResourceSliceKinds, resourceSliceKind } from './resource/resource-slice.ts';
 import { priorityClassKind } from './scheduling/priority-class.ts';

@@ -152,9 +152,7 @@ function servedReservation<Served, Stored>(
 }
 
 /** Returns the object without undefined values. */
-function defined<T extends object>(
-  object: T,
-): { [key in keyof T]?: Exclude<T[key], undefined> } {
+function defined<T extends object>(object: T): { [key in keyof T]?: Exclude<T[key], undefined> } {
   return Object.fromEntries(
     Object.entries(object).filter(([, value]) => value !== undefined),
   ) as never;

@@ -192,4 +192,3 @@ function parseAddress(
     throw new UserError(`${flag} takes ADDRESS:PORT, such as 127.0.0.1:10249, not '${text}'`);
   return { host, port: Number(portText) };
 }
-

@@ -7,13 +7,7 @@ import type { Logger } from '#machinery/log.ts';
 import { podRequests, qosClass, type QosClass } from '../pod/resources.ts';
 import { podUid, type Pod } from '../types.ts';
 import type { CgroupSystem } from './system.ts';
-import {
-  type CgroupSettings,
-  cgroupFiles,
-  podSettings,
-  sharesOf,
-  withLarger,
-} from './settings.ts';
+import { type CgroupSettings, cgroupFiles, podSettings, sharesOf, withLarger } from './settings.ts';
 
 export interface PodCgroupsConfig {
   readonly system: CgroupSystem;

@@ -9,6 +9,7 @@ import {
   type StreamOptions,
 } from '#machinery/streams/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
+import { serveSystemLogs } from '../logs/system-logs.ts';
 import { findContainer, type ContainerRecord } from '../pod/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError } from '../volumes/local-volumes.ts';
@@ -31,7 +32,6 @@ import type { KubeletServerConfig } from './config.ts';
 import { resourceMetrics } from '../metrics/resource-metrics.ts';
 import { cadvisorMetrics } from '../metrics/cadvisor-metrics.ts';
 import { statsSummary } from './stats.ts';
-import { serveSystemLogs } from './system-logs.ts';
 import type { Extent } from '../volume-stats/pod-files-reader.ts';
 import type { PodFiles } from '../volume-stats/types.ts';
 import { volumeMetrics } from '../volume-stats/volume-metrics.ts';
@@ -320,8 +320,7 @@ export class Routes {
     const { systemLogsDir } = this.#config;
     if (systemLogsDir === undefined) throw new HttpError(405, 'logs endpoint is disabled.');
     const { method, url = '' } = request;
-    if (method !== 'GET' && method !== 'HEAD')
-      throw new HttpError(405, '405: Method Not Allowed');
+    if (method !== 'GET' && method !== 'HEAD') throw new HttpError(405, '405: Method Not Allowed');
     const path = url.split('?')[0]?.replace(/^\/+logs\/?/, '') ?? '';
     await serveSystemLogs(systemLogsDir, path, method === 'HEAD', response);
   }

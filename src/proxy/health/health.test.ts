@@ -97,7 +97,8 @@ test('the status pages are metrics, the mode and health; others are not found', 
     '127.0.0.1',
     0,
     statusPages({
-      metrics: () => '# HELP kubeproxy_sync Syncs.\n# TYPE kubeproxy_sync counter\nkubeproxy_sync 3\n',
+      metrics: () =>
+        '# HELP kubeproxy_sync Syncs.\n# TYPE kubeproxy_sync counter\nkubeproxy_sync 3\n',
       mode: () => mode,
       version: versionInfo('v1.36.3'),
     }),

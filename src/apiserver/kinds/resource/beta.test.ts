@@ -46,9 +46,7 @@ test('a claim has the same requests in all versions, and is warned of', async ()
   });
   expect([created.code, created.warnings]).toEqual([
     201,
-    [
-      'resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+',
-    ],
+    ['resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+'],
   ]);
   const exact = {
     selectors,
@@ -81,9 +79,7 @@ test('a claim has the same requests in all versions, and is warned of', async ()
       },
     });
   }
-  expect((await claims('v1beta1').table()).rows).toEqual([
-    ['it', 'pending', expect.any(String)],
-  ]);
+  expect((await claims('v1beta1').table()).rows).toEqual([['it', 'pending', expect.any(String)]]);
 });
 
 test('the rules of v1 apply, and status is a subresource', async () => {

@@ -4,7 +4,11 @@
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Conversions } from '#api/machinery/scheme.ts';
-import { defineKind, type KindConfig, type KindDefinition } from '#apiserver/catalog/define-kind.ts';
+import {
+  defineKind,
+  type KindConfig,
+  type KindDefinition,
+} from '#apiserver/catalog/define-kind.ts';
 import { inOtherVersion } from '#apiserver/catalog/other-version.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 

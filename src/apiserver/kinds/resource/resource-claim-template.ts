@@ -52,4 +52,8 @@ const config: KindConfig<ResourceClaimTemplate, StoreServices & { readonly find:
 };
 
 export const resourceClaimTemplateKind = defineKind(config);
-export const betaResourceClaimTemplateKinds = betaKinds(config, BETA, resourceClaimTemplateConversions);
+export const betaResourceClaimTemplateKinds = betaKinds(
+  config,
+  BETA,
+  resourceClaimTemplateConversions,
+);

@@ -16,7 +16,9 @@ function setResourceClaimDefaults({ spec, status }: ResourceClaim): void {
 }
 
 /** Sets the defaults of allocated devices. The functions serve the beta versions, too. */
-export function setResultDefaults({ allocation }: Pick<ResourceClaim['status'], 'allocation'>): void {
+export function setResultDefaults({
+  allocation,
+}: Pick<ResourceClaim['status'], 'allocation'>): void {
   for (const { tolerations } of allocation?.devices.results ?? [])
     setTolerationDefaults(tolerations);
 }
@@ -33,10 +35,7 @@ function setClaimSpecDefaults({ devices }: ResourceClaimSpec): void {
 }
 
 export function setRequestDefaults(
-  request: Pick<
-    ExactDeviceRequest | DeviceSubRequest,
-    'allocationMode' | 'count' | 'tolerations'
-  >,
+  request: Pick<ExactDeviceRequest | DeviceSubRequest, 'allocationMode' | 'count' | 'tolerations'>,
 ): void {
   request.allocationMode ||= 'ExactCount';
   if (request.allocationMode === 'ExactCount') request.count ||= 1;

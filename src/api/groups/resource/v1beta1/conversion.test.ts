@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { claimFromBeta, claimToBeta, sliceFromBeta, sliceToBeta, templateToBeta } from './conversion.ts';
+import {
+  claimFromBeta,
+  claimToBeta,
+  sliceFromBeta,
+  sliceToBeta,
+  templateToBeta,
+} from './conversion.ts';
 
 const claim = {
   metadata: { name: 'a' },

@@ -80,9 +80,7 @@ function sliceSpecToBeta({ allNodes, devices, ...spec }: SliceSpec): BetaSliceSp
 
 function sliceSpecFromBeta(spec: BetaSliceSpec): SliceSpec {
   const { devices, ...others } = spec;
-  return devices === undefined
-    ? others
-    : { ...spec, devices: devices.map(deviceFromBeta) };
+  return devices === undefined ? others : { ...spec, devices: devices.map(deviceFromBeta) };
 }
 
 /** Converts the spec of an object, if it has one, and leaves out kind and apiVersion. */
@@ -98,7 +96,7 @@ export const claimFromBeta = (claim: Part<BetaSpec>): object => withSpec(claim, 
 
 export const templateToBeta = (template: Part<{ readonly spec?: Spec }>): object =>
   withSpec(template, (outer) => withSpec(outer, claimSpecToBeta));
-export const templateFromBeta = (template: Part<{ readonly spec?: BetaSpec }>): object =>
+const templateFromBeta = (template: Part<{ readonly spec?: BetaSpec }>): object =>
   withSpec(template, (outer) => withSpec(outer, claimSpecFromBeta));
 
 export const sliceToBeta = (slice: Part<SliceSpec>): object => withSpec(slice, sliceSpecToBeta);
