@@ -1,12 +1,14 @@
 // Serves the machine's log directory, as upstream's kubelet does at /logs/: files, and lists of
-// directories as links. Unlike upstream's, a symbolic link that leads out of the directory is not
-// followed: a pod that may write there could point it at any file of the machine.
+// directories as links. Unlike upstream's, it follows no symbolic links: a pod that may write there
+// could point one at any file of the machine.
 
-import { createReadStream } from 'node:fs';
-import { opendir, realpath, stat } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { opendir } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { join, posix } from 'node:path';
+import { posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { openBelow, openRoot, pathOf, type Place } from '#machinery/files/directory.ts';
+import { openUntrusted } from '#machinery/files/untrusted.ts';
 
 /** A directory with more entries is listed up to here. */
 const MAX_ENTRIES = 10_000;
@@ -29,49 +31,90 @@ export async function serveSystemLogs(
   isHead: boolean,
   response: ServerResponse,
 ): Promise<void> {
-  const file = await resolved(root, path);
-  const kind = file === undefined ? undefined : await stat(file).catch(unlessMissing);
-  if (file === undefined || kind === undefined || !(kind.isFile() || kind.isDirectory())) {
-    text(response, 404, '404 page not found\n');
+  const place = await placeOf(root, path);
+  if (place === undefined) return notFound(response);
+  try {
+    const kind = await place.handle.stat();
+    if (kind.isDirectory()) await sendList(place, path, isHead, response);
+    else if (kind.isFile()) await sendFile(place, kind, isHead, response);
+    else notFound(response);
+  } finally {
+    await place.handle.close();
+  }
+}
+
+async function sendList(
+  place: Place,
+  path: string,
+  isHead: boolean,
+  response: ServerResponse,
+): Promise<void> {
+  if (path !== '' && !path.endsWith('/')) {
+    response.writeHead(301, { location: `${posix.basename(path)}/` }).end();
     return;
   }
-  if (kind.isDirectory()) {
-    if (path !== '' && !path.endsWith('/')) {
-      response.writeHead(301, { location: `${posix.basename(path)}/` }).end();
-      return;
-    }
-    const body = await listing(file);
-    response
-      .writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...NO_SNIFF })
-      .end(isHead ? undefined : body);
-    return;
-  }
-  response.writeHead(200, {
+  const body = await listing(pathOf(place));
+  response
+    .writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...NO_SNIFF })
+    .end(isHead ? undefined : body);
+}
+
+async function sendFile(
+  place: Place,
+  { size }: Stats,
+  isHead: boolean,
+  response: ServerResponse,
+): Promise<void> {
+  const headers = {
     'content-type': 'text/plain; charset=utf-8',
-    'content-length': kind.size,
+    'content-length': size,
     ...NO_SNIFF,
-  });
-  if (isHead || kind.size === 0) response.end();
+  };
+  if (isHead || size === 0) {
+    response.writeHead(200, headers).end();
+    return;
+  }
+  // The path is the kernel's link to the inode that was found.
+  const file = await openUntrusted(pathOf(place), constants.O_RDONLY, { followLinks: true });
+  response.writeHead(200, headers);
   // A log may grow meanwhile, but the length is already sent.
-  else await pipeline(createReadStream(file, { end: kind.size - 1 }), response);
+  await pipeline(file.createReadStream({ end: size - 1 }), response);
 }
 
 const NO_SNIFF = { 'x-content-type-options': 'nosniff' };
 
-/** Returns the path of the file; undefined if there is none in the directory. */
-async function resolved(root: string, path: string): Promise<string | undefined> {
-  let decoded: string;
+/** Opens the inode of a file; undefined if it does not exist, or a link is on the way. */
+async function placeOf(root: string, path: string): Promise<Place | undefined> {
+  let names: readonly string[];
   try {
-    decoded = decodeURIComponent(path);
+    // Normalized as an absolute path, so that no `..` is left.
+    names = posix
+      .normalize(`/${decodeURIComponent(path)}`)
+      .split('/')
+      .filter((name) => name !== '');
   } catch {
     return undefined;
   }
-  if (decoded.includes('\0')) return undefined;
-  const top = await realpath(root).catch(unlessMissing);
-  if (top === undefined) return undefined;
-  // Normalized as an absolute path, so that no `..` is left.
-  const file = await realpath(join(top, posix.normalize(`/${decoded}`))).catch(unlessMissing);
-  return file !== undefined && (file === top || file.startsWith(`${top}/`)) ? file : undefined;
+  if (names.some((name) => name.includes('\0'))) return undefined;
+  let place: Place | undefined;
+  try {
+    place = await openRoot(root);
+    for (const name of names) {
+      const outer = place;
+      place = undefined;
+      try {
+        place = await openBelow(outer, name);
+      } finally {
+        await outer.handle.close();
+      }
+    }
+    return place;
+  } catch (error) {
+    await place?.handle.close();
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(code)) return undefined;
+    throw error;
+  }
 }
 
 async function listing(dir: string): Promise<string> {
@@ -92,13 +135,8 @@ const reference = (name: string): string =>
 const escaped = (name: string): string =>
   name.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 
-/** Returns undefined for an error that means that the file does not exist; otherwise throws. */
-function unlessMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ELOOP')
-    return undefined;
-  throw error;
-}
-
-function text(response: ServerResponse, code: number, body: string): void {
-  response.writeHead(code, { 'content-type': 'text/plain; charset=utf-8', ...NO_SNIFF }).end(body);
+function notFound(response: ServerResponse): void {
+  response
+    .writeHead(404, { 'content-type': 'text/plain; charset=utf-8', ...NO_SNIFF })
+    .end('404 page not found\n');
 }

@@ -53,6 +53,17 @@ export interface NodeFacts {
  */
 export const RUNTIME_CONDITIONS = 'coxswain.dev/';
 
+/**
+ * The optional features of this kubelet, with upstream's names, sorted. The scheduler and the API
+ * server look there for what a node can do.
+ */
+const DECLARED_FEATURES: readonly string[] = [
+  'ExtendWebSocketsToKubelet',
+  'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
+  'RestartAllContainersOnContainerExits',
+];
+
 const MAX_IMAGES = 50;
 const MAX_NAMES_PER_IMAGE = 5;
 
@@ -80,6 +91,7 @@ export function makeNodeStatus(
     },
     ...(facts.images.length > 0 ? { images: containerImages(facts.images) } : {}),
     ...((facts.volumesInUse ?? []).length > 0 ? { volumesInUse: facts.volumesInUse ?? [] } : {}),
+    declaredFeatures: DECLARED_FEATURES,
   };
 }
 
@@ -196,6 +208,7 @@ export function sameNodeStatus(a: NodeStatus, b: NodeStatus): boolean {
 function comparable(status: NodeStatus): unknown {
   const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images, volumesInUse } =
     status;
+  const { declaredFeatures = [] } = status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
@@ -208,6 +221,7 @@ function comparable(status: NodeStatus): unknown {
     nodeInfo,
     images: images ?? [],
     volumesInUse: volumesInUse ?? [],
+    declaredFeatures,
     conditions,
   };
 }
