@@ -57,10 +57,14 @@ export interface NodeFacts {
  */
 export const RUNTIME_CONDITIONS = 'coxswain.dev/';
 
-/** The optional features of a kubelet that this one has, by upstream's names, in order. */
+/**
+ * The optional features of this kubelet, with upstream's names, sorted. The scheduler and the API
+ * server look there for what a node can do.
+ */
 const DECLARED_FEATURES: readonly string[] = [
   'ExtendWebSocketsToKubelet',
   'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
   'RestartAllContainersOnContainerExits',
 ];
 
@@ -114,6 +118,7 @@ function runtimeAbilities({
     ...(runtimeFeatures !== undefined && {
       features: { supplementalGroupsPolicy: runtimeFeatures.supplementalGroupsPolicy },
     }),
+    declaredFeatures: DECLARED_FEATURES,
   };
 }
 
@@ -231,6 +236,7 @@ function comparable(status: NodeStatus): unknown {
   const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images, volumesInUse } =
     status;
   const { runtimeHandlers = [], features = null, declaredFeatures = [] } = status;
+  const { declaredFeatures = [] } = status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
