@@ -14,6 +14,7 @@ import { outputOption, writeJson } from './inspect/output.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
+import { withAuditFlags } from './audit-flags.ts';
 import { withOidcFlags } from './oidc-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { runtimeOption } from './role-commands/common-flags.ts';
@@ -222,6 +223,10 @@ export function createProgram(build?: Build): Command {
         '(default: below 100Mi of memory, 1% of the disk)',
       thresholds,
     )
+    .option(
+      '--cgroup-root <path>',
+      "cgroup below which pods of this machine get cgroups of their own: / or /NAME (default: the runtime's choice)",
+    )
     .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
     .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
     .option('--detach', 'leave the cluster running in the background once it is ready')
@@ -242,7 +247,7 @@ Examples:
   $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
   $ cox down                                     stops a cluster started with --detach`,
     );
-  withOidcFlags(up).action(async (options) => {
+  withAuditFlags(withOidcFlags(up)).action(async (options) => {
     const { up: start } = await import('./up.ts');
     await start(options, build);
   });

@@ -21,6 +21,7 @@ import {
   type RuntimeChoice,
   type StoreChoice,
 } from '#cluster/launch.ts';
+import type { AuditFlags } from '#cluster/roles/audit-flags.ts';
 import type { OidcFlags } from '#cluster/roles/oidc-flags.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
@@ -28,7 +29,7 @@ import { typed } from './own-command.ts';
 import { keepLogSmall } from './rotate-log.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
-export interface UpOptions extends OidcFlags {
+export interface UpOptions extends AuditFlags, OidcFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly console: boolean;
@@ -67,6 +68,7 @@ export interface UpOptions extends OidcFlags {
   readonly gatewayAddresses?: readonly string[];
   readonly rootDir?: string;
   readonly evictionHard?: Readonly<Record<string, string>>;
+  readonly cgroupRoot?: string;
   readonly schedulerConfig?: string;
   readonly install: boolean;
   readonly detach?: boolean;
@@ -131,8 +133,10 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       csiDriver: options.csiDriver,
       rootDir: options.rootDir,
       evictionHard: options.evictionHard,
+      cgroupRoot: options.cgroupRoot,
       console: options.console,
       oidc: options,
+      audit: options,
       schedulerConfig:
         options.schedulerConfig === undefined
           ? undefined

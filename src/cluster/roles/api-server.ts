@@ -26,6 +26,7 @@ import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { selectAdmissionPlugins } from './admission-plugins.ts';
 import { type AggregationFlags, aggregationOf } from './aggregation-flags.ts';
+import { type AuditFlags, auditOf } from './audit-flags.ts';
 import { CertificateFiles, checkKeys, readAccountKeys, readTokenFile } from './api-server-files.ts';
 import { InnerComponents, type InnerComponentsConfig } from './inner-components.ts';
 import {
@@ -38,7 +39,7 @@ import {
 import { tlsSettings } from './tls-flags.ts';
 
 export interface ApiServerRoleConfig
-  extends RoleConfig, AggregationFlags, InnerComponentsConfig, OidcFlags {
+  extends RoleConfig, AggregationFlags, AuditFlags, InnerComponentsConfig, OidcFlags {
   /** Default: 'etcd'. */
   readonly store?: 'etcd' | 'memory';
   readonly etcd: EtcdConfig;
@@ -197,6 +198,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const tokens =
     config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
   const oidc = oidcOf(config, clock);
+  const audit = await auditOf(config, { clock, logger, random });
   const { encryptionProviderConfig } = config;
   const encryption =
     encryptionProviderConfig === undefined
@@ -285,6 +287,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       runtimeConfig: config.runtimeConfig,
       flags: config.flags,
       ...(oidc !== undefined && { oidc: oidc.config }),
+      ...(audit !== undefined && { audit }),
       ...(config.console === true &&
         mountsOf({
           logger,
