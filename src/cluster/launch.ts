@@ -45,6 +45,7 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runt
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
+import { type AuditFlags, auditOf } from './roles/audit-flags.ts';
 import { type OidcFlags, oidcOf } from './roles/oidc-flags.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import {
@@ -111,6 +112,7 @@ export interface LaunchConfig {
   readonly console?: boolean;
   /** The OpenID Connect provider, by flags. Default: none. */
   readonly oidc?: OidcFlags;
+  readonly audit?: AuditFlags;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -195,6 +197,7 @@ async function start(
       ? undefined
       : readEncryptionFile(resolve(config.encryptionProviderConfig));
   const oidc = config.oidc === undefined ? undefined : oidcOf(config.oidc, clock);
+  const audit = await auditOf(config.audit ?? {}, { clock, logger, random });
   progress('preparing certificates and the store');
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, clock) : undefined;
@@ -277,6 +280,7 @@ async function start(
       progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     ...(oidc !== undefined && { oidc: oidc.config }),
+    ...(audit !== undefined && { audit }),
     ...(config.console === true && {
       console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
     }),
