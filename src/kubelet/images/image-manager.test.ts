@@ -51,7 +51,7 @@ function start(settings: Partial<ImageManagerConfig> = {}) {
 async function failureOf(attempt: Promise<string>): Promise<string> {
   const error = await attempt.then(
     () => undefined,
-    (reason: unknown) => reason,
+    (error_: unknown) => error_,
   );
   if (!(error instanceof ImageError)) throw new Error('no ImageError', { cause: error });
   return `${error.reason}: ${error.message}`;
