@@ -223,6 +223,10 @@ export function createProgram(build?: Build): Command {
         '(default: below 100Mi of memory, 1% of the disk)',
       thresholds,
     )
+    .option(
+      '--cgroup-root <path>',
+      "cgroup below which pods of this machine get cgroups of their own: / or /NAME (default: the runtime's choice)",
+    )
     .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
     .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
     .option('--detach', 'leave the cluster running in the background once it is ready')

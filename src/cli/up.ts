@@ -68,6 +68,7 @@ export interface UpOptions extends AuditFlags, OidcFlags {
   readonly gatewayAddresses?: readonly string[];
   readonly rootDir?: string;
   readonly evictionHard?: Readonly<Record<string, string>>;
+  readonly cgroupRoot?: string;
   readonly schedulerConfig?: string;
   readonly install: boolean;
   readonly detach?: boolean;
@@ -132,6 +133,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       csiDriver: options.csiDriver,
       rootDir: options.rootDir,
       evictionHard: options.evictionHard,
+      cgroupRoot: options.cgroupRoot,
       console: options.console,
       oidc: options,
       audit: options,

@@ -108,6 +108,8 @@ export interface KubeletConfig {
   };
   /** When images are removed. Default: upstream's. */
   readonly imageGc?: Partial<ImageGcPolicy>;
+  /** The directory of the machine's logs, which the server serves at /logs/. Default: none. */
+  readonly systemLogsDir?: string;
   /**
    * The cgroup, '/' or '/NAME', below which pods get cgroups of their own: kubepods with the node's
    * limits, a class of service, the pod. The runtime must use the cgroupfs driver. Default: none,

@@ -102,7 +102,7 @@ export function kubeletConfiguration({
     ...(config.allowedUnsafeSysctls !== undefined && {
       allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     }),
-    enableSystemLogHandler: false,
+    enableSystemLogHandler: config.systemLogsDir !== undefined,
     enableSystemLogQuery: false,
     enableProfilingHandler: false,
     enableDebugFlagsHandler: false,

@@ -262,6 +262,7 @@ export async function makeParts(base: Base): Promise<Parts> {
       return workers.couldHaveRunningContainers(uid) ?? (status !== undefined && isRunning(status));
     },
     writer: new ApiPodWriter(client, mirrors),
+    onTerminated: (type, exitCode, reason) => metrics.containerTerminated(type, exitCode, reason),
   });
   const active = new ActivePods(desired, workers, statuses);
   const { cpuManagerPolicy, memoryManagerPolicy } = config.resourceManagers ?? {};

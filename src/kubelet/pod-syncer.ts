@@ -239,6 +239,7 @@ export class KubeletPodSyncer implements PodSyncer {
     signal.throwIfAborted();
     await this.#config.cgroups?.ensure(pod);
     const result = await runtimeManager.sync(pod, status, secrets, mounted.volumes, signal);
+    await this.#config.cgroups?.settle(pod);
     const after = result.acted ? await this.#config.pleg.refresh(podUid(pod)) : status;
     const reported = this.#report(pod, after, { ended: false, deadlineExceeded: false });
     if (isTerminal(reported.phase)) return { ended: true };

@@ -203,8 +203,11 @@ interface Group {
   readonly folder: string;
   /** Whether its containers are real ones of this machine, which need images. */
   readonly needsImages: boolean;
-  /** @param outputDir an existing directory */
-  start(outputDir: string): Promise<RunningCluster>;
+  /**
+   * @param outputDir an existing directory
+   * @param archives of images, which the nodes pull from a registry
+   */
+  start(outputDir: string, archives: readonly string[]): Promise<RunningCluster>;
 }
 
 function groupsOf(
@@ -242,8 +245,9 @@ function groupsOf(
         on,
         folder,
         needsImages: !simulated,
-        start: (outputDir) =>
+        start: (outputDir, archives) =>
           startCluster({
+            archives,
             simulated,
             csiDriver,
             nodes: csiDriver ? 1 : nodes,
@@ -263,7 +267,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
   mkdirSync(outputDir, { recursive: true });
   const archives =
     group.needsImages && !options.pull ? await ensureImages(cacheDir(binaries.version), say) : [];
-  const cluster = await group.start(outputDir);
+  const cluster = await group.start(outputDir, archives);
   try {
     for (const socket of cluster.containerdSockets) importImages(socket, archives);
     say(`${tests.length} tests on ${on}, ${parallel} at a time`);

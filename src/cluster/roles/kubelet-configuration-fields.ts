@@ -337,12 +337,7 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
     ],
     'settings of this kind have their default values',
   ),
-  ignored(
-    'enableSystemLogHandler',
-    'boolean',
-    [true],
-    'settings of this kind have their default values',
-  ),
+  implemented('enableSystemLogHandler', 'boolean', 'enableSystemLogHandler'),
   ignored(
     'enableSystemLogQuery',
     'boolean',

@@ -61,6 +61,8 @@ export interface NodeResourceOptions
   readonly registerWithTaints?: readonly Taint[];
   readonly maxContainerRestartPeriod?: number;
   readonly podLogsDir?: string;
+  /** Default: true. */
+  readonly enableSystemLogHandler?: boolean;
   readonly swapBehavior?: string;
   readonly serializeImagePulls?: boolean;
   readonly maxParallelImagePulls?: number;

@@ -55,6 +55,7 @@ export class KubeletMetrics implements RuntimeMetrics {
   readonly #startedUserNamespaced: Family<Counter>;
   readonly #startedUserNamespacedErrors: Family<Counter>;
   readonly #startedContainers: Family<Counter>;
+  readonly #terminatedContainers: Family<Counter>;
   readonly #startedContainerErrors: Family<Counter>;
   readonly #rejections: Family<Counter>;
   readonly #evictions: Family<Counter>;
@@ -134,6 +135,13 @@ export class KubeletMetrics implements RuntimeMetrics {
       'started_containers_total',
       'Containers that were to be started.',
       'container_type',
+    );
+    this.#terminatedContainers = counter(
+      'terminated_containers_total',
+      'Containers that have terminated.',
+      'container_type',
+      'exit_code',
+      'reason',
     );
     this.#startedContainerErrors = counter(
       'started_containers_errors_total',
@@ -259,6 +267,10 @@ export class KubeletMetrics implements RuntimeMetrics {
   containerStarted(type: ContainerType, code?: string): void {
     this.#startedContainers.with(type).value++;
     if (code !== undefined) this.#startedContainerErrors.with(type, code).value++;
+  }
+
+  containerTerminated(type: ContainerType, exitCode: number, reason: string): void {
+    this.#terminatedContainers.with(type, String(exitCode), reason).value++;
   }
 
   podRejected(reason: string): void {

@@ -57,10 +57,14 @@ export interface NodeFacts {
  */
 export const RUNTIME_CONDITIONS = 'coxswain.dev/';
 
-/** The optional features of a kubelet that this one has, by upstream's names, in order. */
+/**
+ * The optional features of this kubelet, with upstream's names, sorted. The scheduler and the API
+ * server look there for what a node can do.
+ */
 const DECLARED_FEATURES: readonly string[] = [
   'ExtendWebSocketsToKubelet',
   'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
   'RestartAllContainersOnContainerExits',
 ];
 

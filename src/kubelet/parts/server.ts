@@ -115,6 +115,7 @@ export function makeServer(parts: ServerParts): KubeletServer {
       }),
     runtime: base.runtime,
     podLogsDir,
+    ...(config.systemLogsDir !== undefined && { systemLogsDir: config.systemLogsDir }),
     pods: () => [...desired.values()].map(withStatus),
     runtimeStatus,
     removeLocalVolume: async (name) => {

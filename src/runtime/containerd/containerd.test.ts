@@ -366,6 +366,8 @@ test('the configuration of a private containerd', () => {
   expect(toml).toContain('state = "/data/\\"state\\""');
   expect(toml).toContain('restrict_oom_score_adj = true');
   expect(toml).toMatch(/^version = 2$/m);
+  // Mirrors that the machine's administrator has configured are used.
+  expect(toml).toMatch(/\.registry\]\n {4}config_path = "\/etc\/containerd\/certs\.d"$/m);
 });
 
 describe('image archives', () => {
