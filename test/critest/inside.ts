@@ -68,7 +68,13 @@ function runCritest(): Promise<number> {
     [
       ...['-config', settings],
       ...['-runtime-endpoint', `unix://${SOCKET}`, '-image-endpoint', `unix://${SOCKET}`],
-      ...['-report-dir', output, '-ginkgo.seed', '1', '-ginkgo.no-color'],
+      ...[
+        '-ginkgo.junit-report',
+        join(output, 'junit.xml'),
+        '-ginkgo.seed',
+        '1',
+        '-ginkgo.no-color',
+      ],
       ...flags,
     ],
     { cwd: '/tmp', stdio: ['ignore', 'inherit', 'inherit'] },

@@ -53,6 +53,7 @@ export const steps: readonly Step[] = [
   conformance('swapped roles', 480, '--swap', 'all'),
   conformance('older kubelet', 60, '--swap', 'kubelet=v1.34.4'),
   { name: 'Gateway API', command: ['gateway'], minutes: 30 },
+  { name: 'critest', command: ['conformance', '--', 'critest'], minutes: 40 },
   withShort(
     { name: 'fuzz', command: ['fuzz'], minutes: 180 },
     '--fills',

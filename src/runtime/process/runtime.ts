@@ -213,7 +213,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     });
     // The sandbox may have been stopped meanwhile.
     const sandbox = this.#pods.readySandbox(podSandboxId);
-    const record = this.newContainerRecord(podSandboxId, withDevices, sandboxConfig);
+    const wanted = this.#isolation?.withImageRefs(withDevices) ?? withDevices;
+    const record = this.newContainerRecord(podSandboxId, wanted, sandboxConfig);
     const container = this.#containerOf(record, sandbox.record);
     if (this.#isolation !== undefined) {
       this.#isolation.checkContainer(withDevices);
@@ -588,7 +589,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
         'Unimplemented',
         'the process runtime has stats only where there is /proc',
       );
-    return usageByGroup();
+    const groups = this.#pods
+      .containers({ state: { state: 'CONTAINER_RUNNING' } })
+      .flatMap(({ processGroup }) => processGroup ?? []);
+    return usageByGroup(new Set(groups));
   }
 
   #stats(
