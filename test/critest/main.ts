@@ -80,8 +80,15 @@ async function main(): Promise<number> {
   spawnSync(
     join(here, 'room.sh'),
     [
-      ...[output, process.execPath, '--import', 'tsx', join(here, 'inside.ts')],
-      ...[critest, images, '/out', ...focus],
+      output,
+      process.execPath,
+      '--import',
+      'tsx',
+      join(here, 'inside.ts'),
+      critest,
+      images,
+      '/out',
+      ...focus,
     ],
     { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
   );

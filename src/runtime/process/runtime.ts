@@ -284,10 +284,17 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     containerId: string,
     resources: LinuxContainerResources = {},
   ): Promise<void> {
-    const { record } = this.#pods.container(containerId);
+    const container = this.#pods.container(containerId);
+    const { record } = container;
     if (this.#isolation !== undefined) {
       const { config } = this.#pods.sandbox(record.podSandboxId).record;
       this.#isolation.updateContainer(record, config, resources);
+      const { linux } = record.config;
+      record.config = {
+        ...record.config,
+        linux: { ...linux, resources: { ...linux?.resources, ...resources } },
+      };
+      container.save();
       return;
     }
     throw new CriError('Unimplemented', 'the process runtime does not limit what a process uses');
