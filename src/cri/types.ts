@@ -101,6 +101,8 @@ export type FilesystemUsage = Message<'FilesystemUsage'>;
 export type VersionResponse = Message<'VersionResponse'>;
 export type StatusResponse = Message<'StatusResponse'>;
 export type RuntimeCondition = Message<'RuntimeCondition'>;
+export type RuntimeHandler = Message<'RuntimeHandler'>;
+export type RuntimeFeatures = Message<'RuntimeFeatures'>;
 
 export type PodSandboxState = EnumValue<'PodSandboxState'>;
 export type ContainerState = EnumValue<'ContainerState'>;
