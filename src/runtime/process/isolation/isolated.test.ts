@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { criConformance } from '#cri/conformance.ts';
@@ -50,33 +58,35 @@ function busyboxImage(): ReadonlyMap<string, Buffer> {
   // The second layer removes a directory, and must not write through a link of the first.
   const second = tar([
     { path: '.wh.data', content: Buffer.from('') },
-    { path: 'second', content: Buffer.from('2'), mode: 0o644 },
+    { path: 'second', content: Buffer.from('2\n'), mode: 0o644 },
   ]);
-  const config = Buffer.from(
-    JSON.stringify({
-      config: { Cmd: ['sh'], Env: ['PATH=/bin', 'FROM=image'], User: '' },
-      rootfs: { type: 'layers', diff_ids: [digestOf(layer), digestOf(second)] },
-    }),
-  );
+  const configOf = (from: string): Buffer =>
+    Buffer.from(
+      JSON.stringify({
+        config: { Cmd: ['sh'], Env: ['PATH=/bin', `FROM=${from}`], User: '' },
+        rootfs: { type: 'layers', diff_ids: [digestOf(layer), digestOf(second)] },
+      }),
+    );
+  const [config, other] = [configOf('image'), configOf('other')];
   const descriptor = (data: Buffer, mediaType: string) => ({
     mediaType,
     digest: digestOf(data),
     size: data.length,
   });
   const layerType = 'application/vnd.oci.image.layer.v1.tar';
-  const manifest = Buffer.from(
-    JSON.stringify({
-      mediaType: 'application/vnd.oci.image.manifest.v1+json',
-      config: descriptor(config, 'application/vnd.oci.image.config.v1+json'),
-      layers: [descriptor(layer, layerType), descriptor(second, layerType)],
-    }),
-  );
-  return new Map([
-    ['/v2/busybox/manifests/latest', manifest],
-    [`/v2/busybox/blobs/${digestOf(config)}`, config],
-    [`/v2/busybox/blobs/${digestOf(layer)}`, layer],
-    [`/v2/busybox/blobs/${digestOf(second)}`, second],
-  ]);
+  const manifestOf = (of: Buffer): Buffer =>
+    Buffer.from(
+      JSON.stringify({
+        mediaType: 'application/vnd.oci.image.manifest.v1+json',
+        config: descriptor(of, 'application/vnd.oci.image.config.v1+json'),
+        layers: [descriptor(layer, layerType), descriptor(second, layerType)],
+      }),
+    );
+  const documents = (name: string, of: Buffer): readonly (readonly [string, Buffer])[] => [
+    [`/v2/${name}/manifests/latest`, manifestOf(of)],
+    ...[of, layer, second].map((blob) => [`/v2/${name}/blobs/${digestOf(blob)}`, blob] as const),
+  ];
+  return new Map([...documents('busybox', config), ...documents('other', other)]);
 }
 
 const IMAGE = 'test.example/busybox';
@@ -88,7 +98,20 @@ interface Started {
   readonly dispose: () => Promise<void>;
 }
 
-async function start(podCidr: string): Promise<Started> {
+let subnets = process.pid;
+
+/** Returns addresses that no interface of this machine has. */
+function freeSubnet(): string {
+  const taken = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  for (let tries = 0; tries < 250; tries++) {
+    const prefix = `10.207.${++subnets % 250}.`;
+    if (!taken.some(({ address }) => address.startsWith(prefix))) return `${prefix}0/24`;
+  }
+  throw new Error('no subnet is free');
+}
+
+async function start(): Promise<Started> {
+  const podCidr = freeSubnet();
   const stateDir = mkdtempSync(join(tmpdir(), 'isolated-runtime-'));
   const documents = busyboxImage();
   const registry = createServer((request, response) => {
@@ -115,14 +138,17 @@ describe.skipIf(missing !== undefined)(named('in namespaces'), () => {
   criConformance(
     'process with namespaces',
     async () => {
-      const started = await start('10.207.1.0/24');
+      const started = await start();
       let runtime = await started.open();
       await runtime.images.pullImage({ image: IMAGE });
       return {
         runtime,
         image: IMAGE,
         waitFor,
-        images: { pullable: IMAGE },
+        images: {
+          pullable: 'test.example/other:latest',
+          missing: { image: 'test.example/none:latest' },
+        },
         async restart() {
           await runtime.close();
           runtime = await started.open();
@@ -157,7 +183,7 @@ describe.skipIf(missing !== undefined)(named('in namespaces'), () => {
   let dir: string;
   let uid = 0;
   beforeAll(async () => {
-    started = await start('10.207.2.0/24');
+    started = await start();
     runtime = await started.open();
     await runtime.images.pullImage({ image: IMAGE });
     dir = mkdtempSync(join(tmpdir(), 'isolated-files-'));
@@ -208,30 +234,35 @@ describe.skipIf(missing !== undefined)(named('in namespaces'), () => {
     expect(text.split('\n').slice(-2)).toEqual(['image', '/']);
   });
 
-  test('what it writes, mounts and names stays in it', async () => {
+  test('what it writes and mounts stays in it, and its namespaces are its own', async () => {
+    const kinds = ['uts', 'mnt', 'pid', 'net', 'ipc', 'cgroup'];
     const privileged = { linux: { securityContext: { privileged: true } } };
     const script =
-      'chmod 700 /; hostname changed; touch /etc/made; mount -t tmpfs x /tmp; hostname';
+      'mkdir /made && mount -t tmpfs x /made && touch /made/file && ' +
+      `for kind in ${kinds.join(' ')}; do ls -l /proc/self/ns/$kind; done`;
     const { text, status } = await output(script, privileged);
     expect(status.exitCode).toBe(0);
-    expect(text).toBe('changed');
-    expect(existsSync('/etc/made')).toBe(false);
-    expect(readFileSync('/proc/sys/kernel/hostname', 'utf8').trim()).not.toBe('changed');
+    for (const kind of kinds) {
+      expect(text).toContain(`${kind}:[`);
+      expect(text).not.toContain(readlinkSync(`/proc/self/ns/${kind}`));
+    }
+    expect(existsSync('/made')).toBe(false);
     // The next container of the image begins anew.
-    expect((await output('ls /etc/made')).text).toContain('No such file');
+    expect((await output('ls /made')).text).toContain('No such file');
   });
 
   test('capabilities, devices and system files are limited', async () => {
     const { text } = await output(
-      'grep CapBnd /proc/self/status; mknod /dev/x b 7 0 && cat /dev/x; echo 1 > /sys/x; kill -9 1',
+      'grep CapBnd /proc/self/status; mknod /dev/x c 1 3; mkdir /sys/x',
       { linux: { securityContext: { capabilities: { dropCapabilities: ['ALL'] } } } },
     );
     expect(text).toContain('CapBnd:\t0000000000000000');
     expect(text).toContain('mknod: /dev/x: Operation not permitted');
+    expect(text).toContain("mkdir: can't create directory '/sys/x': Read-only file system");
   });
 
   test('a device that it makes cannot be opened', async () => {
-    const { text } = await output('mknod /x b 7 0 && cat /x; mknod /tmp/y c 1 3 && cat /tmp/y');
+    const { text } = await output('mknod /x c 1 3 && cat /x; mknod /tmp/y c 1 3 && cat /tmp/y');
     expect(text).toContain("cat: can't open '/x': Permission denied");
     expect(text).toContain("cat: can't open '/tmp/y': Permission denied");
   });
