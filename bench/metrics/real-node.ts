@@ -9,7 +9,7 @@ import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { BuiltCluster, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
-import { residentMB, threadsMs } from '../process-usage.ts';
+import { threadsMs } from '../process-usage.ts';
 import { heading, median, show } from '../report.ts';
 
 const PODS = 20;
@@ -27,7 +27,6 @@ export async function realNode(): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   try {
     const node = await fill(client);
-    const before = residentMB(cluster.pid);
     const plain = await measure(cluster, agent, node, PLAIN);
     show({ what: `${PLAIN} every 15 s: the proxy`, unit: 'mCPU', values: plain });
     for (const path of PATHS) {
@@ -39,11 +38,6 @@ export async function realNode(): Promise<void> {
         goal: { atMost: 1 },
       });
     }
-    show({
-      what: 'memory after these requests',
-      unit: 'MB',
-      values: [Math.max(0, residentMB(cluster.pid) - before)],
-    });
     await client.resource(deployments).namespace('default').delete('stats');
     await untilPods(client, 0);
   } finally {

@@ -87,6 +87,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   readonly #tools: Tools;
   readonly #pods: PodTable<ProcessContainer>;
   readonly #isolation: Isolation | undefined;
+  #scan: ReadonlyMap<number, Usage> | undefined;
 
   constructor(config: ProcessRuntimeConfig, images: UsableImages, isolation?: Isolation) {
     const clock = config.clock ?? systemClock;
@@ -590,16 +591,24 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#state.removeContainer(containerId);
   }
 
-  #usage(): Map<number, Usage> {
+  /**
+   * Returns the usage of the containers' process groups. Calls in one turn of the event loop share a
+   * scan of /proc: kubelets ask for pods and for containers at once.
+   */
+  #usage(): ReadonlyMap<number, Usage> {
     if (!hasStats())
       throw new CriError(
         'Unimplemented',
         'the process runtime has stats only where there is /proc',
       );
+    if (this.#scan !== undefined) return this.#scan;
     const groups = this.#pods
       .containers({ state: { state: 'CONTAINER_RUNNING' } })
       .flatMap(({ processGroup }) => processGroup ?? []);
-    return usageByGroup(new Set(groups));
+    const scan = usageByGroup(new Set(groups));
+    this.#scan = scan;
+    queueMicrotask(() => (this.#scan = undefined));
+    return scan;
   }
 
   #stats(
