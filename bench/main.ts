@@ -41,7 +41,10 @@ const program = new Command('npm run bench --')
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
   .option('--nodes <number>', 'simulated nodes (restart, console, grown: 1000; scale: 50,200)')
-  .option('--pods <number>', 'pods (restart, console, grown: 20000; scale: 500,2000)')
+  .option(
+    '--pods <number>',
+    'pods (restart, console, grown: 20000; scale: 500,2000; node: 110,250)',
+  )
   .option('--one-kubelet', 'the others do not run (grown)', false)
   .option('--write', 'replace the table in docs/scale.md (scale)', false)
   .option(
@@ -58,7 +61,11 @@ const program = new Command('npm run bench --')
     '--reference <url>',
     'another API server, to measure in the same run, whatever its certificate (webhooks, extensions, watchers)',
   )
-  .option('--upstream', "beside upstream's kube-apiserver and etcd (embedded)", false)
+  .option(
+    '--upstream',
+    "beside upstream's kube-apiserver and etcd (embedded), kubelet (node)",
+    false,
+  )
   .option(
     '--token <token>',
     'of an administrator of --reference (webhooks, extensions, watchers)',
@@ -81,7 +88,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   continue: ['scheduler'],
   scale: ['scheduler'],
   nodes: ['restart', 'scale', 'console', 'grown'],
-  pods: ['restart', 'scale', 'console', 'grown'],
+  pods: ['restart', 'scale', 'console', 'grown', 'node'],
   oneKubelet: ['grown'],
   write: ['scale'],
   dataDir: ['restart', 'grown'],
@@ -104,7 +111,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   megabytes: ['history'],
   reference: ['webhooks', 'extensions', 'watchers'],
   token: ['webhooks', 'extensions', 'watchers'],
-  upstream: ['embedded'],
+  upstream: ['embedded', 'node'],
 };
 
 function collect(flag: string, flags: string[]): string[] {
@@ -188,6 +195,11 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { scale, parseSizes } = await import('./scale/bench.ts');
     const sizes = parseSizes(options.nodes ?? '50,200', options.pods ?? '500,2000');
     await scale({ sizes, write: options.write, nodeFlags: options.nodeFlag });
+  },
+  async node() {
+    const { node } = await import('./node/bench.ts');
+    const pods = (options.pods ?? '110,250').split(',').map(Number);
+    await node({ pods, upstream: options.upstream });
   },
   async grown() {
     const { grown } = await import('./grown/bench.ts');

@@ -4,16 +4,14 @@
 import { advance } from './advance.ts';
 import { fork } from './fork.ts';
 import { idle } from './idle.ts';
-import { starts } from './starts.ts';
+import { type StartsOptions, starts } from './starts.ts';
 
-export interface MeasureOptions {
-  /** The start of upstream's programs, in milliseconds, to compare with. */
-  readonly upstreamStartMs: number | undefined;
-}
-
-export async function measure({ upstreamStartMs }: MeasureOptions): Promise<void> {
+export async function measure({
+  upstreamStartMs,
+  growthMB,
+}: Omit<StartsOptions, 'clusters'>): Promise<void> {
   await advance();
-  await starts({ clusters: Number(process.env.STARTS ?? 1000), upstreamStartMs });
+  await starts({ clusters: Number(process.env.STARTS ?? 1000), upstreamStartMs, growthMB });
   await idle({ clusters: Number(process.env.CLUSTERS ?? 200) });
   await fork({
     pods: Number(process.env.PODS ?? 10_000),

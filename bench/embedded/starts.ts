@@ -1,27 +1,30 @@
 // Start and stop of a cluster, again and again: how long they take, and whether anything of a
-// stopped cluster stays in memory.
+// stopped cluster stays in memory (growth.ts).
 
 import { startCluster } from '#cluster/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { heading, show } from '../report.ts';
-import { liveMB } from './heap.ts';
 
-/** Compiled code and caches of the process grow for so many starts. */
+/** The first starts compile code, and fill caches of the process. */
 const WARM_UP = 50;
+
+export interface StartsOptions {
+  readonly clusters: number;
+  /** The start of upstream's programs, in milliseconds, to compare with. */
+  readonly upstreamStartMs: number | undefined;
+  /** Resolves with the megabytes that stay after so many starts in a process of its own. */
+  readonly growthMB: (clusters: number) => Promise<number>;
+}
 
 export async function starts({
   clusters,
   upstreamStartMs,
-}: {
-  readonly clusters: number;
-  readonly upstreamStartMs: number | undefined;
-}): Promise<void> {
+  growthMB,
+}: StartsOptions): Promise<void> {
   heading(`embedded: ${clusters} starts of startCluster({ nodes: 1, clock: 'virtual' })`);
   const started: number[] = [];
   const stopped: number[] = [];
-  let before = 0;
   for (let round = 0; round < clusters; round++) {
-    if (round === Math.min(WARM_UP, clusters - 1)) before = await liveMB();
     const began = systemClock.monotonic();
     const cluster = await startCluster({ nodes: 1, clock: 'virtual' });
     const ready = systemClock.monotonic();
@@ -29,7 +32,6 @@ export async function starts({
     started.push(ready - began);
     stopped.push(systemClock.monotonic() - ready);
   }
-  const grown = (await liveMB()) - before;
   show({
     what: 'start',
     unit: 'ms',
@@ -42,7 +44,7 @@ export async function starts({
   show({
     what: `heap after ${clusters} starts, more`,
     unit: 'MB',
-    values: [Math.max(0, grown)],
+    values: [Math.max(0, await growthMB(clusters))],
     goal: { atMost: 1 },
   });
 }

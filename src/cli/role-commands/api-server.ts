@@ -14,6 +14,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../flags.ts';
+import { withAuditBackendFlags, withAuditFlags } from '../audit-flags.ts';
 import { withOidcFlags } from '../oidc-flags.ts';
 import { withCommonFlags } from './common-flags.ts';
 
@@ -271,7 +272,7 @@ Examples:
   $ cox apiserver --etcd-servers http://127.0.0.1:2379 --cert-dir pki`,
       ),
   );
-  withOidcFlags(command).action(async (options) =>
+  withAuditBackendFlags(withAuditFlags(withOidcFlags(command))).action(async (options) =>
     (await import('../roles.ts')).apiServer(options),
   );
 }
