@@ -2,7 +2,7 @@
 // the conformance tests beside them.
 
 import type { Cable } from '../conformance/cable.ts';
-import { networkOf } from '../conformance/joined-node.ts';
+import { networkOf } from '../conformance/machines.ts';
 
 /** Addresses of a cluster that no other cluster of this machine has. */
 export interface SwapNetwork {

@@ -118,7 +118,6 @@ function runtimeAbilities({
     ...(runtimeFeatures !== undefined && {
       features: { supplementalGroupsPolicy: runtimeFeatures.supplementalGroupsPolicy },
     }),
-    declaredFeatures: DECLARED_FEATURES,
   };
 }
 
@@ -236,7 +235,6 @@ function comparable(status: NodeStatus): unknown {
   const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images, volumesInUse } =
     status;
   const { runtimeHandlers = [], features = null, declaredFeatures = [] } = status;
-  const { declaredFeatures = [] } = status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
