@@ -15,6 +15,7 @@ import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
 import { withOidcFlags } from './oidc-flags.ts';
+import { withWorkerFlags } from './worker-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { runtimeOption } from './role-commands/common-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
@@ -241,7 +242,7 @@ Examples:
   $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
   $ cox down                                     stops a cluster started with --detach`,
     );
-  withOidcFlags(up).action(async (options) => {
+  withWorkerFlags(withOidcFlags(up)).action(async (options) => {
     const { up: start } = await import('./up.ts');
     await start(options, build);
   });
