@@ -18,6 +18,8 @@ const alone = [
   'ingress',
   'inspect',
   'kube-proxy',
+  'node-images',
+  'node-lifecycle',
   'pressure',
   'process',
   'proxy',

@@ -26,6 +26,8 @@ import { schema as nodeV1 } from './groups/node/v1/schema.ts';
 import { schema as policyV1 } from './groups/policy/v1/schema.ts';
 import { schema as rbacV1 } from './groups/rbac/v1/schema.ts';
 import { schema as resourceV1 } from './groups/resource/v1/schema.ts';
+import { schema as resourceV1beta1 } from './groups/resource/v1beta1/schema.ts';
+import { schema as resourceV1beta2 } from './groups/resource/v1beta2/schema.ts';
 import { schema as schedulingV1 } from './groups/scheduling/v1/schema.ts';
 import { schema as storageV1 } from './groups/storage/v1/schema.ts';
 import { schema as storagemigrationV1beta1 } from './groups/storagemigration/v1beta1/schema.ts';
@@ -54,6 +56,8 @@ export const allSchemas = new SchemaSet([
   discoveryV1,
   flowcontrolV1,
   resourceV1,
+  resourceV1beta2,
+  resourceV1beta1,
   storagemigrationV1beta1,
   metricsV1beta1,
   metaV1,

@@ -14,10 +14,17 @@ import { defaulters as flowcontrolV1 } from './groups/flowcontrol/v1/defaults.ts
 import { defaulters as networkingV1 } from './groups/networking/v1/defaults.ts';
 import { defaulters as rbacV1 } from './groups/rbac/v1/defaults.ts';
 import { defaulters as resourceV1 } from './groups/resource/v1/defaults.ts';
+import { defaulters as resourceV1beta1 } from './groups/resource/v1beta1/defaults.ts';
 import { defaulters as schedulingV1 } from './groups/scheduling/v1/defaults.ts';
 import { defaulters as storageV1 } from './groups/storage/v1/defaults.ts';
 import { conversions as autoscalerConversions } from './groups/autoscaling/v1/conversion.ts';
 import { conversions as eventConversions } from './groups/events/v1/conversion.ts';
+import {
+  deviceClassConversions,
+  resourceClaimConversions,
+  resourceClaimTemplateConversions,
+  resourceSliceConversions,
+} from './groups/resource/v1beta1/conversion.ts';
 import { parseApiVersion, Scheme, type Conversions, type Defaulters } from './machinery/scheme.ts';
 import type { GroupVersionKind } from './machinery/descriptor.ts';
 import { allSchemas } from './all-schemas.ts';
@@ -37,14 +44,21 @@ export const DEFAULTERS: Readonly<Record<string, Defaulters>> = {
   'networking.k8s.io/v1': networkingV1,
   'rbac.authorization.k8s.io/v1': rbacV1,
   'resource.k8s.io/v1': resourceV1,
+  'resource.k8s.io/v1beta1': resourceV1beta1,
+  // The types of v1beta2 are those of v1.
+  'resource.k8s.io/v1beta2': resourceV1,
   'scheduling.k8s.io/v1': schedulingV1,
   'storage.k8s.io/v1': storageV1,
 };
 
 /** Conversions by kind. */
 const CONVERSIONS: Readonly<Record<string, Conversions>> = {
+  DeviceClass: deviceClassConversions,
   Event: eventConversions,
   HorizontalPodAutoscaler: autoscalerConversions,
+  ResourceClaim: resourceClaimConversions,
+  ResourceClaimTemplate: resourceClaimTemplateConversions,
+  ResourceSlice: resourceSliceConversions,
 };
 
 /** Returns a new Scheme. Registrations in it do not affect others. */

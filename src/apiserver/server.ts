@@ -40,6 +40,7 @@ import { userOfCredentials } from './filters/authentication.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { DEFAULT_READS, DEFAULT_WRITES, maxInFlight } from './filters/max-in-flight.ts';
 import { FlowControl, flowControlFilter } from './flow-control/index.ts';
+import { AuditLog } from './audit/index.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
 import { LocalConnections } from './http/local-connections.ts';
@@ -108,6 +109,7 @@ export class ApiServer {
   readonly #inProcess = new LinkedList<RequestState>();
   #local: LocalConnections | undefined;
   readonly #health: ServerHealth;
+  readonly #audit: AuditLog | undefined;
   #stopping: Promise<void> | undefined;
 
   /**
@@ -242,6 +244,8 @@ export class ApiServer {
       random,
       minWatchTimeoutMs: config.minWatchTimeoutMs ?? 30 * 60_000,
     };
+    if (config.audit !== undefined)
+      this.#audit = new AuditLog(config.audit, { clock, logger, random, metrics: metrics.audit });
     const router = new Router({ services, routes, metrics: metrics.requests });
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
     const handler = buildHandlerChain(
@@ -258,6 +262,7 @@ export class ApiServer {
             ? maxInFlight(config.maxInFlight)
             : flowControlFilter(this.#flowControl),
         mounts: mounts.map(({ filter }) => filter),
+        ...(this.#audit !== undefined && { audit: this.#audit.filters }),
       },
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
@@ -569,6 +574,7 @@ export class ApiServer {
 
   async #stop(): Promise<void> {
     const { clock, sharesStorage, shutdownDelayMs = 0 } = this.#config;
+    this.#listener?.drain();
     if (sharesStorage === true) await this.#leave();
     if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
     const closed = this.#listener?.stop();
@@ -596,6 +602,7 @@ export class ApiServer {
     await Promise.all([closed, this.#backgroundWork, this.#startWrites?.stop()]);
     timer.cancel();
     this.#deadlines.stop();
+    await this.#audit?.stop();
     for (const request of this.#inProcess) request.abort(STOPPING);
     this.#local?.close(STOPPING);
   }

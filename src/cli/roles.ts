@@ -33,6 +33,7 @@ import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
 import { type RuntimeRoleConfig, startRuntimeRole } from '#cluster/roles/runtime.ts';
 import { startSchedulerRole, type SchedulerRoleConfig } from '#cluster/roles/scheduler.ts';
+import { withoutSecrets } from '#cluster/roles/static-pod-options.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { flagValues } from './flag-values.ts';
@@ -170,7 +171,7 @@ export async function kubelet(
       kubeconfig,
       progress,
       signal,
-      flags: flagValues(merged),
+      flags: flagValues(withoutSecrets(merged)),
     });
   });
 }

@@ -7,6 +7,7 @@ import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { createLogger, type LogLevel } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { printableJson } from '#machinery/text/printable.ts';
 import { dataDirLayout } from '#cluster/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
@@ -20,6 +21,7 @@ import {
   type RuntimeChoice,
   type StoreChoice,
 } from '#cluster/launch.ts';
+import type { AuditFlags } from '#cluster/roles/audit-flags.ts';
 import type { OidcFlags } from '#cluster/roles/oidc-flags.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
@@ -28,7 +30,7 @@ import { type WorkerFlags, workersOf } from './worker-flags.ts';
 import { keepLogSmall } from './rotate-log.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
-export interface UpOptions extends OidcFlags, WorkerFlags {
+export interface UpOptions extends AuditFlags, OidcFlags, WorkerFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly console: boolean;
@@ -67,10 +69,12 @@ export interface UpOptions extends OidcFlags, WorkerFlags {
   readonly gatewayAddresses?: readonly string[];
   readonly rootDir?: string;
   readonly evictionHard?: Readonly<Record<string, string>>;
+  readonly cgroupRoot?: string;
   readonly schedulerConfig?: string;
   readonly install: boolean;
   readonly detach?: boolean;
   readonly quiet?: boolean;
+  readonly output?: 'json';
   readonly logFormat: 'text' | 'json';
   readonly verbose: boolean;
 }
@@ -131,8 +135,10 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       csiDriver: options.csiDriver,
       rootDir: options.rootDir,
       evictionHard: options.evictionHard,
+      cgroupRoot: options.cgroupRoot,
       console: options.console,
       oidc: options,
+      audit: options,
       schedulerConfig:
         options.schedulerConfig === undefined
           ? undefined
@@ -175,6 +181,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
 function readyText(cluster: LaunchedCluster, options: UpOptions): string {
   // Since the process began: the time that a person waited, the loading of the program included.
   const elapsed = process.uptime().toFixed(2);
+  if (options.output === 'json') return readyJson(cluster, options, Number(elapsed));
   const ready = `cluster ready in ${elapsed} s\n`;
   if (options.quiet) return ready;
   const shown = shortest(cluster.kubeconfigPath);
@@ -194,6 +201,20 @@ function readyText(cluster: LaunchedCluster, options: UpOptions): string {
     rows.map(([name, value]) => `  ${dim(name.padEnd(11))} ${value}\n`).join('') +
     `next: ${next}\n`
   );
+}
+
+function readyJson(cluster: LaunchedCluster, options: UpOptions, seconds: number): string {
+  const value = {
+    seconds,
+    server: cluster.url,
+    kubeconfig: cluster.kubeconfigPath,
+    dataDir: dataDirLayout(options.dataDir).root,
+    pid: process.pid,
+    runtime: cluster.runtimeDescription,
+    nodes: cluster.nodesDescription,
+    store: options.store,
+  };
+  return `${printableJson(value, 2)}\n`;
 }
 
 function storeText(options: UpOptions): string {
@@ -309,6 +330,6 @@ async function detach(options: UpOptions): Promise<void> {
   if (child.connected) child.disconnect();
   if ('failed' in message) throw new UserError(message.failed, { exitCode: message.exitCode });
   process.stdout.write(message.ready);
-  if (!options.quiet)
+  if (!options.quiet && options.output !== 'json')
     process.stdout.write(typed(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`));
 }

@@ -135,6 +135,7 @@ export interface ClusterConfig {
   readonly readyTimeoutMs?: number;
   /** The OpenID Connect provider whose ID tokens the API server accepts. Default: none. */
   readonly oidc?: ApiServerConfig['oidc'];
+  readonly audit?: ApiServerConfig['audit'];
   /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
   readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
@@ -316,6 +317,7 @@ export class Cluster {
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
       ...(config.oidc !== undefined && { oidc: config.oidc }),
+      ...(config.audit !== undefined && { audit: config.audit }),
       latestHeartbeats: clock instanceof VirtualClock,
       sharesStorage: config.leaderElect === true && controlPlanes === 1,
       ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
@@ -352,7 +354,7 @@ export class Cluster {
     };
     this.#server = new ApiServer(serverConfig);
     if (config.apiWorkers !== undefined && tls !== undefined)
-      this.#workers = new ApiWorkers({ ...config.apiWorkers, server: serverConfig });
+      this.#workers = ApiWorkers.of({ ...config.apiWorkers, server: serverConfig });
     this.client = this.#clientOfProgram(ADMIN_USER);
     this.#dns =
       config.dns === undefined

@@ -41,7 +41,7 @@ import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
 import type { NodeHeartbeats } from './heartbeats.ts';
 import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
-import type { ClusterNode } from './nodes.ts';
+import { type ClusterNode, SYSTEM_LOGS_DIR } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
 import { Restartable } from './restartable.ts';
 import { leading } from './roles/leading.ts';
@@ -524,9 +524,12 @@ export class Components implements RunningComponents {
           heartbeatTickMs: HEARTBEAT_TICK_MS,
           eventCorrelator: this.#eventCorrelator,
         }),
-      ...(node.simulated && { machine: simulatedMachine(node.name) }),
+      ...(node.simulated
+        ? { machine: simulatedMachine(node.name) }
+        : { systemLogsDir: SYSTEM_LOGS_DIR }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.eviction !== undefined && { eviction: node.eviction }),
+      ...(node.cgroupRoot !== undefined && { cgroupRoot: node.cgroupRoot }),
       ...(node.imageGc !== undefined && { imageGc: node.imageGc }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
       ...(kubeletPorts?.nodeAddress !== undefined && {

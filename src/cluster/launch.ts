@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import { versionInfo } from '#machinery/version-info.ts';
 import type { PodNetworkMode } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
@@ -45,6 +46,7 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runt
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
+import { type AuditFlags, auditOf } from './roles/audit-flags.ts';
 import { type OidcFlags, oidcOf } from './roles/oidc-flags.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import {
@@ -55,6 +57,7 @@ import {
 } from './thread/index.ts';
 import { simulatedNode } from './simulated-machine.ts';
 import { UserError } from './user-error.ts';
+import { KUBERNETES_VERSION } from './version.ts';
 
 export type { RuntimeChoice } from './runtimes.ts';
 export type { EtcdConfig, StoreChoice } from './stores.ts';
@@ -97,6 +100,8 @@ export interface LaunchConfig {
   readonly rootDir?: string;
   /** Hard thresholds of evictions on this machine. Default: SHARED_MACHINE_HARD. */
   readonly evictionHard?: Readonly<Record<string, string>>;
+  /** The cgroup below which pods get cgroups of their own. Default: the runtime's choice. */
+  readonly cgroupRoot?: string;
   /** Whether the cluster runs DNS. Default: with containerd, if its address and port are free. */
   readonly dns?: boolean;
   /** Whether network policies are enforced for pods of this machine. Default: true. */
@@ -111,6 +116,7 @@ export interface LaunchConfig {
   readonly console?: boolean;
   /** The OpenID Connect provider, by flags. Default: none. */
   readonly oidc?: OidcFlags;
+  readonly audit?: AuditFlags;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -197,6 +203,7 @@ async function start(
       ? undefined
       : readEncryptionFile(resolve(config.encryptionProviderConfig));
   const oidc = config.oidc === undefined ? undefined : oidcOf(config.oidc, clock);
+  const audit = await auditOf(config.audit ?? {}, { clock, logger, random });
   progress('preparing certificates and the store');
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, clock) : undefined;
@@ -219,6 +226,7 @@ async function start(
       random,
       logger,
       onFailure: storageFailed,
+      onProgress: (read, total) => progress('reading the store', `${read} of ${total}`),
     }).then((storage) =>
       encryption === undefined ? storage : encryptStorage(storage, encryption, random),
     ),
@@ -280,6 +288,7 @@ async function start(
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     ...(config.apiWorkers !== undefined && { apiWorkers: config.apiWorkers }),
     ...(oidc !== undefined && { oidc: oidc.config }),
+    ...(audit !== undefined && { audit }),
     ...(config.console === true && {
       console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
     }),
@@ -455,9 +464,14 @@ function nodesOf(
   thread: ComponentsRunner | undefined,
   last: (() => Promise<void> | void)[],
 ): Pick<ClusterConfig, 'nodes' | 'thread'> {
-  const { evictionHard = SHARED_MACHINE_HARD } = config;
+  const { evictionHard = SHARED_MACHINE_HARD, cgroupRoot: root } = config;
   // Invalid thresholds are refused where nothing is evicted, too.
-  const { eviction } = resourceSettings({ evictionHard });
+  const { eviction, cgroupRoot } = resourceSettings({
+    evictionHard,
+    ...(root !== undefined && { cgroupRoot: root }),
+  });
+  if (cgroupRoot !== undefined && first.simulated)
+    throw new UserError('--cgroup-root needs real containers: not --runtime simulated');
   const machine: ClusterNode = {
     name: machineName(),
     first: true,
@@ -467,6 +481,7 @@ function nodesOf(
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
     ...(eviction !== undefined && !first.simulated && { eviction }),
+    ...(cgroupRoot !== undefined && { cgroupRoot }),
     // Below the thresholds images are removed all the same.
     imageGc: { highThresholdPercent: 100 },
     ...(first.network !== undefined && { podNetwork: first.network }),
@@ -553,6 +568,12 @@ function proxyOf(
       ...(ingress === undefined ? [] : [ingress.httpPort, ingress.httpsPort]),
     ].map((port) => `tcp/${port}`),
     healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },
+    status: {
+      host: '127.0.0.1',
+      port: PROXY_STATUS_PORT,
+      optional: true,
+      version: versionInfo(KUBERNETES_VERSION.gitVersion),
+    },
     // The machine is not the cluster's alone: its limit of connections stays.
     conntrack: { maxPerCore: 0 },
   };
@@ -577,6 +598,8 @@ const INGRESS_FLAGS = {
 
 /** The port of upstream's proxy for /healthz. */
 const PROXY_HEALTH_PORT = 10_256;
+/** The port of upstream's proxy for /metrics and /proxyMode. */
+const PROXY_STATUS_PORT = 10_249;
 
 /** Returns whether simulated containers survive a restart: they do if their pods do. */
 function keepsSimulation({ store }: LaunchConfig): boolean {

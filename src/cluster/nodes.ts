@@ -32,9 +32,14 @@ export interface ClusterNode {
   readonly capacity?: ResourceList;
   /** When pods are evicted. Default: upstream's thresholds; never on a simulated node. */
   readonly eviction?: Partial<EvictionSettings>;
+  /** The cgroup below which pods get cgroups of their own. Default: the runtime's choice. */
+  readonly cgroupRoot?: string;
   /** When unused images are removed. Default: upstream's policy. */
   readonly imageGc?: Partial<ImageGcPolicy>;
 }
+
+/** The directory of a real node's logs, which its kubelet serves. */
+export const SYSTEM_LOGS_DIR = '/var/log';
 
 /** A node whose pods only pretend to run. */
 export interface SimulatedNode {

@@ -89,6 +89,32 @@ describe('resize', () => {
     );
   });
 
+  test.each([
+    ['NotRequired', 0],
+    ['RestartContainer', 1],
+  ])('a container without limits follows those of its pod: %s', async (restartPolicy, restarts) => {
+    const limits = (cpu: string) => ({ limits: { cpu, memory: '64Mi' }, requests: { cpu } });
+    await harness.createPod('web', {
+      resources: limits('1'),
+      containers: [
+        { ...main('1'), resources: {}, resizePolicy: [{ resourceName: 'cpu', restartPolicy }] },
+      ],
+    });
+    await harness.waitForPod('web', isRunning);
+    await patch('web', 'resize', { spec: { resources: limits('2') } });
+    const after = await harness.waitForPod(
+      'web',
+      (pod) =>
+        pod.status.observedGeneration === 2 &&
+        condition(pod, 'PodResizeInProgress') === undefined &&
+        containerOf(pod)?.restartCount === restarts &&
+        containerOf(pod)?.ready === true,
+    );
+    const id = containerOf(after)?.containerID?.replace(/^.*:\/\//, '') ?? '';
+    const { status } = await harness.runtime.runtime.containerStatus(id);
+    expect(status?.resources?.linux?.cpuQuota).toBe(200_000);
+  });
+
   test('a resize beyond the node’s capacity is infeasible, and can be reverted', async () => {
     await run('web', '1', { resources: { requests: { cpu: '1' } } });
     await resize('web', '5');

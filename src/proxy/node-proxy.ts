@@ -1,6 +1,7 @@
 // Runs the proxy of a node: chooses the back end that the machine supports, serves health, and runs
 // until it is stopped.
 
+import type { RequestListener } from 'node:http';
 import { availableParallelism, networkInterfaces } from 'node:os';
 import type { Client } from '#client/client.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -11,9 +12,11 @@ import type { IpFamily } from '#machinery/net/ip.ts';
 import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
 import { type Nft, NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import type { Random } from '#machinery/random.ts';
+import type { VersionInfo } from '#machinery/version-info.ts';
 import { applyConntrackSettings, type ConntrackSettings } from './conntrack-settings.ts';
 import { serveProbes } from './health/http.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
+import { statusPages } from './health/status.ts';
 import type { ProxyMetrics } from './metrics.ts';
 import type { Backend } from './model.ts';
 import { seesBridgedTraffic } from './nftables/bridge.ts';
@@ -54,11 +57,16 @@ export interface NodeProxySettings {
   /** Settings of the kernel's connection tracking, where nftables is used. */
   readonly conntrack?: ConntrackSettings;
   /** The address of /healthz and /livez. Undefined: they are not served. */
-  readonly healthz?: {
-    readonly host: string;
-    readonly port: number;
-    /** The proxy also runs without it. */ readonly optional?: boolean;
-  };
+  readonly healthz?: ProbeAddress;
+  /** The address of /metrics and /proxyMode. Undefined: they are not served. */
+  readonly status?: ProbeAddress & { readonly version: VersionInfo };
+}
+
+interface ProbeAddress {
+  readonly host: string;
+  readonly port: number;
+  /** The proxy also runs without it. */
+  readonly optional?: boolean;
 }
 
 export interface NodeProxyConfig {
@@ -69,8 +77,6 @@ export interface NodeProxyConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Called once, when the back end was chosen. */
-  readonly onBackend?: (name: Backend['name']) => void;
 }
 
 /** Both families: kernels have both, and an unused family costs nothing. */
@@ -82,18 +88,25 @@ const DEFAULT_MASQUERADE_BIT = 14;
  * kernel stay.
  */
 export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal): Promise<void> {
-  const { client, nodeName, settings, metrics, clock, random, onBackend } = config;
+  const { client, nodeName, settings, metrics, clock, random } = config;
   const logger = config.logger.with({ component: 'kube-proxy', node: nodeName });
   const nft = new NftSession({ clock });
   const makeBackend = await chooseBackend(config, nft, logger);
   const health = new ProxyHealth({ clock, families: PROXY_FAMILIES });
-  const server = await serveHealth(settings.healthz, health, metrics, logger);
+  let mode = '';
+  const { healthz, status } = settings;
+  const pages =
+    status && statusPages({ metrics: () => metrics.text(), mode: () => mode, ...status });
+  const servers = [
+    await serveAt('healthz', healthz, healthPages(health, metrics), logger),
+    await serveAt('status', status, pages, logger),
+  ];
   const proxier = new Proxier({
     client,
     nodeName,
     makeBackend: (network) => {
       const backend = makeBackend(network);
-      onBackend?.(backend.name);
+      mode = backend.name;
       return backend;
     },
     machineAddresses,
@@ -109,7 +122,7 @@ export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal)
   try {
     await proxier.run(signal);
   } finally {
-    await server?.close();
+    for (const server of servers) await server?.close();
     await nft.close();
   }
 }
@@ -239,37 +252,43 @@ const PROBE = (settings: NodeProxySettings): NodeProxySettings => ({
   table: `${settings.table}-probe`,
 });
 
-async function serveHealth(
-  healthz: NodeProxySettings['healthz'],
-  health: ProxyHealth,
-  metrics: ProxyMetrics,
+/** Returns the handler of /healthz and /livez. */
+function healthPages(health: ProxyHealth, metrics: ProxyMetrics): RequestListener {
+  return (request, response) => {
+    request.resume();
+    const path = request.url?.split('?')[0];
+    if (path !== '/healthz' && path !== '/livez') {
+      response
+        .writeHead(404, { 'content-type': 'text/plain; charset=utf-8' })
+        .end('404 page not found\n');
+      return;
+    }
+    const endpoint = path === '/healthz' ? 'healthz' : 'livez';
+    const { healthy, body } = health.report(endpoint);
+    metrics.probed(endpoint, healthy ? 200 : 503);
+    response
+      .writeHead(healthy ? 200 : 503, {
+        'content-type': 'application/json',
+        'x-content-type-options': 'nosniff',
+      })
+      .end(body);
+  };
+}
+
+/** Starts a server. Rejects if it cannot listen, unless the address is optional. */
+async function serveAt(
+  name: string,
+  address: ProbeAddress | undefined,
+  listener: RequestListener | undefined,
   logger: Logger,
 ): Promise<{ close(): Promise<void> } | undefined> {
-  if (healthz === undefined) return undefined;
-  const { host, port, optional = false } = healthz;
+  if (address === undefined || listener === undefined) return undefined;
+  const { host, port, optional = false } = address;
   try {
-    return await serveProbes(host, port, (request, response) => {
-      request.resume();
-      const path = request.url?.split('?')[0];
-      if (path !== '/healthz' && path !== '/livez') {
-        response
-          .writeHead(404, { 'content-type': 'text/plain; charset=utf-8' })
-          .end('404 page not found\n');
-        return;
-      }
-      const endpoint = path === '/healthz' ? 'healthz' : 'livez';
-      const { healthy, body } = health.report(endpoint);
-      metrics.probed(endpoint, healthy ? 200 : 503);
-      response
-        .writeHead(healthy ? 200 : 503, {
-          'content-type': 'application/json',
-          'x-content-type-options': 'nosniff',
-        })
-        .end(body);
-    });
+    return await serveProbes(host, port, listener);
   } catch (error) {
-    if (!optional) throw error;
-    logger.warn('proxy: healthz cannot be served', { host, port, reason: errorMessage(error) });
+    if (!optional) throw new Error(`${name}: ${errorMessage(error)}`, { cause: error });
+    logger.warn(`proxy: ${name} cannot be served`, { host, port, reason: errorMessage(error) });
     return undefined;
   }
 }

@@ -9,12 +9,14 @@ import {
   type ContainerState,
   type ContainerStatus,
   CriError,
+  type Input,
   type PodSandbox,
   type PodSandboxConfig,
   type PodSandboxFilter,
   type PodSandboxState,
   type PodSandboxStatus,
 } from '#cri/index.ts';
+import type { ProcessIdentity } from './process-identity.ts';
 
 export interface SandboxRecord {
   readonly id: string;
@@ -25,6 +27,8 @@ export interface SandboxRecord {
   /** Empty in the host's network. */
   readonly ip: string;
   state: PodSandboxState;
+  /** The process that keeps its namespaces, in runtimes that have them. */
+  holder?: ProcessIdentity;
 }
 
 export interface ContainerRecord {
@@ -43,6 +47,8 @@ export interface ContainerRecord {
   exitCode: number;
   reason: string;
   message: string;
+  /** The user of its first process, in runtimes that know it. */
+  user?: Input<'LinuxContainerUser'>;
 }
 
 /** The initial state of a container. */
@@ -139,6 +145,7 @@ export function toContainerStatus(record: ContainerRecord): ContainerStatus {
     exitCode,
     reason,
     message,
+    user,
   } = record;
   return complete('ContainerStatus', {
     id,
@@ -159,6 +166,7 @@ export function toContainerStatus(record: ContainerRecord): ContainerStatus {
     logPath,
     resources: config.linux?.resources && { linux: config.linux.resources },
     stopSignal: config.stopSignal,
+    user: user && { linux: user },
   });
 }
 

@@ -67,29 +67,6 @@ export const onOtherMachine = (
   command: readonly string[],
 ): readonly [string, ...string[]] => ['nsenter', `--net=/run/netns/${namespace}`, ...command];
 
-/**
- * Returns a command that runs a program on a machine of this name, with `directory` in the place of
- * `path`. Mounts that the program makes are its own; mounts of this machine appear there, too.
- */
-export const asMachine = (
-  name: string,
-  { directory, path }: { readonly directory: string; readonly path: string },
-  command: readonly string[],
-): readonly [string, ...string[]] => [
-  'unshare',
-  '--uts',
-  '--mount',
-  '--propagation',
-  'slave',
-  'sh',
-  '-c',
-  'hostname "$0" && mount --make-rshared / && mount --bind "$1" "$2" && shift 2 && exec "$@"',
-  name,
-  directory,
-  path,
-  ...command,
-];
-
 const masqueraded = ({ secondAddress, name }: Cable): readonly string[] => [
   'POSTROUTING',
   '-s',

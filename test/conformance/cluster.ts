@@ -1,16 +1,29 @@
 // Starts the cluster of a conformance run with the README's command, in a data directory that is
 // removed with it.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
-import { cleanUp } from './clean-up.ts';
-import { layCable, removeCable, run } from './cable.ts';
-import { EVICTION_HARD, type Network, networkOf, startJoinedNode } from './joined-node.ts';
+import { cleanUp, removeCgroup } from './clean-up.ts';
+import { run } from './cable.ts';
+import { cgroupRootOf, EVICTION_HARD, startJoinedNode } from './joined-node.ts';
+import {
+  asMachine,
+  endGroup,
+  layNetwork,
+  type Machine,
+  type Network,
+  networkOf,
+  removeNetwork,
+  routePods,
+  startGroup,
+} from './machines.ts';
+import { mirrorToml, readContent, serveRegistry } from './registry.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -25,22 +38,23 @@ export interface RunningCluster {
   stop(): Promise<void>;
 }
 
-/**
- * Returns the flags of `npm run up`. There are several nodes, as tests move pods between them. Real
- * nodes are this machine, where another cluster may use the default addresses, so they get others.
- */
-const upFlags = (
-  simulated: boolean,
+/** The flags of `npm run up` for three simulated nodes: tests move pods between nodes. */
+const SIMULATED = [
+  ...['--runtime', 'simulated', '--nodes', '3', '--store', 'memory', '--secure-port', '0'],
+];
+
+/** Returns the flags of `npm run up` on the first machine. */
+const realFlags = (
+  { pods, services, machines: [first] }: Network,
   kubeletRoot: string,
-  { pods, services, machines }: Network,
 ): readonly string[] =>
-  simulated
-    ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
-    : [
-        ['--runtime', 'containerd', '--pod-cidr', pods, '--service-cidr', services],
-        ['--bind', machines[0].cable.firstAddress, '--root-dir', kubeletRoot],
-        ['--eviction-hard', EVICTION_HARD],
-      ].flat();
+  [
+    ['--runtime', 'containerd', '--pod-cidr', pods, '--service-cidr', services],
+    ['--bind', first.address, '--root-dir', kubeletRoot],
+    ['--eviction-hard', EVICTION_HARD, '--cgroup-root', cgroupRootOf(first)],
+    // Tests of dynamic resource allocation use these; upstream's own jobs turn them on.
+    ['--runtime-config', 'resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true'],
+  ].flat();
 
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
@@ -55,7 +69,12 @@ export interface ClusterConfig {
   readonly logFile: string;
   /** Path of kubectl, which removes the cluster's remaining objects when it stops. */
   readonly kubectl: string;
+  /** Archives of images, which real nodes get from a registry. Default: published images. */
+  readonly archives?: readonly string[];
 }
+
+/** The host of the images of tests. */
+const REGISTRY = 'registry.k8s.io';
 
 /**
  * Resolves when the cluster is ready. Rejects with a UserError, which has the last lines of its
@@ -68,6 +87,7 @@ export async function startCluster({
   csiDriver,
   logFile,
   kubectl,
+  archives = [],
 }: ClusterConfig): Promise<RunningCluster> {
   // Short, since the path of a socket has at most 107 characters, and drivers name theirs after pods.
   const dir = mkdtempSync(join(tmpdir(), 'cox-'));
@@ -78,69 +98,81 @@ export async function startCluster({
   };
   try {
     writeFileSync(logFile, '');
-    const network = networkOf(networkNumber);
-    const machines = network.machines.slice(0, nodes - 1);
-    if (!simulated) {
-      // Another run may have a cable: only the run that laid it removes it.
-      // The first node has the address of a cable's end, so even one node alone needs a cable.
-      for (const { cable } of network.machines.slice(0, Math.max(1, machines.length))) {
-        layCable(cable);
-        undo.push(() => removeCable(cable));
-      }
-    }
     const first = join(dir, 'cluster');
+    const kubeconfig = join(first, 'kubeconfig');
+    if (simulated) {
+      undo.push(await startUp(first, SIMULATED, logFile, (command) => command));
+      return { kubeconfig, containerdSockets: [], stop };
+    }
+    const network = networkOf(networkNumber);
+    const [machine, ...others] = network.machines;
+    const joined = others.slice(0, nodes - 1);
+    layNetwork(network, nodes);
+    undo.push(() => removeNetwork(network));
+    for (const each of [machine, ...joined]) undo.push(() => removeCgroup(cgroupRootOf(each)));
     const kubeletRoot = join(dir, 'kubelet');
     mkdirSync(kubeletRoot);
-    const flags = [
-      ...upFlags(simulated, kubeletRoot, network),
-      ...(csiDriver ? ['--csi-driver'] : []),
-    ];
-    undo.push(await startUp(first, flags, logFile));
-    const kubeconfig = join(first, 'kubeconfig');
-    if (simulated) return { kubeconfig, containerdSockets: [], stop };
+    const etc: Record<string, string> = {};
+    if (archives.length > 0) {
+      const registry = await serveRegistry(await readContent(archives), REGISTRY, network.gateway);
+      undo.push(() => registry.close());
+      etc[`containerd/certs.d/${REGISTRY}/hosts.toml`] = mirrorToml(REGISTRY, registry);
+    }
+    const files = { dir: join(dir, 'machine'), directory: kubeletRoot, path: kubeletRoot, etc };
+    const flags = [...realFlags(network, kubeletRoot), ...(csiDriver ? ['--csi-driver'] : [])];
+    const onFirst = (command: readonly string[]): readonly [string, ...string[]] =>
+      asMachine(machine, files, command);
+    undo.push(await startUp(first, flags, logFile, onFirst));
     const containerdSockets = [join(first, 'containerd', 'containerd.sock')];
-    for (const machine of machines) {
+    for (const other of joined) {
       const node = await startJoinedNode(
         network,
-        machine,
-        join(dir, machine.node),
+        other,
+        join(dir, other.node),
         first,
         kubeletRoot,
+        etc,
         logFile,
       );
       undo.push(() => node.stop());
       containerdSockets.push(node.containerdSocket);
     }
+    for (const each of [machine, ...joined]) routePods(podCidrOf(kubectl, kubeconfig, each), each);
     labelZones(kubectl, kubeconfig);
+    // A test reads the results of health checks, which a kubelet asks an API server in a pod for.
+    run(kubectl, `--kubeconfig=${kubeconfig}`, 'get', '--raw', '/readyz');
     undo.push(() => removeNamespaces(kubectl, kubeconfig));
-    return { kubeconfig, containerdSockets, kubeletRoot, nodes: machines.length + 1, stop };
+    return { kubeconfig, containerdSockets, kubeletRoot, nodes, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** Runs `npm run up` and waits until it is ready. Returns a function that stops it. */
+/**
+ * Runs `npm run up` and waits until it is ready. Returns a function that stops it. `wrap` makes the
+ * command that starts it.
+ */
 async function startUp(
   dataDir: string,
   more: readonly string[],
   logFile: string,
+  wrap: (command: readonly [string, ...string[]]) => readonly [string, ...string[]],
 ): Promise<() => Promise<void>> {
-  const flags = ['--data-dir', dataDir, '--secure-port', '0', '--quiet', ...more];
-  const child = spawn('npm', ['run', '--silent', 'up', '--', ...flags], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const flags = ['--data-dir', dataDir, '--quiet', ...more];
+  const child = startGroup(wrap(['npm', 'run', '--silent', 'up', '--', ...flags]), root);
   const said: string[] = [];
-  createInterface({ input: child.stderr }).on('line', (line) => {
+  createInterface({ input: child.stderr as Readable }).on('line', (line) => {
     appendFileSync(logFile, `${line}\n`);
     said.push(line);
     if (said.length > 20) said.shift();
   });
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  let isEnded = false;
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve())).then(
+    () => void (isEnded = true),
+  );
   const ready = new Promise<void>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
+    createInterface({ input: child.stdout as Readable }).on('line', (line) => {
       if (line.startsWith('cluster ready')) resolve();
     });
     child.once('error', reject);
@@ -148,7 +180,7 @@ async function startUp(
   });
   const stop = async (): Promise<void> => {
     // The signal goes to the whole process group: npm does not always pass it on.
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+    if (!isEnded) endGroup(child);
     await ended;
   };
   try {
@@ -158,6 +190,12 @@ async function startUp(
     throw error;
   }
   return stop;
+}
+
+/** Returns the range of a node's pods. */
+function podCidrOf(kubectl: string, kubeconfig: string, { node }: Machine): string {
+  const path = 'jsonpath={.spec.podCIDR}';
+  return run(kubectl, `--kubeconfig=${kubeconfig}`, 'get', 'node', node, '-o', path);
 }
 
 /** Puts each node into a zone of its own. */
@@ -170,7 +208,7 @@ function labelZones(kubectl: string, kubeconfig: string): void {
     run(kubectl, ...on, 'label', name, `topology.kubernetes.io/zone=zone-${index + 1}`);
 }
 
-/** Deletes all namespaces of tests, since a cluster that stops leaves its containers running. */
+/** Deletes all namespaces of tests: `cox up` leaves containers running when it stops. */
 export function removeNamespaces(kubectl: string, kubeconfig: string): void {
   const on = [`--kubeconfig=${kubeconfig}`, '--request-timeout=10s'];
   const { stdout } = spawnSync(kubectl, [...on, 'get', 'namespaces', '-o', 'name'], {

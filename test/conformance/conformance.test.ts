@@ -1,6 +1,8 @@
 // Tests the runner: how it reads names, reports and results. The suite itself is not needed.
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseTestList, requiredVersion } from './binaries.ts';
 import { conformanceDocument, othersDocument, parseCauses } from './document.ts';
@@ -13,7 +15,8 @@ import {
   parseResults,
   type TestResult,
 } from './results.ts';
-import { mountsBelow } from './clean-up.ts';
+import { mountsBelow, removeCgroup } from './clean-up.ts';
+import { asMachine, networkOf } from './machines.ts';
 import { runEach } from './run-each.ts';
 import { focusOf, progressReader, type RunConfig } from './run.ts';
 import { chooseTests, parseSelection } from './selection.ts';
@@ -134,6 +137,11 @@ describe('results', () => {
               'Unexpected error:\n    <*errors.StatusError | 0xc00012>: \n    no',
             ),
             spec('panics', 'panicked'),
+            spec(
+              'dumps',
+              'failed',
+              'Resize. Pod: {\n  "metadata": {\n    "name": "a"\n  }\n}\n: [\n  no limit\n]',
+            ),
             spec('is not for here', 'skipped', 'needs a cloud'),
             spec('was not chosen', 'skipped'),
             spec('later', 'pending'),
@@ -151,6 +159,7 @@ describe('results', () => {
       'passed\t1.3\t[sig-a] A passes',
       'failed\t1.3\t[sig-a] A fails\tUnexpected error: <*errors.StatusError>: no',
       'failed\t1.3\t[sig-a] A panics\tpanicked',
+      'failed\t1.3\t[sig-a] A dumps\tResize. [ no limit ]',
       'skipped\t1.3\t[sig-a] A is not for here\tneeds a cloud',
     ]);
     expect(parseResults(`# a comment\n${report.results.map(formatResult).join('\n')}\n`)).toEqual(
@@ -327,4 +336,50 @@ test('mounts in the directory of a cluster are found, the deepest first', () => 
     (path) => `tmpfs ${path} tmpfs rw 0 0`,
   );
   expect(mountsBelow('/tmp/x', mounts.join('\n'))).toEqual(['/tmp/x/y/z z', '/tmp/x/y']);
+});
+
+test('a cgroup is removed from all hierarchies, with those below it', () => {
+  const root = mkdtempSync(join(tmpdir(), 'cox-cgroups-'));
+  try {
+    for (const path of ['cpu/run/pods/one', 'memory/run/pods', 'memory/other'])
+      mkdirSync(join(root, path), { recursive: true });
+    removeCgroup('/run', root);
+    expect(readdirSync(join(root, 'cpu'))).toEqual([]);
+    expect(readdirSync(join(root, 'memory'))).toEqual(['other']);
+    expect(() => removeCgroup('/run', join(root, 'missing'))).not.toThrow();
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+test('networks of clusters that run at the same time share no address and no name', () => {
+  const networks = [0, 1, 2, 3].map(networkOf);
+  const names = networks.flatMap(({ machines, switchNamespace, link, ...ranges }) => [
+    switchNamespace,
+    link,
+    ...machines.flatMap(({ namespace, address }) => [namespace, address]),
+    ...Object.values(ranges),
+  ]);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { link } of networks) expect(link.length).toBeLessThan(16);
+});
+
+test('a machine is started with its own files of /etc', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'cox-machine-'));
+  try {
+    const [machine] = networkOf(1).machines;
+    const files = { dir, directory: '/a', path: '/b', etc: { 'one/two.toml': 'three' } };
+    const command = asMachine(machine, files, ['true', 'now']);
+    expect(command.slice(0, 3)).toEqual([
+      'nsenter',
+      '--net=/run/netns/cox-conformance-1-first',
+      'unshare',
+    ]);
+    expect(command.slice(-7)).toEqual([
+      ...['first', join(dir, 'etc'), join(dir, 'etc-work'), '/a', '/b', 'true', 'now'],
+    ]);
+    expect(readFileSync(join(dir, 'etc', 'one', 'two.toml'), 'utf8')).toBe('three');
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });

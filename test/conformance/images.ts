@@ -12,6 +12,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -22,7 +23,14 @@ import { UserError } from '#cluster/user-error.ts';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';
 import { ensureCoredns, ensureEtcd, etcdVersion, goBuild, moduleSource } from './binaries.ts';
 import { ensureCsiImages } from './csi/images.ts';
-import { type Descriptor, type Image, run, writeArchive, writeLayer } from './oci-layout.ts';
+import {
+  type Descriptor,
+  type Image,
+  run,
+  writeArchive,
+  writeLayer,
+  writeRegistry,
+} from './oci-layout.ts';
 
 const REGISTRY = 'registry.k8s.io/e2e-test-images';
 
@@ -35,7 +43,6 @@ const PACKAGES = [
   'net-tools',
   'netcat-openbsd',
   'procps',
-  'busybox-static',
   'perl-base',
   'nginx-light',
   'iperf',
@@ -58,7 +65,15 @@ const BUSYBOX_SOURCE = {
   sha256: '3311dff32e746499f4df0d5df04d7eb396382d7e108bb9250e7b519b837043a4',
 };
 
-const AGNHOST = ['base', 'agnhost'];
+const AGNHOST = ['base', 'agnhost', 'registry'];
+
+const PAUSE: Image = {
+  names: ['registry.k8s.io/pause:3.10.2'],
+  layers: ['pause'],
+  entrypoint: ['/pause'],
+  cmd: [],
+  user: '65535:65535',
+};
 
 const IMAGES: readonly Image[] = [
   {
@@ -67,12 +82,7 @@ const IMAGES: readonly Image[] = [
     entrypoint: ['/agnhost'],
     cmd: ['pause'],
   },
-  {
-    names: ['registry.k8s.io/pause:3.10.2'],
-    layers: AGNHOST,
-    entrypoint: ['/agnhost', 'pause'],
-    cmd: [],
-  },
+  PAUSE,
   {
     names: [`${REGISTRY}/nautilus:1.8`],
     layers: [...AGNHOST, 'nautilus'],
@@ -123,9 +133,22 @@ const IMAGES: readonly Image[] = [
   },
 ];
 
-/** Functions that fill a directory with each layer's files. */
-const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
-  base(dir) {
+/** The materials of layers. */
+interface Materials {
+  /** The program that the busybox images have. */
+  readonly busybox: string;
+  /** The directory of the blobs, and the layers that are made already. */
+  readonly blobs: string;
+  readonly layers: ReadonlyMap<string, Descriptor>;
+}
+
+/** Functions that fill a directory with each layer's files, in the order in which they run. */
+const LAYERS: Readonly<Record<string, (dir: string, materials: Materials) => void>> = {
+  pause(dir) {
+    const source = join(moduleSource(), 'build', 'pause', 'linux', 'pause.c');
+    run('gcc', ['-Os', '-static', '-DVERSION=v3.10.2', '-o', join(dir, 'pause'), source]);
+  },
+  base(dir, { busybox }) {
     run('debootstrap', [
       '--variant=minbase',
       `--include=${PACKAGES.join(',')}`,
@@ -147,6 +170,7 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     mkdirSync(join(dir, 'var/log/nginx'), { recursive: true });
     appendFileSync(join(dir, 'etc/passwd'), USERS);
     appendFileSync(join(dir, 'etc/group'), GROUPS);
+    copyFileSync(busybox, join(dir, 'bin/busybox'));
     addApplets(dir);
   },
   agnhost(dir) {
@@ -163,6 +187,10 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     for (const file of ['localhost.crt', 'localhost.key'])
       copyFileSync(source(`agnhost/porter/${file}`), join(dir, file));
   },
+  /** The registry that agnhost serves has the image `pause:testing`. */
+  registry(dir, { blobs, layers }) {
+    writeRegistry(blobs, PAUSE, layers, { dir: join(dir, 'var/registry/pause'), tag: 'testing' });
+  },
   /** Tests ask for a page of this name, which the published image has. */
   nginx(dir) {
     const page = join(dir, 'var/www/html/index.html');
@@ -170,7 +198,13 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     writeFileSync(page, '<html><body>nginx</body></html>\n');
   },
   nautilus: (dir) => copyPage('nautilus', dir),
-  kitten: (dir) => copyPage('kitten', dir),
+  kitten(dir) {
+    copyPage('kitten', dir);
+    // A test reads the file from a volume of this image, and looks for the published image's base.
+    const release = join(dir, 'etc/os-release');
+    mkdirSync(dirname(release), { recursive: true });
+    writeFileSync(release, '# The published image is made of Alpine Linux, this one of Debian.\n');
+  },
   nonewprivs(dir) {
     const program = join(dir, 'usr/local/bin/nnp');
     mkdirSync(dirname(program), { recursive: true });
@@ -229,27 +263,28 @@ export async function ensureImages(
   progress: (text: string) => void,
 ): Promise<readonly string[]> {
   const dir = join(cache, 'images');
-  const [programs, busybox] = [
-    join(dir, `programs-${recipe()}.tar`),
-    join(dir, 'busybox-1.37.tar'),
-  ];
+  const programs = join(dir, `programs-${recipe()}.tar`);
+  const busybox = join(dir, 'busybox-1.37.0');
+  const busyboxImages = `${busybox}.tar`;
+  if (!existsSync(busybox)) {
+    progress('making busybox; this takes a minute or two, once');
+    mkdirSync(dir, { recursive: true });
+    buildBusybox(dir, busybox);
+  }
+  if (!existsSync(busyboxImages)) writeBusyboxArchive(busyboxImages, BUSYBOX_NAMES, busybox);
   if (!existsSync(programs)) {
     for (const [program, hint] of [
       ['debootstrap', 'apt-get install debootstrap'],
+      ['gcc', 'apt-get install gcc libc6-dev'],
       ['go', 'install Go 1.26 or later (https://go.dev/dl)'],
     ] as const) {
       if (findProgram(program) === undefined)
         throw new UserError(`the images of the tests are made with ${program}: ${hint}`);
     }
-    mkdirSync(dir, { recursive: true });
     progress(`making the images of the tests in ${dir}; this takes some minutes, once`);
-    await writeLayout(dir, programs, progress);
+    await writeLayout(dir, busybox, programs, progress);
   }
-  if (!existsSync(busybox)) {
-    progress('making busybox; this takes a minute or two, once');
-    writeBusybox(dir, busybox);
-  }
-  return [busybox, programs, await ensureCsiImages(dir, programs, progress)];
+  return [busyboxImages, programs, await ensureCsiImages(dir, programs, progress)];
 }
 
 /** Returns a hash of the way in which images are made: after a change, all images are made anew. */
@@ -261,6 +296,7 @@ function recipe(): string {
         USERS,
         GROUPS,
         IMAGES,
+        BUSYBOX_SOURCE,
         etcdVersion(),
         [...Object.values(LAYERS), addApplets].map(String),
       ]),
@@ -271,10 +307,10 @@ function recipe(): string {
 
 /**
  * Builds busybox from the release's sources in Debian's archive. Tests expect the behaviour of the
- * published busybox, whose shell passes on variables such as `data-1`; Debian's own busybox is
- * patched not to.
+ * published busybox: its shell passes on variables such as `data-1`, and its `wget -T` works.
+ * Debian's own busybox is patched not to do the first, and crashes at the second.
  */
-function writeBusybox(cache: string, output: string): void {
+function buildBusybox(cache: string, output: string): void {
   for (const program of ['gcc', 'make', 'bzip2']) {
     if (findProgram(program) === undefined)
       throw new UserError(
@@ -300,7 +336,7 @@ function writeBusybox(cache: string, output: string): void {
       readFileSync(config, 'utf8').replace('# CONFIG_STATIC is not set', 'CONFIG_STATIC=y'),
     );
     run('make', ['-C', dir, '-j2', 'busybox']);
-    writeBusyboxArchive(output, BUSYBOX_NAMES, join(dir, 'busybox'));
+    renameSync(join(dir, 'busybox'), output);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
@@ -315,6 +351,7 @@ export function importImages(socket: string, archives: readonly string[]): void 
 /** Writes one archive of all images, which share their layers. */
 async function writeLayout(
   cache: string,
+  busybox: string,
   output: string,
   progress: (text: string) => void,
 ): Promise<void> {
@@ -325,7 +362,8 @@ async function writeLayout(
     const layers = new Map<string, Descriptor>();
     for (const [name, fill] of Object.entries(LAYERS)) {
       progress(`layer ${name}`);
-      layers.set(name, await writeLayer(blobs, layout, fill));
+      const materials = { busybox, blobs, layers };
+      layers.set(name, await writeLayer(blobs, layout, (dir) => fill(dir, materials)));
     }
     writeArchive(layout, IMAGES, layers, output);
   } finally {

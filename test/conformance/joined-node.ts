@@ -1,15 +1,23 @@
-// One more real node on this machine: a kubelet with a containerd of its own and a service proxy, in
-// a network namespace of their own. It joins the cluster as docs/running-apart.md describes. A pair
-// of interfaces is the cable between the two machines; routes to each other's pods are the
-// product's.
+// One more real node: a kubelet with a containerd of its own and a service proxy, on a machine of
+// their own (machines.ts). It joins the cluster as docs/running-apart.md describes. Routes to the
+// pods of other nodes are the product's.
 
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
-import { type Cable, onOtherMachine, run, asMachine } from './cable.ts';
+import { run } from './cable.ts';
+import {
+  asMachine,
+  endGroup,
+  type Machine,
+  type MachineFiles,
+  type Network,
+  onMachine,
+  startGroup,
+} from './machines.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 
@@ -17,46 +25,12 @@ const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 export const EVICTION_HARD =
   'memory.available<100Mi,nodefs.available<2%,nodefs.inodesFree<1%,imagefs.available<2%';
 
-/** A node, and the cable to its machine. */
-export interface Machine {
-  readonly node: string;
-  readonly cable: Cable;
-}
-
-/** Addresses of a cluster of this machine that no other cluster uses. */
-export interface Network {
-  readonly pods: string;
-  readonly services: string;
-  /** The address of the Service `kube-dns`. */
-  readonly dns: string;
-  /** The machines that join this one. The API server listens on this end of the first cable. */
-  readonly machines: readonly [Machine, Machine];
-}
-
-/** Returns a network. Runs at the same time have different numbers, from 0 to 3. */
-export function networkOf(number: number): Network {
-  const suffix = number === 0 ? '' : `-${number}`;
-  const links = `10.251.${number === 0 ? 255 : 200 + number}`;
-  const machine = (node: string, index: number): Machine => ({
-    node,
-    cable: {
-      namespace: `cox-conformance${suffix}${index === 0 ? '' : `-${node}`}`,
-      name: `coxconf${number * 2 + index}`,
-      firstAddress: `${links}.${index * 4 + 1}`,
-      secondAddress: `${links}.${index * 4 + 2}`,
-    },
-  });
-  return {
-    pods: `10.${number === 0 ? 250 : 240 + number}.0.0/16`,
-    services: `10.${96 + number}.0.0/16`,
-    dns: `10.${96 + number}.0.10`,
-    machines: [machine('second', 0), machine('third', 1)],
-  };
-}
+/** Returns the cgroup of a node's pods: nodes share the machine's hierarchy. */
+export const cgroupRootOf = ({ namespace }: Machine): string => `/${namespace}`;
 
 export interface JoinedNode {
   readonly containerdSocket: string;
-  /** Stops the node. Its containers keep running: remove the pods before. */
+  /** Stops the node with its containers. */
   stop(): Promise<void>;
 }
 
@@ -64,18 +38,21 @@ export interface JoinedNode {
  * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
  * kubeconfig names an address that the node can reach. `kubeletRoot` is the root directory of the
  * other node's kubelet: tests expect the same path on all nodes, so this node has a directory of its
- * own at that path. Resolves when the node reports that it is ready; rejects with a UserError if it
- * ends instead.
+ * own at that path. `etc`: see MachineFiles. Resolves when the node reports that it is ready; rejects
+ * with a UserError if it ends instead.
  */
 export async function startJoinedNode(
   { pods, dns }: Network,
-  { node, cable }: Machine,
+  machine: Machine,
   dir: string,
   clusterDir: string,
   kubeletRoot: string,
+  etc: MachineFiles['etc'],
   logFile: string,
 ): Promise<JoinedNode> {
+  const { node, address } = machine;
   const ownRoot = join(dir, 'kubelet-root');
+  const files = { dir: join(dir, 'machine'), directory: ownRoot, path: kubeletRoot, etc };
   mkdirSync(ownRoot, { recursive: true });
   const pki = join(clusterDir, 'pki');
   const server =
@@ -98,18 +75,7 @@ export async function startJoinedNode(
     );
     return file;
   };
-  run(
-    process.execPath,
-    cox,
-    'certs',
-    'node',
-    node,
-    '--cert-dir',
-    pki,
-    '--hosts',
-    cable.secondAddress,
-  );
-  const machine = { node, cable, logFile };
+  run(process.execPath, cox, 'certs', 'node', node, '--cert-dir', pki, '--hosts', address);
   const roles: Role[] = [];
   const stop = async (): Promise<void> => {
     for (const role of roles.splice(0).reverse()) await role.stop();
@@ -117,9 +83,9 @@ export async function startJoinedNode(
   try {
     roles.push(
       await startRole(
+        `${node} kubelet`,
+        (command) => asMachine(machine, files, command),
         'kubelet',
-        machine,
-        (command) => asMachine(node, { directory: ownRoot, path: kubeletRoot }, command),
         {
           kubeconfig: kubeconfig('kubelet', '--node', node),
           'cert-dir': pki,
@@ -128,12 +94,14 @@ export async function startJoinedNode(
           runtime: 'containerd',
           'image-gc-high-threshold': '100',
           'hostname-override': node,
-          'node-ip': cable.secondAddress,
+          'node-ip': address,
           'cluster-cidr': pods,
           'cluster-dns': dns,
           'eviction-hard': EVICTION_HARD,
+          'cgroup-root': cgroupRootOf(machine),
           'network-policy-kubeconfig': kubeconfig('network-policy'),
         },
+        logFile,
       ),
     );
     const proxyFlags = {
@@ -141,7 +109,9 @@ export async function startJoinedNode(
       'hostname-override': node,
       'cluster-cidr': pods,
     };
-    roles.push(await startRole('proxy', machine, (command) => command, proxyFlags));
+    const inNetwork = (command: readonly string[]): readonly [string, ...string[]] =>
+      onMachine(machine, command);
+    roles.push(await startRole(`${node} proxy`, inNetwork, 'proxy', proxyFlags, logFile));
   } catch (error) {
     await stop();
     throw error;
@@ -154,25 +124,28 @@ interface Role {
 }
 
 /**
- * Starts `cox ROLE` in the node's network namespace. Resolves when it reports that it is ready;
- * rejects with a UserError if it ends instead.
+ * Starts `cox ROLE` on a machine; `wrap` makes the command that does it. Resolves when the role
+ * reports that it is ready; rejects with a UserError if it ends instead.
  */
 async function startRole(
   name: string,
-  { node, cable, logFile }: Machine & { readonly logFile: string },
-  wrap: (command: readonly string[]) => readonly string[],
+  wrap: (command: readonly string[]) => readonly [string, ...string[]],
+  role: string,
   flags: Readonly<Record<string, string>>,
+  logFile: string,
 ): Promise<Role> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const [program, ...rest] = onOtherMachine(cable, wrap([process.execPath, cox, name, ...args]));
-  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const child = startGroup(wrap([process.execPath, cox, role, ...args]));
+  let isEnded = false;
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve())).then(
+    () => void (isEnded = true),
+  );
   const stop = async (): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    if (!isEnded) endGroup(child);
     await ended;
   };
   try {
-    await ready(`${node} ${name}`, child, ended, logFile);
+    await ready(name, child, ended, logFile);
   } catch (error) {
     await stop();
     throw error;

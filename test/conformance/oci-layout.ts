@@ -4,8 +4,11 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  copyFileSync,
   createReadStream,
+  mkdirSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -104,6 +107,33 @@ function writeManifest(
     config,
     layers,
   });
+}
+
+/**
+ * Writes an image as the registry of agnhost serves it: a file for each tag with the digest of the
+ * manifest, and manifests and blobs at sha256/AB/ABC…/data.
+ */
+export function writeRegistry(
+  blobs: string,
+  image: Image,
+  layers: ReadonlyMap<string, Descriptor>,
+  { dir, tag }: { readonly dir: string; readonly tag: string },
+): void {
+  const place = (folder: string, digest: string): void => {
+    const hash = digest.slice('sha256:'.length);
+    const to = join(dir, folder, 'sha256', hash.slice(0, 2), hash);
+    mkdirSync(to, { recursive: true });
+    copyFileSync(join(blobs, hash), join(to, 'data'));
+  };
+  const manifest = writeManifest(blobs, image, layers);
+  const text = readFileSync(join(blobs, manifest.digest.slice('sha256:'.length)), 'utf8');
+  const { config, layers: own } = JSON.parse(text) as {
+    readonly config: Descriptor;
+    readonly layers: readonly Descriptor[];
+  };
+  place('manifests', manifest.digest);
+  for (const { digest } of [config, ...own]) place('blobs', digest);
+  writeFileSync(join(dir, 'manifests', tag), `${manifest.digest}\n`);
 }
 
 function writeJson(blobs: string, mediaType: string, value: object): Descriptor {

@@ -104,9 +104,12 @@ function gaveUpBecause({ State, CapturedGinkgoWriterOutput = '' }: GinkgoSpec): 
     : oneLine(`it returned before it had tested anything: ${said[0]}`);
 }
 
+/** A pod in JSON, which some tests print before they tell what is wrong with it. */
+const DUMPED_POD = /\bPod: \{\n[\s\S]*?\n\}\s*: /g;
+
 function reasonOf(spec: GinkgoSpec): string {
   const { Message = '', ForwardedPanic = '' } = spec.Failure ?? {};
-  const text = oneLine(`${Message} ${ForwardedPanic}`);
+  const text = oneLine(`${Message.replaceAll(DUMPED_POD, '')} ${ForwardedPanic}`);
   return text === '' && outcomeOf(spec.State) === 'failed' ? spec.State : text;
 }
 

@@ -10,7 +10,7 @@ import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import { aggregateContainerResources } from '#api/groups/core/v1/pod-resources.ts';
 import { isClaimWrite, type ImmutableClaim } from './claims.ts';
 import type { AdmissionServices } from './services.ts';
-import { isPodWrite, type ImmutablePod } from './pod-defaults.ts';
+import { isPodResize, isPodWrite, type ImmutablePod } from './pod-defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 type LimitRange = Immutable<core.LimitRange>;
@@ -35,10 +35,11 @@ export class LimitRanger implements AdmissionPlugin {
   }
 
   /**
-   * Pods are checked when they are created; claims also when they are updated, since they may grow.
+   * Pods are checked when they are created or resized; claims also when they are updated, since
+   * they may grow.
    */
   concerns(target: AdmissionTarget): boolean {
-    return isClaimWrite(target) || (target.operation === 'CREATE' && isPodWrite(target));
+    return isClaimWrite(target) || isPodCheck(target);
   }
 
   handles({ oldObject }: AdmissionAttributes): boolean {
@@ -47,7 +48,7 @@ export class LimitRanger implements AdmissionPlugin {
 
   admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
     const { object, warnings } = attributes;
-    if (!isPodWrite(attributes)) return object;
+    if (!isPodCheck(attributes)) return object;
     return andThen(this.#rangesOf(attributes), (ranges) => {
       this.#rangesOfRequest.set(warnings, ranges);
       return ranges.reduce(withDefaults, object as ImmutablePod);
@@ -64,7 +65,7 @@ export class LimitRanger implements AdmissionPlugin {
     if (object === undefined) return;
     for (const range of ranges) {
       const problems = (range.spec.limits ?? []).flatMap((item) =>
-        isPodWrite(attributes)
+        isPodCheck(attributes)
           ? podProblems(item, object as ImmutablePod)
           : claimProblems(item, object as ImmutableClaim),
       );
@@ -84,6 +85,9 @@ export class LimitRanger implements AdmissionPlugin {
     return this.#services.findAll<LimitRange>('', 'limitranges', namespace);
   }
 }
+
+const isPodCheck = (target: AdmissionTarget): boolean =>
+  (target.operation === 'CREATE' && isPodWrite(target)) || isPodResize(target);
 
 /** Returns the pod with the range's defaults for containers without requests or limits. */
 function withDefaults(pod: ImmutablePod, range: LimitRange): ImmutablePod {

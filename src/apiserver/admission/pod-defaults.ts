@@ -16,6 +16,16 @@ export function isPodWrite({ resource, subresource, operation }: AdmissionTarget
   );
 }
 
+/** Reports whether the request changes the resources of a pod in place. */
+export function isPodResize({ resource, subresource, operation }: AdmissionTarget): boolean {
+  return (
+    resource.resource === 'pods' &&
+    resource.group === '' &&
+    subresource === 'resize' &&
+    operation === 'UPDATE'
+  );
+}
+
 /** Reports whether a pod is the mirror of a static pod, which a kubelet runs from a file. */
 export function isMirrorPod(pod: ImmutablePod): boolean {
   return pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;

@@ -190,6 +190,33 @@ spec:
     );
   });
 
+  test('bound pods that are resized', async () => {
+    await api.post(at('pods'), pod('{limits: {cpu: 1}, requests: {cpu: 500m}}'));
+    await limit('{type: Container, max: {cpu: 1}, min: {cpu: 200m}}');
+    const resize = async (limits: string, requests: string) =>
+      outcome(
+        await api.patch(`${at('pods')}/p/resize`, {
+          spec: {
+            containers: [
+              {
+                name: 'c',
+                image: 'i',
+                resources: { limits: { cpu: limits }, requests: { cpu: requests } },
+              },
+            ],
+          },
+        }),
+      );
+    const refused = '403 Forbidden: pods "p" is forbidden:';
+    expect(await resize('2', '500m')).toBe(
+      `${refused} maximum cpu usage per Container is 1, but limit is 2`,
+    );
+    expect(await resize('1', '100m')).toBe(
+      `${refused} minimum cpu usage per Container is 200m, but request is 100m`,
+    );
+    expect(await resize('1', '200m')).toBe('200');
+  });
+
   test('bound claims, too', async () => {
     await limit('{type: PersistentVolumeClaim, min: {storage: 1Gi}, max: {storage: 5Gi}}');
     const create = async (size: string) =>

@@ -113,6 +113,8 @@ export class Listener {
   readonly #requests = new LinkedList<RequestState>();
   /** Spreads many concurrent requests over turns of the event loop. */
   readonly #gate = new TurnGate();
+  /** Clients of HTTP/1.1 are asked to close their connections. */
+  #draining = false;
   #stopping = false;
 
   constructor(config: ListenerConfig) {
@@ -205,10 +207,20 @@ export class Listener {
   }
 
   /**
+   * Serves as before, but each response over HTTP/1.1 ends its connection: a client that reuses a
+   * connection at the moment when `stop` closes it would lose its request. HTTP/2 needs no notice,
+   * since GOAWAY names the requests that were not served.
+   */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /**
    * Stops accepting requests. Resolves when the requests in flight are finished and all connections
    * are closed.
    */
   async stop(): Promise<void> {
+    this.#draining = true;
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions) session.close();
@@ -334,7 +346,7 @@ export class Listener {
     response.on('error', (error) => request.abort(error));
     const { socket } = message;
     const connection = (socket as Tracked)[CONNECTION];
-    if (this.#stopping || connection?.isLast === true) response.setHeader('connection', 'close');
+    if (this.#draining || connection?.isLast === true) response.setHeader('connection', 'close');
     connection?.begin();
     const sink = new Http1Sink(response, () => {
       // Destroying the socket with unread bytes would reset the connection, and the client might

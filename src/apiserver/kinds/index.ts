@@ -62,10 +62,13 @@ import { clusterRoleBindingKind } from './rbac/cluster-role-binding.ts';
 import { clusterRoleKind } from './rbac/cluster-role.ts';
 import { roleBindingKind } from './rbac/role-binding.ts';
 import { roleKind } from './rbac/role.ts';
-import { deviceClassKind } from './resource/device-class.ts';
-import { resourceClaimTemplateKind } from './resource/resource-claim-template.ts';
-import { resourceClaimKind } from './resource/resource-claim.ts';
-import { resourceSliceKind } from './resource/resource-slice.ts';
+import { betaDeviceClassKinds, deviceClassKind } from './resource/device-class.ts';
+import {
+  betaResourceClaimTemplateKinds,
+  resourceClaimTemplateKind,
+} from './resource/resource-claim-template.ts';
+import { betaResourceClaimKinds, resourceClaimKind } from './resource/resource-claim.ts';
+import { betaResourceSliceKinds, resourceSliceKind } from './resource/resource-slice.ts';
 import { priorityClassKind } from './scheduling/priority-class.ts';
 import { csiDriverKind } from './storage/csi-driver.ts';
 import { csiNodeKind } from './storage/csi-node.ts';
@@ -137,6 +140,10 @@ export const kinds: readonly KindDefinition<KindServices>[] = [
   resourceClaimKind,
   resourceClaimTemplateKind,
   resourceSliceKind,
+  ...betaDeviceClassKinds,
+  ...betaResourceClaimKinds,
+  ...betaResourceClaimTemplateKinds,
+  ...betaResourceSliceKinds,
   flowControlKinds,
   storageVersionMigrationKind,
   nodeMetricsKind,

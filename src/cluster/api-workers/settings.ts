@@ -6,7 +6,6 @@ import type { UserInfo } from '#apiserver/request.ts';
 import type { ClaimSettings } from '#apiserver/authentication/oidc/claims.ts';
 import type { LoggerConfig } from '#machinery/log.ts';
 import type { KeyPair } from '../pki.ts';
-import { UserError } from '../user-error.ts';
 import { COXSWAIN_VERSION } from '../version.ts';
 
 /** The settings of a process' logger. */
@@ -38,8 +37,9 @@ const VALUES = [
   'shutdownTimeoutMs',
 ] as const;
 
-/** Functions of the program, which cannot go to another process. */
+/** Functions and open files of the program, which cannot go to another process. */
 const FUNCTIONS = [
+  'audit',
   'scheme',
   'intercept',
   'interceptWebhook',
@@ -86,13 +86,12 @@ export interface SettingsSource {
   readonly logging: Logging | undefined;
 }
 
-/** Throws UserError for a server that has parts which cannot go to another process. */
-export function checkWorkersPossible(config: ApiServerConfig): void {
-  const inProcess = FUNCTIONS.filter((name) => config[name] !== undefined);
-  if (inProcess.length > 0)
-    throw new UserError(
-      `an API server with parts in its own process (${inProcess.join(', ')}) cannot have workers`,
-    );
+/**
+ * Returns the parts of a server that cannot go to another process. A server with such parts has no
+ * workers.
+ */
+export function partsOfProcess(config: ApiServerConfig): readonly string[] {
+  return FUNCTIONS.filter((name) => config[name] !== undefined);
 }
 
 /** Returns the settings at this moment. */

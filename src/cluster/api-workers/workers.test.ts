@@ -244,7 +244,8 @@ test('a server with parts in its process cannot have workers', () => {
     storage: createMemoryStorage({ clock, logger: silentLogger }),
     localAuthorizer: { authorize: () => ({ decision: 'allow' as const }) },
   };
-  expect(() => new ApiWorkers({ min: 1, max: 1, server: server as never })).toThrow(
+  expect(ApiWorkers.of({ min: 0, max: 1, server: server as never })).toBeUndefined();
+  expect(() => ApiWorkers.of({ min: 1, max: 1, server: server as never })).toThrow(
     'an API server with parts in its own process (localAuthorizer) cannot have workers',
   );
 });

@@ -6,9 +6,10 @@ import type { ApiServer } from '#apiserver/server.ts';
 import type { Timer } from '#machinery/clock.ts';
 import { RestartBackoff } from '../faults/index.ts';
 import type { KeyPair } from '../pki.ts';
+import { UserError } from '../user-error.ts';
 import { type BusyShare, eventLoopBusyShare } from './event-loop.ts';
 import { SAMPLE_MS, Scaling, type ScalingLimits } from './scaling.ts';
-import { checkWorkersPossible, type Logging, settingsOf } from './settings.ts';
+import { partsOfProcess, type Logging, settingsOf } from './settings.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 export interface ApiWorkersSettings extends ScalingLimits {
@@ -47,9 +48,20 @@ export class ApiWorkers {
   #timers: readonly Timer[] = [];
   #restarts = 0;
 
-  /** Throws UserError if the server cannot have workers. */
-  constructor(config: ApiWorkersConfig) {
-    checkWorkersPossible(config.server);
+  /**
+   * Returns the workers; undefined if the server can have none and need not. Throws UserError if
+   * some were to run always.
+   */
+  static of(config: ApiWorkersConfig): ApiWorkers | undefined {
+    const parts = partsOfProcess(config.server);
+    if (parts.length === 0) return new ApiWorkers(config);
+    const message = `an API server with parts in its own process (${parts.join(', ')}) cannot have workers`;
+    if (config.min > 0) throw new UserError(message);
+    config.server.logger.info(`API server workers: none, because ${message}`);
+    return undefined;
+  }
+
+  private constructor(config: ApiWorkersConfig) {
     this.#config = config;
     this.#scaling = new Scaling(config);
   }

@@ -20,6 +20,7 @@ import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
 import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
 import { mountsOf, permitConsole } from '../console.ts';
+import { RecordReader } from '../decision-record/reader.ts';
 import { type OidcFlags, oidcOf } from './oidc-flags.ts';
 import type { KeyPair } from '../pki.ts';
 import { type EtcdConfig, openStorage } from '../stores.ts';
@@ -27,6 +28,7 @@ import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { selectAdmissionPlugins } from './admission-plugins.ts';
 import { type AggregationFlags, aggregationOf } from './aggregation-flags.ts';
+import { type AuditFlags, auditOf } from './audit-flags.ts';
 import { CertificateFiles, checkKeys, readAccountKeys, readTokenFile } from './api-server-files.ts';
 import { InnerComponents, type InnerComponentsConfig } from './inner-components.ts';
 import {
@@ -39,7 +41,7 @@ import {
 import { tlsSettings } from './tls-flags.ts';
 
 export interface ApiServerRoleConfig
-  extends RoleConfig, AggregationFlags, InnerComponentsConfig, OidcFlags {
+  extends RoleConfig, AggregationFlags, AuditFlags, InnerComponentsConfig, OidcFlags {
   /** Default: 'etcd'. */
   readonly store?: 'etcd' | 'memory';
   readonly etcd: EtcdConfig;
@@ -200,6 +202,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const tokens =
     config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
   const oidc = oidcOf(config, clock);
+  const audit = await auditOf(config, { clock, logger, random });
   const { encryptionProviderConfig } = config;
   const encryption =
     encryptionProviderConfig === undefined
@@ -226,6 +229,12 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
   let server: ApiServer | undefined;
   let workers: ApiWorkers | undefined;
+  /** The scheduler runs apart. */
+  const record = new RecordReader({
+    client: () => clientOfMasters(server as ApiServer),
+    clock,
+    random,
+  });
   const reloading = new AbortController();
   const stop = async (): Promise<void> => {
     reloading.abort();
@@ -286,19 +295,24 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       runtimeConfig: config.runtimeConfig,
       flags: config.flags,
       ...(oidc !== undefined && { oidc: oidc.config }),
+      ...(audit !== undefined && { audit }),
       ...(config.console === true &&
         mountsOf({
           logger,
           console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
+          decisions: () => record.decisions(),
+          schedulerConfiguration: () => record.configuration(),
         })),
     };
     server = new ApiServer(serverConfig);
     if (workersWanted !== undefined)
-      workers = new ApiWorkers({ ...workersWanted, server: serverConfig });
+      workers = ApiWorkers.of({ ...workersWanted, server: serverConfig });
     const { url, port } = await server.listen();
     await server.start();
     if (config.console === true)
-      await permitConsole({ console: { clock, random }, logger }, clientOfMasters(server));
+      await permitConsole({ console: { clock, random }, logger }, clientOfMasters(server), [
+        RecordReader.grant,
+      ]);
     await inner?.start(server);
     workers?.start(server, port);
     const use = (renewed: KeyPair): void => {

@@ -22,6 +22,7 @@ import { claimDataDir, dataDirLayout } from '../data-dir.ts';
 import { policyTableOf, removePolicies } from '../policy-table.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import type { KeyPair } from '../pki.ts';
+import { SYSTEM_LOGS_DIR } from '../nodes.ts';
 import { parsePodRanges } from '../pod-network.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
 import { simulatedMachine } from '../simulated-machine.ts';
@@ -247,7 +248,11 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
       podLogsDir: config.podLogsDir === undefined ? layout.logs : resolve(config.podLogsDir),
+      ...(!simulated &&
+        config.enableSystemLogHandler !== false && { systemLogsDir: SYSTEM_LOGS_DIR }),
       ...resources,
+      // Pulls of simulated containers ask no registry.
+      ...(simulated && config.registryQps === undefined && { pullRate: undefined }),
       ...(plugins !== undefined && { credentialPlugins: plugins }),
       hostFiles: !simulated,
       podNetwork: !simulated,

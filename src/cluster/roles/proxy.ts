@@ -1,9 +1,7 @@
 // The role `cox proxy`: the service proxy of this machine, beside any kubelet.
 
 import { hostname } from 'node:os';
-import { createServer, type Server } from 'node:http';
 import { isIP } from 'node:net';
-import { componentMetricsText } from '#machinery/metrics/component-metrics.ts';
 import { parseCidr } from '#machinery/net/ip.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
@@ -32,8 +30,6 @@ const COMPONENT = 'kube-proxy';
 /** Only one proxy of this role runs on a machine; the rules of `cox up` have other names. */
 const TABLE = 'coxswain';
 const KUBELET_PORT = 10_250;
-const HEADER_TIMEOUT_MS = 10_000;
-const MAX_CONNECTIONS = 100;
 
 export interface ProxyRoleConfig extends RoleConfig {
   readonly kubeconfig?: string;
@@ -128,6 +124,8 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
   const client = clientFor(access, COMPONENT, config);
   const metrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
   const healthz = parseAddress('--healthz-bind-address', config.healthzBindAddress);
+  const status = parseAddress('--metrics-bind-address', config.metricsBindAddress);
+  const version = versionInfo(KUBERNETES_VERSION.gitVersion);
   const settings = {
     mode,
     table: TABLE,
@@ -139,18 +137,12 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
     masqueradeAll: config.masqueradeAll,
     conntrack: conntrackSettings(config),
     ...(healthz !== undefined && { healthz }),
+    ...(status !== undefined && { status: { ...status, version } }),
   };
-  let backend = '';
-  const server = await serveMetrics(
-    parseAddress('--metrics-bind-address', config.metricsBindAddress),
-    metrics,
-    () => backend,
-  );
-  const onBackend = (name: string): void => void (backend = name);
   const { loadBalancerPool: pool } = config;
   const running = supervised(COMPONENT, async (signal) => {
     const proxying = runNodeProxy(
-      { client, nodeName, settings, metrics, clock, random, logger, onBackend },
+      { client, nodeName, settings, metrics, clock, random, logger },
       signal,
     );
     const announcer = { client, nodeName, clock, random, logger };
@@ -163,11 +155,7 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
   return {
     description: `${COMPONENT} of node ${nodeName}`,
     failed: running.failed,
-    async stop() {
-      await running.stop();
-      server?.closeAllConnections();
-      server?.close();
-    },
+    stop: () => running.stop(),
   };
 }
 
@@ -203,44 +191,4 @@ function parseAddress(
   if (isIP(host) === 0 || Number(portText) > 65_535)
     throw new UserError(`${flag} takes ADDRESS:PORT, such as 127.0.0.1:10249, not '${text}'`);
   return { host, port: Number(portText) };
-}
-
-/**
- * Rejects with UserError if the port cannot be had. As upstream's, it is plain HTTP, and by default
- * for this machine only.
- */
-async function serveMetrics(
-  address: { readonly host: string; readonly port: number } | undefined,
-  metrics: ProxyMetrics,
-  mode: () => string,
-): Promise<Server | undefined> {
-  if (address === undefined) return undefined;
-  const version = versionInfo(KUBERNETES_VERSION.gitVersion);
-  const pages: Readonly<Record<string, () => string>> = {
-    '/metrics': () => componentMetricsText(metrics.text(), version),
-    '/proxyMode': mode,
-    '/healthz': () => 'ok',
-  };
-  const server = createServer(
-    { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: HEADER_TIMEOUT_MS },
-    (request, response) => {
-      request.resume();
-      const page = pages[request.url?.split('?')[0] ?? ''];
-      const headers = {
-        'content-type': 'text/plain; charset=utf-8',
-        'x-content-type-options': 'nosniff',
-      };
-      response
-        .writeHead(page === undefined ? 404 : 200, headers)
-        .end(page?.() ?? '404 page not found\n');
-    },
-  );
-  server.maxConnections = MAX_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (err) =>
-      reject(new UserError(`--metrics-bind-address: ${err.message}`, { cause: err })),
-    );
-    server.listen(address.port, address.host, resolve);
-  });
-  return server;
 }

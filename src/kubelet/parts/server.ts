@@ -23,7 +23,7 @@ import type { ProbeManager } from '../probes/probe-manager.ts';
 import { ApiAccess } from '../server/access.ts';
 import { runningPod } from '../server/running-pods.ts';
 import { KubeletServer } from '../server/server.ts';
-import { isStaticPod } from '../static-pods.ts';
+import { isStaticPod } from '../static-pods/static-pods.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError, removeLocalVolume } from '../volumes/local-volumes.ts';
@@ -115,6 +115,7 @@ export function makeServer(parts: ServerParts): KubeletServer {
       }),
     runtime: base.runtime,
     podLogsDir,
+    ...(config.systemLogsDir !== undefined && { systemLogsDir: config.systemLogsDir }),
     pods: () => [...desired.values()].map(withStatus),
     runtimeStatus,
     removeLocalVolume: async (name) => {

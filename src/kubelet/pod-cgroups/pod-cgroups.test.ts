@@ -9,6 +9,7 @@ import { makeContainer, makePod } from '../testing/make-pod.ts';
 import type { Pod } from '../types.ts';
 import { LinuxCgroups } from '../node/writable-cgroups.ts';
 import { PodCgroups } from './pod-cgroups.ts';
+import type { CgroupSystem } from './system.ts';
 
 let mount: string;
 beforeEach(() => (mount = mkdtempSync(join(tmpdir(), 'coxswain-cgroups-'))));
@@ -22,11 +23,26 @@ const burstable = (uid: string, cpu: string): Pod =>
   });
 const read = (...path: readonly string[]): string => readFileSync(join(mount, ...path), 'utf8');
 
-async function start(version: 1 | 2, active: readonly Pod[] = []): Promise<PodCgroups> {
+const limited = (cpu: string, memory: string): Pod =>
+  makePod({
+    metadata: { uid: 'a' },
+    spec: {
+      containers: [
+        makeContainer('main', { resources: { requests: { cpu: '1m' }, limits: { cpu, memory } } }),
+      ],
+    },
+    status: {},
+  });
+
+async function start(
+  version: 1 | 2,
+  active: readonly Pod[] = [],
+  wrap = (system: CgroupSystem): CgroupSystem => system,
+): Promise<PodCgroups> {
   if (version === 2) writeFileSync(join(mount, 'cgroup.controllers'), 'cpu memory pids');
   else for (const name of ['cpu', 'memory', 'pids']) mkdirSync(join(mount, name));
   const cgroups = new PodCgroups({
-    system: await LinuxCgroups.open(mount),
+    system: wrap(await LinuxCgroups.open(mount)),
     logger: silentLogger,
     root: '/own',
     node: { cpuShares: 2048, memoryBytes: 1000 },
@@ -47,6 +63,46 @@ test('v1: one tree per controller', async () => {
   expect(cgroups.pathOf(pod)).toBe('/own/kubepods/burstable/poda');
   expect(read('cpu', 'own', 'kubepods', 'burstable', 'poda', 'cpu.shares')).toBe('256');
   expect(read('pids', 'own', 'kubepods', 'burstable', 'poda', 'pids.max')).toBe('10');
+});
+
+test('limits are raised before the containers change, and lowered after them', async () => {
+  const cgroups = await start(1);
+  const limits = (): readonly string[] => [
+    read('cpu', 'own', 'kubepods', 'burstable', 'poda', 'cpu.cfs_quota_us'),
+    read('memory', 'own', 'kubepods', 'burstable', 'poda', 'memory.limit_in_bytes'),
+  ];
+  await cgroups.ensure(limited('100m', '20Mi'));
+  await cgroups.settle(limited('100m', '20Mi'));
+  expect(limits()).toEqual(['10000', String(20 << 20)]);
+  const resized = limited('200m', '10Mi');
+  await cgroups.ensure(resized);
+  expect(limits()).toEqual(['20000', String(20 << 20)]);
+  await cgroups.settle(resized);
+  expect(limits()).toEqual(['20000', String(10 << 20)]);
+});
+
+test('a limit that the kernel does not lower yet is lowered by a later call', async () => {
+  let refusals = 0;
+  const cgroups = await start(1, [], (system) => ({
+    version: system.version,
+    create: (path) => system.create(path),
+    read: (path, controller, name) => system.read(path, controller, name),
+    children: (path) => system.children(path),
+    remove: (path) => system.remove(path),
+    write: (path, file) => {
+      if (file.value === '10000' && refusals++ === 0)
+        throw Object.assign(new Error('invalid'), { code: 'EINVAL' });
+      return system.write(path, file);
+    },
+  }));
+  const quota = (): string =>
+    read('cpu', 'own', 'kubepods', 'burstable', 'poda', 'cpu.cfs_quota_us');
+  await cgroups.ensure(limited('200m', '20Mi'));
+  const resized = limited('100m', '20Mi');
+  await cgroups.settle(resized);
+  expect(quota()).toBe('20000');
+  await cgroups.settle(resized);
+  expect([quota(), refusals]).toEqual(['10000', 2]);
 });
 
 test('v2: one tree, whose controllers are enabled on the way', async () => {

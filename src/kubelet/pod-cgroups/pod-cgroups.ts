@@ -7,7 +7,7 @@ import type { Logger } from '#machinery/log.ts';
 import { podRequests, qosClass, type QosClass } from '../pod/resources.ts';
 import { podUid, type Pod } from '../types.ts';
 import type { CgroupSystem } from './system.ts';
-import { type CgroupSettings, cgroupFiles, podSettings, sharesOf } from './settings.ts';
+import { type CgroupSettings, cgroupFiles, podSettings, sharesOf, withLarger } from './settings.ts';
 
 export interface PodCgroupsConfig {
   readonly system: CgroupSystem;
@@ -38,8 +38,8 @@ const CLASS_DIRECTORY: Readonly<Record<QosClass, string>> = {
 export class PodCgroups {
   readonly #config: PodCgroupsConfig;
   readonly #base: string;
-  /** By path: the settings that were written last, as text. */
-  readonly #written = new Map<string, string>();
+  /** By path: the settings that were written last. */
+  readonly #written = new Map<string, CgroupSettings>();
   /** By UID. */
   readonly #paths = new Map<string, string>();
 
@@ -62,16 +62,43 @@ export class PodCgroups {
     return `${this.#base}${CLASS_DIRECTORY[qosClass(pod)]}/pod${podUid(pod)}`;
   }
 
-  /** Creates or updates the cgroup of a pod. Does nothing if its settings have not changed. */
+  /**
+   * Creates the cgroup of a pod, or raises its limits: before its containers change. A limit that
+   * the pod no longer has stays until `settle`, since no container may have more than its pod.
+   */
   async ensure(pod: Pod): Promise<void> {
     const path = this.pathOf(pod);
-    const hasQuota = this.#config.hasExclusiveCpus?.(pod) !== true;
-    const settings = podSettings(pod, this.#config.maxProcessesPerPod, hasQuota);
-    if (this.#written.get(path) === JSON.stringify(settings)) return;
+    const settings = this.#settingsOf(pod);
+    const earlier = this.#written.get(path);
+    const raised = earlier === undefined ? settings : withLarger(settings, earlier);
+    if (earlier !== undefined && isSame(earlier, raised)) return;
     await this.#config.system.create(path);
     this.#paths.set(podUid(pod), path);
-    await this.#apply(path, settings);
+    await this.#apply(path, raised);
     await this.#applyClasses();
+  }
+
+  /**
+   * Lowers the limits of a pod, after its containers have changed. Where the kernel refuses, because
+   * a container has not changed yet or uses more, the limits stay: the next call tries again.
+   */
+  async settle(pod: Pod): Promise<void> {
+    const path = this.pathOf(pod);
+    const settings = this.#settingsOf(pod);
+    const earlier = this.#written.get(path);
+    if (earlier === undefined || isSame(earlier, settings)) return;
+    try {
+      await this.#apply(path, settings);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'EINVAL' && code !== 'EBUSY') throw error;
+      this.#config.logger.info('limits of the pod are lowered later', { uid: podUid(pod), code });
+    }
+  }
+
+  #settingsOf(pod: Pod): CgroupSettings {
+    const hasQuota = this.#config.hasExclusiveCpus?.(pod) !== true;
+    return podSettings(pod, this.#config.maxProcessesPerPod, hasQuota);
   }
 
   /** Removes the cgroup of a pod without processes. */
@@ -144,10 +171,15 @@ export class PodCgroups {
   }
 
   async #apply(path: string, settings: CgroupSettings): Promise<void> {
-    const text = JSON.stringify(settings);
-    if (this.#written.get(path) === text) return;
+    const earlier = this.#written.get(path);
+    if (earlier !== undefined && isSame(earlier, settings)) return;
     const { system } = this.#config;
     for (const file of cgroupFiles(settings, system.version)) await system.write(path, file);
-    this.#written.set(path, text);
+    this.#written.set(path, settings);
   }
 }
+
+const FIELDS = ['cpuShares', 'cpuQuotaUs', 'memoryBytes', 'maxProcesses'] as const;
+
+const isSame = (a: CgroupSettings, b: CgroupSettings): boolean =>
+  FIELDS.every((field) => a[field] === b[field]);

@@ -67,6 +67,20 @@ function isLimited({ spec }: Pod, resource: string): boolean {
   );
 }
 
+/** Returns `settings` with the limits of `other` where these are larger, or not limited. */
+export function withLarger(settings: CgroupSettings, other: CgroupSettings): CgroupSettings {
+  const { cpuQuotaUs: quota, memoryBytes: memory, ...rest } = settings;
+  const larger = (a: number | undefined, b: number | undefined): number | undefined =>
+    a === undefined || b === undefined ? undefined : Math.max(a, b);
+  const cpuQuotaUs = larger(quota, other.cpuQuotaUs);
+  const memoryBytes = larger(memory, other.memoryBytes);
+  return {
+    ...rest,
+    ...(cpuQuotaUs !== undefined && { cpuQuotaUs }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
+  };
+}
+
 /** Returns the files to write. */
 export function cgroupFiles(settings: CgroupSettings, version: CgroupVersion): CgroupFile[] {
   const { cpuShares, cpuQuotaUs, memoryBytes, maxProcesses } = settings;

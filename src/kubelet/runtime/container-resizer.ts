@@ -30,6 +30,8 @@ export interface ContainerResizerConfig {
 interface Given {
   readonly id: string;
   readonly resources: ResourceRequirements;
+  /** The resources of the whole pod, if it has any. */
+  readonly whole: ResourceRequirements | undefined;
 }
 
 export class ContainerResizer {
@@ -48,6 +50,7 @@ export class ContainerResizer {
     this.#given(podUid(pod)).set(container.name, {
       id: containerId,
       resources: container.resources,
+      whole: pod.spec.resources,
     });
   }
 
@@ -56,8 +59,8 @@ export class ContainerResizer {
    * status.
    */
   actual(pod: Pod, container: Container, record: ContainerRecord): ResourceRequirements {
-    const known = this.#actual.get(podUid(pod))?.get(record.name);
-    if (known?.id === record.id) return known.resources;
+    const known = this.#known(pod, record);
+    if (known !== undefined) return known.resources;
     const statuses = [
       ...(pod.status.containerStatuses ?? []),
       ...(pod.status.initContainerStatuses ?? []),
@@ -79,15 +82,14 @@ export class ContainerResizer {
 
   needsRestart(pod: Pod, container: Container, record: ContainerRecord): boolean {
     const actual = this.actual(pod, container, record);
-    if (semanticEqual(actual, container.resources)) return false;
-    return (container.resizePolicy ?? []).some(({ resourceName, restartPolicy }) => {
-      if (restartPolicy !== 'RestartContainer') return false;
-      return (['requests', 'limits'] as const).some(
-        (list) =>
-          amounts(actual[list]).get(resourceName) !==
-          amounts(container.resources[list]).get(resourceName),
-      );
-    });
+    const [actualLimits, limits] = this.#limits(pod, container, record);
+    return (container.resizePolicy ?? []).some(
+      ({ resourceName, restartPolicy }) =>
+        restartPolicy === 'RestartContainer' &&
+        (amounts(actual.requests).get(resourceName) !==
+          amounts(container.resources.requests).get(resourceName) ||
+          actualLimits.get(resourceName) !== limits.get(resourceName)),
+    );
   }
 
   /**
@@ -130,10 +132,34 @@ export class ContainerResizer {
     return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((container) => {
       const record = findContainer(status, container.name);
       if (record?.state !== 'running') return [];
-      return semanticEqual(this.actual(pod, container, record), container.resources)
+      const [actualLimits, limits] = this.#limits(pod, container, record);
+      return semanticEqual(this.actual(pod, container, record), container.resources) &&
+        ['cpu', 'memory'].every((name) => actualLimits.get(name) === limits.get(name))
         ? []
         : [{ container, record }];
     });
+  }
+
+  /** Returns the actual limits of a container, and those that it should have. */
+  #limits(
+    pod: Pod,
+    container: Container,
+    record: ContainerRecord,
+  ): readonly [ReadonlyMap<string, number>, ReadonlyMap<string, number>] {
+    const { resources: whole } = pod.spec;
+    const known = this.#known(pod, record);
+    const actualWhole =
+      known !== undefined || whole === undefined ? known?.whole : (pod.status.resources ?? whole);
+    return [
+      limitsOf(actualWhole, this.actual(pod, container, record)),
+      limitsOf(whole, container.resources),
+    ];
+  }
+
+  /** Returns the resources that this kubelet has given to an instance of a container. */
+  #known(pod: Pod, record: ContainerRecord): Given | undefined {
+    const known = this.#actual.get(podUid(pod))?.get(record.name);
+    return known?.id === record.id ? known : undefined;
   }
 
   #given(uid: string): Map<string, Given> {
@@ -141,4 +167,12 @@ export class ContainerResizer {
     this.#actual.set(uid, given);
     return given;
   }
+}
+
+/** Returns the limits of a container: without its own it has those of the whole pod. */
+function limitsOf(
+  whole: ResourceRequirements | undefined,
+  own: ResourceRequirements,
+): ReadonlyMap<string, number> {
+  return new Map([...amounts(whole?.limits), ...amounts(own.limits)]);
 }

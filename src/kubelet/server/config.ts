@@ -22,6 +22,8 @@ export interface KubeletServerConfig {
   readonly logger: Logger;
   readonly runtime: Runtime;
   readonly podLogsDir: string;
+  /** The directory that is served at /logs/. Absent: none. */
+  readonly systemLogsDir?: string;
   readonly nodeName: string;
   readonly version: VersionInfo;
   /** See KubeletConfig. */

@@ -9,6 +9,7 @@ import {
   type StreamOptions,
 } from '#machinery/streams/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
+import { serveSystemLogs } from '../logs/system-logs.ts';
 import { findContainer, type ContainerRecord } from '../pod/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError } from '../volumes/local-volumes.ts';
@@ -208,9 +209,8 @@ export class Routes {
         json(response, { kubeletconfig: this.#config.configuration(this.#port()) });
         return;
       case 'logs':
-        // Upstream serves files of /var/log here. It is disabled, because logs of the machine do
-        // not belong to the cluster.
-        throw new HttpError(405, 'logs endpoint is disabled.');
+        await this.#systemLogs(request, response);
+        return;
       case 'debug':
         if (rest[0] === 'pprof') throw new HttpError(405, 'profiling endpoint is disabled.');
         if (rest[0] === 'flags') throw new HttpError(405, 'flags endpoint is disabled.');
@@ -313,6 +313,16 @@ export class Routes {
       default:
         throw new HttpError(404, '404 page not found');
     }
+  }
+
+  /** Serves files of the machine. */
+  async #systemLogs(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { systemLogsDir } = this.#config;
+    if (systemLogsDir === undefined) throw new HttpError(405, 'logs endpoint is disabled.');
+    const { method, url = '' } = request;
+    if (method !== 'GET' && method !== 'HEAD') throw new HttpError(405, '405: Method Not Allowed');
+    const path = url.split('?')[0]?.replace(/^\/+logs\/?/, '') ?? '';
+    await serveSystemLogs(systemLogsDir, path, method === 'HEAD', response);
   }
 
   async #logs(

@@ -15,8 +15,10 @@ let patches: Readonly<Record<string, unknown>>[];
 let running: boolean;
 let fail: Error | undefined;
 let latest: Pod;
+let terminated: (readonly [string, number, string])[];
 let statuses: StatusManager;
 beforeEach(() => {
+  terminated = [];
   clock = new VirtualClock();
   calls = [];
   patches = [];
@@ -27,6 +29,7 @@ beforeEach(() => {
     clock,
     logger: silent,
     couldHaveRunningContainers: () => running,
+    onTerminated: (...container) => terminated.push(container),
     writer: {
       patchStatus: (target, patch) => {
         calls.push(`patch ${target.metadata.uid}`);
@@ -155,4 +158,19 @@ describe('removing', () => {
     expect(calls).toEqual([]);
     expect(statuses.get('uid-1')).toBeUndefined();
   });
+});
+
+test('each termination of a container is reported once', () => {
+  const container = (state: object): never =>
+    ({ name: 'a', image: 'i', imageID: '', ready: false, restartCount: 0, state }) as never;
+  const ended = { terminated: { exitCode: 139, reason: 'Error' } };
+  const set = (state: object): void =>
+    statuses.set(pod, { phase: 'Running', containerStatuses: [container(state)] });
+  set({ waiting: {} });
+  set(ended);
+  set(ended);
+  expect(terminated).toEqual([['container', 139, 'Error']]);
+  set({ running: {} });
+  set({ terminated: { exitCode: 0, reason: 'Completed' } });
+  expect(terminated.slice(1)).toEqual([['container', 0, 'Completed']]);
 });

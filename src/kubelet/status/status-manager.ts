@@ -36,6 +36,8 @@ export interface StatusManagerConfig {
   readonly logger: Logger;
   /** Reports whether containers of the pod may still run: it must not be reported as ended then. */
   readonly couldHaveRunningContainers: (uid: string) => boolean;
+  /** Called once for each container that has terminated. Default: nothing is called. */
+  readonly onTerminated?: OnTerminated;
   /** How long changes are collected before a write, in milliseconds. Default: 10. */
   readonly gatherMs?: number;
   /**
@@ -44,6 +46,12 @@ export interface StatusManagerConfig {
    */
   readonly retryMs?: number;
 }
+
+export type OnTerminated = (
+  type: 'container' | 'init_container' | 'ephemeral_container',
+  exitCode: number,
+  reason: string,
+) => void;
 
 interface Entry {
   pod: Pod;
@@ -83,7 +91,9 @@ export class StatusManager {
   set(pod: Pod, status: PodStatus): void {
     const uid = podUid(pod);
     let entry = this.#entries.get(uid);
-    const next = this.#complete(entry?.status ?? pod.status, status);
+    const before = entry?.status ?? pod.status;
+    const next = this.#complete(before, status);
+    reportTerminations(before, next, this.#config.onTerminated);
     if (entry === undefined) {
       entry = makeEntry(pod, next);
       this.#entries.set(uid, entry);
@@ -308,4 +318,28 @@ function withTransition(
 ): PodCondition {
   const kept = before?.status === condition.status ? before.lastTransitionTime : null;
   return { ...condition, lastTransitionTime: kept ?? now };
+}
+
+const CONTAINER_LISTS = [
+  ['initContainerStatuses', 'init_container'],
+  ['containerStatuses', 'container'],
+  ['ephemeralContainerStatuses', 'ephemeral_container'],
+] as const;
+
+/** Reports the containers that have terminated from one status to the next. */
+function reportTerminations(
+  before: PodStatus,
+  next: PodStatus,
+  onTerminated: OnTerminated | undefined,
+): void {
+  if (onTerminated === undefined) return;
+  for (const [list, type] of CONTAINER_LISTS) {
+    for (const { name, state } of next[list] ?? []) {
+      const terminated = state?.terminated;
+      if (terminated === undefined) continue;
+      const old = before[list]?.find((container) => container.name === name);
+      if (old?.state?.terminated === undefined)
+        onTerminated(type, terminated.exitCode, terminated.reason ?? '');
+    }
+  }
 }

@@ -1,10 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
+import { versionInfo } from '#machinery/version-info.ts';
 import type { ServiceRules } from '../model.ts';
 import { ProxyHealth } from './proxy-health.ts';
 import { ServiceHealth } from './service-health.ts';
 import { serveProbes } from './http.ts';
+import { statusPages } from './status.ts';
 
 const node = (taints: readonly string[] = []) =>
   ({
@@ -87,4 +89,35 @@ test('health check node ports report the number of endpoints on the node', async
   expect(await ask()).toBe(`503 1 ${body(1, false)}`);
   await update(undefined);
   await expect(ask()).rejects.toThrow('fetch failed');
+});
+
+test('the status pages are metrics, the mode and health; others are not found', async () => {
+  let mode = '';
+  const server = await serveProbes(
+    '127.0.0.1',
+    0,
+    statusPages({
+      metrics: () =>
+        '# HELP kubeproxy_sync Syncs.\n# TYPE kubeproxy_sync counter\nkubeproxy_sync 3\n',
+      mode: () => mode,
+      version: versionInfo('v1.36.3'),
+    }),
+  );
+  try {
+    const get = async (path: string): Promise<[number, string]> => {
+      const response = await fetch(`http://127.0.0.1:${server.port}${path}`);
+      return [response.status, await response.text()];
+    };
+    expect(await get('/proxyMode')).toEqual([200, '']);
+    mode = 'nftables';
+    expect(await get('/proxyMode')).toEqual([200, 'nftables']);
+    expect(await get('/healthz')).toEqual([200, 'ok']);
+    const [status, text] = await get('/metrics?x=1');
+    expect(status).toBe(200);
+    expect(text).toContain('kubeproxy_sync 3');
+    expect(text).toMatch(/^kubernetes_build_info\{.*git_version="v1\.36\.3"/m);
+    expect(await get('/configz')).toEqual([404, '404 page not found\n']);
+  } finally {
+    await server.close();
+  }
 });

@@ -1,5 +1,5 @@
 // The configuration file of a private containerd, which uses nothing outside of the given
-// directories.
+// directories but the machine's settings of registries.
 
 export interface ContainerdFileConfig {
   readonly root: string;
@@ -11,9 +11,17 @@ export interface ContainerdFileConfig {
   readonly restrictOomScoreAdj: boolean;
   readonly cniConfDir: string;
   readonly cniBinDir: string;
+  /** The directory with a directory for each registry, which has a hosts.toml: its mirrors. */
+  readonly registryDir: string;
   /** Whether systemd manages the cgroups. */
   readonly systemdCgroup: boolean;
 }
+
+/**
+ * The machine's mirrors, certificates and plain-HTTP registries: a directory with a hosts.toml for
+ * each registry. It is the default of containerd 2; containerd 1.5 to 1.7 have none.
+ */
+const REGISTRY_HOSTS = '/etc/containerd/certs.d';
 
 /** Formats a basic string of TOML. JSON strings are valid, except for DEL. */
 function quoted(text: string): string {
@@ -58,9 +66,15 @@ disabled_plugins = [${unused.map(quoted).join(', ')}]
       [${cri}.containerd.runtimes.runc.options]
         SystemdCgroup = ${config.systemdCgroup}
 
+  [${cri}.registry]
+    config_path = ${quoted(config.registryDir)}
+
   [${cri}.cni]
     bin_dir = ${quoted(config.cniBinDir)}
     conf_dir = ${quoted(config.cniConfDir)}
     max_conf_num = 1
+
+  [${cri}.registry]
+    config_path = ${quoted(REGISTRY_HOSTS)}
 `;
 }

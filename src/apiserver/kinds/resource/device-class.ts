@@ -3,11 +3,17 @@
 import { deviceClasses } from '#api/groups/resource/v1/index.ts';
 import type * as resource from '#api/groups/resource/v1/index.ts';
 import { validateDeviceClass } from '#api/groups/resource/v1/validation/index.ts';
+import { deviceClassConversions } from '#api/groups/resource/v1beta1/conversion.ts';
+import { deviceClasses as first } from '#api/groups/resource/v1beta1/index.ts';
+import { deviceClasses as second } from '#api/groups/resource/v1beta2/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import { defineKind, type KindConfig } from '#apiserver/catalog/define-kind.ts';
+import { functionConverter } from '#apiserver/registry/object-converter.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { pathSegmentName, subdomainName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { namedTable } from '#apiserver/tables/named.ts';
+import { betaKinds } from './beta.ts';
 
 type DeviceClass = Immutable<resource.DeviceClass>;
 
@@ -20,8 +26,15 @@ const deviceClassStrategy: ResourceStrategy<DeviceClass> = {
   validateUpdate: (deviceClass, old) => validateDeviceClass(deviceClass, old),
 };
 
-export const deviceClassKind = defineKind<DeviceClass>({
+const BETA = [second, first];
+
+const config: KindConfig<DeviceClass, StoreServices> = {
   type: deviceClasses,
+  converter: functionConverter(deviceClassConversions),
+  otherVersions: BETA,
   strategy: deviceClassStrategy,
   table: namedTable,
-});
+};
+
+export const deviceClassKind = defineKind(config);
+export const betaDeviceClassKinds = betaKinds(config, BETA, deviceClassConversions);

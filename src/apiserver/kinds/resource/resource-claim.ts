@@ -8,8 +8,12 @@ import {
   validateResourceClaimStatus,
   validateResourceClaimUpdate,
 } from '#api/groups/resource/v1/validation/index.ts';
+import { resourceClaimConversions } from '#api/groups/resource/v1beta1/conversion.ts';
+import { resourceClaims as first } from '#api/groups/resource/v1beta1/index.ts';
+import { resourceClaims as second } from '#api/groups/resource/v1beta2/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import { defineKind, type KindConfig } from '#apiserver/catalog/define-kind.ts';
+import { functionConverter } from '#apiserver/registry/object-converter.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
@@ -22,6 +26,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import { statusAccessErrors } from './status-access.ts';
 import { REQUESTS, RESULTS, authorizeAdminAccess } from './admin-access.ts';
+import { betaKinds } from './beta.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
 const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaim' };
@@ -120,9 +125,16 @@ function state({ metadata, status }: ResourceClaim): string {
   return states.join(',');
 }
 
-export const resourceClaimKind = defineKind<ResourceClaim, StoreServices & ClaimServices>({
+const BETA = [second, first];
+
+const config: KindConfig<ResourceClaim, StoreServices & ClaimServices> = {
   type: resourceClaims,
+  converter: functionConverter(resourceClaimConversions),
+  otherVersions: BETA,
   strategy: ({ find }) => resourceClaimStrategy(find),
   table: resourceClaimTable,
   subresources: { status: { strategy: resourceClaimStatusStrategy } },
-});
+};
+
+export const resourceClaimKind = defineKind(config);
+export const betaResourceClaimKinds = betaKinds(config, BETA, resourceClaimConversions);

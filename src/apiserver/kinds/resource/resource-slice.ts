@@ -3,14 +3,20 @@
 import { resourceSlices } from '#api/groups/resource/v1/index.ts';
 import type * as resource from '#api/groups/resource/v1/index.ts';
 import { validateResourceSlice } from '#api/groups/resource/v1/validation/index.ts';
+import { resourceSliceConversions } from '#api/groups/resource/v1beta1/conversion.ts';
+import { resourceSlices as first } from '#api/groups/resource/v1beta1/index.ts';
+import { resourceSlices as second } from '#api/groups/resource/v1beta2/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import { defineKind, type KindConfig } from '#apiserver/catalog/define-kind.ts';
+import { functionConverter } from '#apiserver/registry/object-converter.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
+import { betaKinds } from './beta.ts';
 
 type ResourceSlice = Immutable<resource.ResourceSlice>;
 type Device = Immutable<resource.Device>;
@@ -84,12 +90,19 @@ const resourceSliceTable: TableConvertor<ResourceSlice> = {
   ],
 };
 
-export const resourceSliceKind = defineKind<ResourceSlice>({
+const BETA = [second, first];
+
+const config: KindConfig<ResourceSlice, StoreServices> = {
   type: resourceSlices,
+  converter: functionConverter(resourceSliceConversions),
+  otherVersions: BETA,
   strategy: resourceSliceStrategy,
   selectableFields: {
     'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
     'spec.driver': ({ spec }) => spec.driver,
   },
   table: resourceSliceTable,
-});
+};
+
+export const resourceSliceKind = defineKind(config);
+export const betaResourceSliceKinds = betaKinds(config, BETA, resourceSliceConversions);

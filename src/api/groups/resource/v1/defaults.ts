@@ -12,7 +12,14 @@ import type {
 
 function setResourceClaimDefaults({ spec, status }: ResourceClaim): void {
   setClaimSpecDefaults(spec);
-  for (const { tolerations } of status.allocation?.devices.results ?? [])
+  setResultDefaults(status);
+}
+
+/** Sets the defaults of allocated devices. The functions serve the beta versions, too. */
+export function setResultDefaults({
+  allocation,
+}: Pick<ResourceClaim['status'], 'allocation'>): void {
+  for (const { tolerations } of allocation?.devices.results ?? [])
     setTolerationDefaults(tolerations);
 }
 
@@ -27,13 +34,15 @@ function setClaimSpecDefaults({ devices }: ResourceClaimSpec): void {
   }
 }
 
-function setRequestDefaults(request: ExactDeviceRequest | DeviceSubRequest): void {
+export function setRequestDefaults(
+  request: Pick<ExactDeviceRequest | DeviceSubRequest, 'allocationMode' | 'count' | 'tolerations'>,
+): void {
   request.allocationMode ||= 'ExactCount';
   if (request.allocationMode === 'ExactCount') request.count ||= 1;
   setTolerationDefaults(request.tolerations);
 }
 
-function setTolerationDefaults(tolerations: DeviceToleration[] | undefined): void {
+export function setTolerationDefaults(tolerations: DeviceToleration[] | undefined): void {
   for (const toleration of tolerations ?? []) toleration.operator ||= 'Equal';
 }
 

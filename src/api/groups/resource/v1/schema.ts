@@ -1,5 +1,5 @@
 // Every type of resource.k8s.io/v1: the only list of their fields. `npm run generate` makes
-// types.ts and index.ts from it.
+// types.ts and index.ts from it. The beta versions have the same types, with few differences.
 
 import {
   atomic,
@@ -17,7 +17,8 @@ import {
   resource,
 } from '#api/machinery/schema/builder.ts';
 
-export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource.v1', {
+/** The types, for the versions that share them. */
+export const types = {
   ResourceSlice: resource({ resource: 'resourceslices', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'ResourceSliceSpec'),
@@ -241,4 +242,6 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('ips?', 2, '[]string', atomic),
     f('hardwareAddress?', 3, 'string'),
   ]),
-});
+} as const;
+
+export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource.v1', types);

@@ -4,6 +4,7 @@
 
 import { access } from './access.ts';
 import { apps } from './apps.ts';
+import { betaDevices } from './beta-devices.ts';
 import { container } from './container.ts';
 import { core } from './core.ts';
 import { devices } from './devices.ts';
@@ -35,6 +36,7 @@ export const descriptions: Descriptions = {
   ...access,
   ...extension,
   ...devices,
+  ...betaDevices,
   ...others,
 };
 

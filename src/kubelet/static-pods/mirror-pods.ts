@@ -5,7 +5,7 @@ import { pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Logger } from '#machinery/log.ts';
-import { podUid, type Pod } from './types.ts';
+import { podUid, type Pod } from '../types.ts';
 
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withoutManagedFields } from './managed-fields.ts';
+import { encodeForStorage } from './storage-codec.ts';
+import { decodeOutline, withoutManagedFields } from './without-managed-fields.ts';
 
 const cut = (json: string): string => withoutManagedFields(Buffer.from(json)).toString();
 
@@ -75,4 +76,25 @@ describe('withoutManagedFields', () => {
       expect(cut(json)).toBe(json);
     }
   });
+});
+
+test('an outline is the stored object without managedFields and resourceVersion', () => {
+  const object = {
+    kind: 'Pod',
+    apiVersion: 'v1',
+    metadata: {
+      name: 'a',
+      namespace: 'ä',
+      uid: 'u',
+      managedFields: [{ manager: 'm', fieldsV1: { 'f:spec': {} } }],
+      labels: { managedFields: 'x' },
+    },
+    spec: { volumes: [{ configMap: { name: 'c' } }] },
+  };
+  const value = encodeForStorage(object);
+  const before = Buffer.from(value);
+  const { managedFields: _, ...metadata } = object.metadata;
+  expect(decodeOutline(value)).toEqual({ ...object, metadata });
+  // The stored value is unchanged.
+  expect(Buffer.from(value).equals(before)).toBe(true);
 });

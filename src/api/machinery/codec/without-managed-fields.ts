@@ -1,6 +1,9 @@
-// Removes metadata.managedFields from lists and watches between threads. It makes up half of many
-// objects, and the components that cache objects do not read it. A write without managed fields
-// keeps those of the stored object.
+// Removes metadata.managedFields from the JSON of an object before it is parsed: from lists and
+// watches between threads, and from stored objects that are read for their references. It makes up
+// half of many objects, and the components that cache objects do not read it. A write without
+// managed fields keeps those of the stored object.
+
+import { HEADER_BYTES } from './plain-encoding.ts';
 
 const KEY = Buffer.from('"managedFields":[');
 const METADATA = Buffer.from('"metadata":{');
@@ -28,6 +31,15 @@ export function withoutManagedFields(json: Buffer): Buffer {
   else if (json[at - 1] === COMMA) start--;
   json.copyWithin(start, end);
   return json.subarray(0, json.length - (end - start));
+}
+
+/**
+ * Returns the object of a stored value (storage-codec.ts) without its managedFields and its
+ * resourceVersion. Integers beyond 2^53 are not exact.
+ */
+export function decodeOutline<T>(value: Uint8Array): T {
+  const json = withoutManagedFields(Buffer.from(value.subarray(HEADER_BYTES)));
+  return JSON.parse(json.toString()) as T;
 }
 
 /**
