@@ -38,6 +38,7 @@ import { PodRuntime, type UsableImages } from '../pod-runtime.ts';
 import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
+import type { HttpGet } from '../images/registry-client.ts';
 import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
@@ -687,6 +688,8 @@ function findTools(path: string): Tools {
 }
 
 export interface IsolatedRuntimeConfig extends ProcessRuntimeConfig {
+  /** Reads from registries. Default: fetch. */
+  readonly httpGet?: HttpGet;
   /** The addresses of pods. Default: 10.86.0.0/16. */
   readonly podCidr?: string;
   /** The base URL that serves the images of a registry, by the registry's host. */
@@ -700,7 +703,8 @@ export interface IsolatedRuntimeConfig extends ProcessRuntimeConfig {
 export async function createIsolatedRuntime(config: IsolatedRuntimeConfig): Promise<Runtime> {
   const { clock = systemClock, random = systemRandom, logger = silentLogger } = config;
   const path = absoluteOnly(config.path ?? process.env['PATH'] ?? SYSTEM_PATH);
-  const isolation = await Isolation.create({ ...config, path, clock, random, logger });
+  const { httpGet = fetch } = config;
+  const isolation = await Isolation.create({ ...config, httpGet, path, clock, random, logger });
   const runtime = new ProcessRuntime(config, isolation.images, isolation);
   return {
     name: 'process',
