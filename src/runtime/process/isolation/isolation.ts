@@ -232,7 +232,7 @@ export class Isolation {
   }
 
   async #openPorts({ id, config, ip }: SandboxRecord): Promise<void> {
-    const map = new PortMap(this.#config.logger);
+    const map = new PortMap(this.#config);
     await map.open(config.portMappings ?? [], ip);
     this.#ports.set(id, map);
   }
