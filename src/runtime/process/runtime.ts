@@ -48,6 +48,7 @@ import { programOf } from './isolation/plan.ts';
 import { forwardInNamespace } from './isolation/port-forward.ts';
 import { isolatedContainerStats, isolatedSandboxStats } from './isolation/stats.ts';
 import type { Tools } from './program.ts';
+import { followSizes, hasPty, onPty } from './pty.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
 import { ProcessState, readPids, type StoredContainer } from './state.ts';
 import { findGroupLeader, hasStats, type Usage, usageByGroup } from './stats.ts';
@@ -266,10 +267,19 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     if (this.#isolation !== undefined) {
       const targetId = record.config.linux?.securityContext?.namespaceOptions?.targetId;
       const target = targetId ? this.#pods.runningContainer(targetId).programPid : undefined;
+      const placed = this.#isolation.place(record, sandbox, dir, target);
+      const tty = record.config.tty === true;
+      if (tty && !hasPty())
+        throw new CriError(
+          'Unimplemented',
+          'a container with a terminal needs the script command of util-linux',
+        );
       return {
-        ...this.#isolation.place(record, sandbox, dir, target),
+        ...placed,
+        ...(tty && { command: onPty(placed.command, terminalOf(dir)) }),
         cwd: '/',
         reports: true,
+        needsInput: tty,
       };
     }
     const program = this.#check(container);
@@ -388,6 +398,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
           `container ${containerId} has no standard input, or lost it when the runtime was restarted`,
         );
       streams.stdin.pipe(stdin, { end: container.record.config.stdinOnce ?? false });
+    }
+    if (this.#isolation !== undefined && container.record.config.tty && streams.resize) {
+      // Ends with the caller's sizes, or with the terminal.
+      void followSizes(terminalOf(container.dir), streams.resize, () => Promise.resolve()).catch(
+        () => undefined,
+      );
     }
     try {
       await this.followOutput(container, streams, signal);
@@ -671,6 +687,9 @@ const NO_ISOLATION = {
     'containers are processes of this host: limits, read-only file systems, capabilities and ' +
     'namespaces are not enforced, and Pod Security levels protect nothing',
 };
+
+/** Returns the file that names a container's terminal. */
+const terminalOf = (dir: string): string => join(dir, 'terminal');
 
 /** Returns a function that calls `make` at most once. */
 function once<T>(make: () => T): () => T {
