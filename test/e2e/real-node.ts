@@ -146,7 +146,13 @@ export async function startRealNode(
           ({ metadata, status }) =>
             `${metadata.name} ${status.phase} ${status.reason ?? ''} ${status.message ?? ''}`,
         );
-        throw new Error(`waited in vain for ${what}:\n${states.join('\n')}`, { cause: error });
+        const recent = (await client.resource(events).list()).items
+          .slice(-20)
+          .map(({ involvedObject, reason, message }) =>
+            [involvedObject.name, reason, message].join(' '),
+          );
+        const lines = [...states, 'events:', ...recent].join('\n');
+        throw new Error(`waited in vain for ${what}:\n${lines}`, { cause: error });
       }
     };
     const node = () => client.resource(nodes).get(NODE);
