@@ -132,6 +132,8 @@ export async function startRealNode(
       rootDir,
       podLogsDir: join(dir, 'logs'),
       clusterDNS: [],
+      // The only image cannot be pulled again if the machine's own disk is almost full.
+      imageGc: { highThresholdPercent: 100 },
       ...(typeof config === 'function' ? config(dir) : config),
     });
     await kubelet.start();
