@@ -102,7 +102,7 @@ describe.skipIf(missingRealNode !== undefined)(named('a full disk', missingRealN
         await node.until('the eviction', async () => (await node.evicted()).includes('greedy'));
         const { status } = await node.get('greedy');
         expect(status.message).toMatch(
-          /^The node was low on resource: ephemeral-storage\. Threshold quantity: \d+\w*, available: \d+Ki\. /,
+          /^The node was low on resource: ephemeral-storage\. Threshold quantity: \d+\w*, available: \d+[KM]i\. /,
         );
         expect(status.conditions).toContainEqual(
           expect.objectContaining({ type: 'DisruptionTarget', reason: 'TerminationByKubelet' }),
@@ -231,10 +231,10 @@ describe.skipIf(missingRealNode !== undefined)(named('full memory', missingRealN
         await node.until('the eviction', async () => (await node.evicted()).includes('greedy'));
         const { status } = await node.get('greedy');
         expect(status.message).toMatch(
-          /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+Ki\. /,
+          /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+[KM]i\. /,
         );
         expect(status.message).toMatch(
-          /Container main was using \d+Ki, request is 0, has larger consumption of memory\. $/,
+          /Container main was using \d+[KM]i, request is 0, has larger consumption of memory\. $/,
         );
         await node.until(
           'the end of the pressure',

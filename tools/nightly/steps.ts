@@ -78,6 +78,12 @@ const suites: readonly Step[] = [
     minutes: 30,
   },
   {
+    name: 'critest',
+    command: npm('conformance', 'critest'),
+    short: npm('conformance', 'critest', '--focus', 'Runtime info|Idempotence'),
+    minutes: 60,
+  },
+  {
     name: 'differential',
     command: npm('differential', '--upstream'),
     short: npm('differential', '--upstream', '--kinds', 'wire,requests,versions'),

@@ -135,7 +135,7 @@ export class RegistryClient {
       response = await this.#fetch(url, accept);
     if (response.ok) return response;
     await response.body?.cancel();
-    const name = `${url.replace(/^https?:\/\//, '')}`;
+    const name = url.replace(/^https?:\/\//, '');
     if (response.status === 404) throw new CriError('ImageNotFound', `${name}: not found`);
     if (response.status === 401 || response.status === 403)
       throw new CriError(
@@ -240,11 +240,14 @@ function parseJson(data: Buffer): unknown {
   }
 }
 
-const isDescriptor = (value: unknown): value is Descriptor =>
-  typeof value === 'object' &&
-  value !== null &&
-  /^sha256:[0-9a-f]{64}$/.test(String((value as Descriptor).digest)) &&
-  typeof (value as Descriptor).mediaType === 'string';
+function isDescriptor(value: unknown): value is Descriptor {
+  const { digest, mediaType } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return (
+    typeof digest === 'string' &&
+    /^sha256:[0-9a-f]{64}$/.test(digest) &&
+    typeof mediaType === 'string'
+  );
+}
 
 function parseManifest(value: unknown): Manifest {
   const { config, layers } = value as { config?: unknown; layers?: unknown };

@@ -87,6 +87,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   readonly #tools: Tools;
   readonly #pods: PodTable<ProcessContainer>;
   readonly #isolation: Isolation | undefined;
+  #scan: ReadonlyMap<number, Usage> | undefined;
 
   constructor(config: ProcessRuntimeConfig, images: UsableImages, isolation?: Isolation) {
     const clock = config.clock ?? systemClock;
@@ -213,7 +214,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     });
     // The sandbox may have been stopped meanwhile.
     const sandbox = this.#pods.readySandbox(podSandboxId);
-    const record = this.newContainerRecord(podSandboxId, withDevices, sandboxConfig);
+    const wanted = this.#isolation?.withImageRefs(withDevices) ?? withDevices;
+    const record = this.newContainerRecord(podSandboxId, wanted, sandboxConfig);
     const container = this.#containerOf(record, sandbox.record);
     if (this.#isolation !== undefined) {
       this.#isolation.checkContainer(withDevices);
@@ -283,10 +285,17 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     containerId: string,
     resources: LinuxContainerResources = {},
   ): Promise<void> {
-    const { record } = this.#pods.container(containerId);
+    const container = this.#pods.container(containerId);
+    const { record } = container;
     if (this.#isolation !== undefined) {
       const { config } = this.#pods.sandbox(record.podSandboxId).record;
       this.#isolation.updateContainer(record, config, resources);
+      const { linux } = record.config;
+      record.config = {
+        ...record.config,
+        linux: { ...linux, resources: { ...linux?.resources, ...resources } },
+      };
+      container.save();
       return;
     }
     throw new CriError('Unimplemented', 'the process runtime does not limit what a process uses');
@@ -582,13 +591,24 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#state.removeContainer(containerId);
   }
 
-  #usage(): Map<number, Usage> {
+  /**
+   * Returns the usage of the containers' process groups. Calls in one turn of the event loop share a
+   * scan of /proc: kubelets ask for pods and for containers at once.
+   */
+  #usage(): ReadonlyMap<number, Usage> {
     if (!hasStats())
       throw new CriError(
         'Unimplemented',
         'the process runtime has stats only where there is /proc',
       );
-    return usageByGroup();
+    if (this.#scan !== undefined) return this.#scan;
+    const groups = this.#pods
+      .containers({ state: { state: 'CONTAINER_RUNNING' } })
+      .flatMap(({ processGroup }) => processGroup ?? []);
+    const scan = usageByGroup(new Set(groups));
+    this.#scan = scan;
+    queueMicrotask(() => (this.#scan = undefined));
+    return scan;
   }
 
   #stats(

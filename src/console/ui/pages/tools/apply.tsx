@@ -52,15 +52,17 @@ export function ApplyPage(): ReactNode {
     <>
       <h1 className="page-title">Apply YAML</h1>
       <div className="stack">
-        <CodeEditor
-          label="YAML of objects, separated by ---"
-          text=""
-          version={0}
-          onChange={(next) => {
-            setText(next);
-            setOutcome(undefined);
-          }}
-        />
+        <div className="tall-editor">
+          <CodeEditor
+            label="YAML of objects, separated by ---"
+            text=""
+            version={0}
+            onChange={(next) => {
+              setText(next);
+              setOutcome(undefined);
+            }}
+          />
+        </div>
         <div className="toolbar">
           <Button
             size="xs"
