@@ -324,8 +324,9 @@ async function runSwaps(
         on: simulated ? `${name}, simulated nodes` : name,
         folder: join('swap', name, simulated ? 'simulated' : 'containers'),
         needsImages: !simulated,
-        start: (logDir) =>
+        start: (logDir, archives) =>
           startSwapCluster({
+            archives,
             swap,
             simulated,
             network: options.network,
