@@ -16,6 +16,7 @@ interface Options {
   readonly pods?: string;
   readonly dataDir?: string;
   readonly write: boolean;
+  readonly oneKubelet: boolean;
   readonly nodeFlag: string[];
   readonly definitions: string;
   readonly watchers: string;
@@ -39,12 +40,16 @@ const program = new Command('npm run bench --')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
-  .option('--nodes <number>', 'simulated nodes (restart, console: 1000; scale: 50,200)')
-  .option('--pods <number>', 'pods (restart, console: 20000; scale: 500,2000)')
+  .option('--nodes <number>', 'simulated nodes (restart, console, grown: 1000; scale: 50,200)')
+  .option(
+    '--pods <number>',
+    'pods (restart, console, grown: 20000; scale: 500,2000; node: 110,250)',
+  )
+  .option('--one-kubelet', 'the others do not run (grown)', false)
   .option('--write', 'replace the table in docs/scale.md (scale)', false)
   .option(
     '--data-dir <dir>',
-    'fill this directory and keep it, for the next run to start from (restart)',
+    'fill this directory and keep it, for the next run to start from (restart, grown)',
   )
   .option('--definitions <number>', 'of custom resources (extensions)', '10000')
   .option('--watchers <numbers>', 'of one object (watchers)', '1000,10000')
@@ -56,7 +61,11 @@ const program = new Command('npm run bench --')
     '--reference <url>',
     'another API server, to measure in the same run, whatever its certificate (webhooks, extensions, watchers)',
   )
-  .option('--upstream', "beside upstream's kube-apiserver and etcd (embedded)", false)
+  .option(
+    '--upstream',
+    "beside upstream's kube-apiserver and etcd (embedded), kubelet (node)",
+    false,
+  )
   .option(
     '--token <token>',
     'of an administrator of --reference (webhooks, extensions, watchers)',
@@ -65,7 +74,7 @@ const program = new Command('npm run bench --')
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, " +
-      'scheduler, restart, extensions, scale, watchers)',
+      'scheduler, restart, extensions, scale, grown, watchers)',
     collect,
     [],
   );
@@ -78,10 +87,11 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
-  nodes: ['restart', 'scale', 'console'],
-  pods: ['restart', 'scale', 'console'],
+  nodes: ['restart', 'scale', 'console', 'grown'],
+  pods: ['restart', 'scale', 'console', 'grown', 'node'],
+  oneKubelet: ['grown'],
   write: ['scale'],
-  dataDir: ['restart'],
+  dataDir: ['restart', 'grown'],
   nodeFlag: [
     'load',
     'replicaset',
@@ -90,6 +100,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
     'restart',
     'extensions',
     'scale',
+    'grown',
     'watchers',
   ],
   definitions: ['extensions'],
@@ -100,7 +111,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   megabytes: ['history'],
   reference: ['webhooks', 'extensions', 'watchers'],
   token: ['webhooks', 'extensions', 'watchers'],
-  upstream: ['embedded'],
+  upstream: ['embedded', 'node'],
 };
 
 function collect(flag: string, flags: string[]): string[] {
@@ -184,6 +195,21 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { scale, parseSizes } = await import('./scale/bench.ts');
     const sizes = parseSizes(options.nodes ?? '50,200', options.pods ?? '500,2000');
     await scale({ sizes, write: options.write, nodeFlags: options.nodeFlag });
+  },
+  async node() {
+    const { node } = await import('./node/bench.ts');
+    const pods = (options.pods ?? '110,250').split(',').map(Number);
+    await node({ pods, upstream: options.upstream });
+  },
+  async grown() {
+    const { grown } = await import('./grown/bench.ts');
+    await grown({
+      nodes: Number(options.nodes ?? 1000),
+      pods: Number(options.pods ?? 20_000),
+      kubelets: !options.oneKubelet,
+      dataDir: options.dataDir,
+      nodeFlags: options.nodeFlag,
+    });
   },
   async store() {
     const { store } = await import('./store/bench.ts');

@@ -26,6 +26,11 @@ const SCROLLED_MS = 3000;
 /** How long the server is watched without and with the tab, and the changes of pods meanwhile. */
 const WATCHED_MS = 15_000;
 const CHANGES_PER_SECOND = 50;
+/** A server that uses less of a core than this is at rest, if it does so in several looks. */
+const REST_SHARE = 0.05;
+const REST_LOOK_MS = 2000;
+const QUIET_LOOKS = 3;
+const REST_TIMEOUT_MS = 90_000;
 const LOADING_TIMEOUT_MS = 180_000;
 
 export async function consolePage(config: ConsoleBenchConfig): Promise<void> {
@@ -65,8 +70,10 @@ async function measureCluster(
     await measureFirstPaint(browser, origin);
     const page = await signIn(browser, client, origin);
     await measurePage(page, config);
+    await serverAtRest(cluster.pid);
     const withTab = await serverCpu(cluster.pid, client, config.pods);
     await page.context().close();
+    await serverAtRest(cluster.pid);
     const alone = await serverCpu(cluster.pid, client, config.pods);
     show({
       what: `server CPU of the tab, ${CHANGES_PER_SECOND} changes/s`,
@@ -276,6 +283,21 @@ async function signIn(browser: Browser, client: Client, origin: string): Promise
   });
   await page.getByRole('heading', { name: 'Cluster', level: 1 }).waitFor();
   return page;
+}
+
+/**
+ * Waits until the server has nothing left to do of the lists that it has served: the collection of
+ * their garbage is part of opening a list, not of an open tab.
+ */
+async function serverAtRest(pid: number): Promise<void> {
+  const deadline = systemClock.monotonic() + REST_TIMEOUT_MS;
+  let quiet = 0;
+  while (quiet < QUIET_LOOKS && systemClock.monotonic() < deadline) {
+    const [began, cpu] = [systemClock.monotonic(), threadsMs(pid)];
+    await systemClock.sleep(REST_LOOK_MS);
+    const share = (threadsMs(pid) - cpu) / (systemClock.monotonic() - began);
+    quiet = share < REST_SHARE ? quiet + 1 : 0;
+  }
 }
 
 /**

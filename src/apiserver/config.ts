@@ -10,6 +10,7 @@ import type { AggregationConfig } from './aggregator/aggregator.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
 import type { PodSecurityConfig } from './admission/pod-security/index.ts';
 import type { DefaultTolerations } from './admission/default-toleration-seconds.ts';
+import type { AuditSettings } from './audit/index.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { OidcConfig } from './authentication/oidc/oidc-authenticator.ts';
@@ -95,6 +96,14 @@ export interface ApiServerConfig {
    * false.
    */
   readonly sharesStorage?: boolean;
+  /**
+   * This server is a worker: another server with the same storage and port is the main one, which
+   * creates the objects of the cluster, repairs services, publishes endpoints and keeps the status
+   * of definitions and APIServices. Default: false.
+   */
+  readonly worker?: boolean;
+  /** Reports whether workers of this server run. Absent: it never has any. */
+  readonly hasWorkers?: () => boolean;
   /** The port to listen at; 0: any free port. Default: 6443. */
   readonly port?: number;
   /**
@@ -126,6 +135,8 @@ export interface ApiServerConfig {
   readonly localWebhooks?: LocalWebhooks;
   /** Whether the server's own client has `latestHeartbeats` (InProcessTransportConfig). Default: false. */
   readonly latestHeartbeats?: boolean;
+  /** Which requests are recorded, and where. Absent: there is no audit log. */
+  readonly audit?: AuditSettings;
   /** Wraps the whole handler chain, to observe or hold requests. Default: no wrapper. */
   readonly wrapHandler?: (handler: Handler) => Handler;
   /** Parts of the port that other modules serve. Default: none. */

@@ -5,7 +5,6 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import { audit } from './filters/audit.ts';
 import { authentication, type AnonymousRequests } from './filters/authentication.ts';
 import { authorization } from './filters/authorization.ts';
 import type { Deadlines } from './filters/deadline.ts';
@@ -25,6 +24,8 @@ export interface HandlerChainConfig {
   readonly authorizer: Authorizer;
   /** Limits the requests in flight: priority and fairness, or one limit for all. */
   readonly limits: Filter;
+  /** Record requests, and those whose credentials are rejected. Absent: there is no audit log. */
+  readonly audit?: { readonly requests: Filter; readonly failedAuthentication: Filter };
   /** Stages of parts that other modules serve, before authentication. */
   readonly mounts?: readonly Filter[];
 }
@@ -39,8 +40,9 @@ export function buildHandlerChain(config: HandlerChainConfig, registry: Handler)
   handler = authorization(config.authorizer)(handler);
   handler = config.limits(handler);
   handler = impersonation(config.authorizer)(handler);
-  handler = audit(handler);
+  if (config.audit !== undefined) handler = config.audit.requests(handler);
   handler = authentication(config.authenticators, config.anonymous)(handler);
+  if (config.audit !== undefined) handler = config.audit.failedAuthentication(handler);
   for (const mount of config.mounts ?? []) handler = mount(handler);
   handler = config.deadlines.filter(handler);
   // The deadline filter needs the request info: the path shows whether a request is long-running,

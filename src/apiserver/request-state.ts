@@ -9,6 +9,7 @@ import type { AuditIds } from './http/audit-ids.ts';
 import type {
   ApiRequest,
   PeerCertificate,
+  RequestAudit,
   RequestBody,
   RequestFlow,
   RequestInfo,
@@ -74,12 +75,14 @@ export class RequestState extends Link implements ApiRequest {
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
   flow?: RequestFlow;
+  audit?: RequestAudit;
   endpoint?: EndpointMetrics;
   responseSizes?: Histogram;
   startedMs = 0;
   isOpen = false;
   keepsConnection = false;
   #query: string | URLSearchParams;
+  readonly #sentQuery: string | URLSearchParams;
   readonly #auditIds: AuditIds | undefined;
   #auditId: string | undefined;
   readonly #parentSignal: (() => AbortSignal) | undefined;
@@ -101,6 +104,7 @@ export class RequestState extends Link implements ApiRequest {
     this.user = fields.user;
     this.component = fields.component;
     this.#query = fields.query;
+    this.#sentQuery = fields.query;
     this.#parentSignal = fields.parentSignal;
     this.#auditIds = fields.auditIds;
   }
@@ -110,6 +114,12 @@ export class RequestState extends Link implements ApiRequest {
       this.#query = this.#query === '' ? EMPTY_QUERY : new URLSearchParams(this.#query);
     }
     return this.#query;
+  }
+
+  get requestUri(): string {
+    const query =
+      typeof this.#sentQuery === 'string' ? this.#sentQuery : this.#sentQuery.toString();
+    return query === '' ? this.path : `${this.path}?${query}`;
   }
 
   get auditId(): string | undefined {

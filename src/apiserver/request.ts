@@ -99,10 +99,25 @@ export interface RequestFlow {
   readonly levelUid: string;
 }
 
+/** The record of a request in the audit log, for what the request and its response do not say. */
+export interface RequestAudit {
+  /** Reports whether the request is recorded at this level of detail, or at a higher one. */
+  records(level: 'Metadata' | 'Request' | 'RequestResponse'): boolean;
+  /** Adds an annotation. The first value of a key stays. */
+  annotate(key: string, value: string): void;
+  /** The request continues as this user. */
+  impersonated(user: UserInfo): void;
+  /** The decoded object of the request, which may be modified afterwards. */
+  requestObject(object: object): void;
+  requestPatch(patch: unknown): void;
+}
+
 export interface ApiRequest {
   readonly method: string;
   /** The path as it was sent, percent-encoded, without the query. */
   readonly path: string;
+  /** The path with the query, as they were sent. */
+  readonly requestUri: string;
   readonly query: URLSearchParams;
   /**
    * Headers by lower-case name. The values of a header that was sent several times are joined by
@@ -140,6 +155,8 @@ export interface ApiRequest {
    * Audit-ID unchanged, otherwise a UUID. Undefined for requests that came over no connection.
    */
   readonly auditId?: string;
+  /** Set by the audit filter. Absent: the audit policy does not record the request. */
+  audit?: RequestAudit;
   /** The component of this process that sent the request, where its user does not identify it. */
   readonly component?: string;
   /** Set by priority and fairness. Its UIDs are response headers. */

@@ -9,6 +9,7 @@ import { CelMetrics } from './admission/policy/cel-metrics.ts';
 import { PolicyMetrics } from './admission/policy/metrics.ts';
 import { WebhookMetrics } from './admission/webhook/index.ts';
 import { ConversionMetrics } from './extensions/conversion/index.ts';
+import { AuditMetrics } from './audit/index.ts';
 import { RequestMetrics } from './endpoints/request-metrics.ts';
 import { StorageMetrics } from './registry/storage-metrics.ts';
 import { CertificateMetrics } from './webhooks/client/index.ts';
@@ -24,6 +25,7 @@ export interface ServerMetricsConfig {
 export class ServerMetrics {
   readonly requests: RequestMetrics;
   readonly storage: StorageMetrics;
+  readonly audit = new AuditMetrics();
   readonly admission = new AdmissionMetrics();
   readonly cel: CelMetrics;
   readonly conversions: ConversionMetrics;
@@ -47,7 +49,7 @@ export class ServerMetrics {
   get texts(): readonly (() => string | Promise<string>)[] {
     return [
       () => this.requests.text(),
-      () => this.storage.text(),
+      () => this.storage.text() + this.audit.text(),
       () => this.admission.text() + this.webhooks.text() + this.webhookCertificates.text(),
       () => this.cel.text() + this.conversions.text(),
       () =>

@@ -14,7 +14,9 @@ import { outputOption, writeJson } from './inspect/output.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
+import { withAuditFlags } from './audit-flags.ts';
 import { withOidcFlags } from './oidc-flags.ts';
+import { withWorkerFlags } from './worker-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { runtimeOption } from './role-commands/common-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
@@ -230,6 +232,7 @@ export function createProgram(build?: Build): Command {
     .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
     .option('--detach', 'leave the cluster running in the background once it is ready')
     .option('--quiet', 'print only the line that says that the cluster is ready')
+    .addOption(outputOption())
     .addOption(
       new Option('--log-format <format>', 'form of the log')
         .choices(['text', 'json'])
@@ -245,7 +248,7 @@ Examples:
   $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
   $ cox down                                     stops a cluster started with --detach`,
     );
-  withOidcFlags(up).action(async (options) => {
+  withWorkerFlags(withAuditFlags(withOidcFlags(up))).action(async (options) => {
     const { up: start } = await import('./up.ts');
     await start(options, build);
   });
@@ -358,7 +361,8 @@ its version with these flags, and
 without any, as tests that import the package run. npm run build does this, and cox up when it \
 stops, if it was not done before.`,
     )
-    .action(async () => (await import('./compile.ts')).compile(build));
+    .addOption(outputOption())
+    .action(async (options) => (await import('./compile.ts')).compile(build, options));
 
   program
     .command('version')
@@ -448,6 +452,7 @@ function addEnvtest(program: Command): void {
         'programs, and print its path',
     )
     .option('--dir <dir>', 'the folder (default: one in the cache of the user)')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -457,7 +462,7 @@ Examples:
 and nodes on which pods run
   $ COX_ENVTEST_CONTROLLERS= KUBEBUILDER_ASSETS=$(cox envtest) go test ./... the API server alone, as upstream's`,
     )
-    .action(async (options: { readonly dir?: string }) => {
+    .action(async (options: { readonly dir?: string; readonly output?: 'json' }) => {
       const { envtest: layOut } = await import('./envtest/envtest.ts');
       layOut(options);
     });

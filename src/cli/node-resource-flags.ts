@@ -73,6 +73,12 @@ export function withNodeResourceFlags(command: Command): Command {
       'pull one image at a time (default: any number)',
       yesOrNo,
     )
+    .option(
+      '--registry-qps <number>',
+      'image pulls per second; 0: no limit (default: 5, no limit on simulated nodes)',
+      wholeNumber,
+    )
+    .option('--registry-burst <number>', 'image pulls in a burst (default: 10)', wholeNumber)
     .option('--kube-reserved <amounts>', 'resources for the kubelet: cpu=100m', pairs('='))
     .option(
       '--system-reserved <amounts>',
@@ -140,6 +146,11 @@ export function withNodeResourceFlags(command: Command): Command {
       "kernel parameters that pods may set; may end in '*': kernel.msg*",
       list,
     )
+    .option(
+      '--seccomp-default [bool]',
+      "containers whose pod asks for no seccomp profile get the runtime's (default: false)",
+      yesOrNo,
+    )
     .option('--container-log-max-size <size>', 'size at which logs are rotated (default: 10Mi)')
     .option(
       '--container-log-max-files <number>',
@@ -149,6 +160,17 @@ export function withNodeResourceFlags(command: Command): Command {
     .option(
       '--file-check-frequency <duration>',
       'time between two reads of --pod-manifest-path (default: 20s)',
+      duration,
+    )
+    .option('--manifest-url <url>', 'manifests of further pods that run here without the API')
+    .option(
+      '--manifest-url-header <headers>',
+      'headers of the requests to --manifest-url: Authorization:Bearer abc,X-Node:worker-1',
+      headers,
+    )
+    .option(
+      '--http-check-frequency <duration>',
+      'time between two requests to --manifest-url (default: 20s)',
       duration,
     )
     .option('--event-qps <number>', 'events per second; 0: no limit (default: 50)', wholeNumber)
@@ -185,6 +207,22 @@ const pairs =
     });
     return { ...before, ...Object.fromEntries(entries) };
   };
+
+/** Parses 'name:value,…' and adds the values to those of earlier flags. */
+export const headers = (
+  text: string,
+  before: Readonly<Record<string, readonly string[]>> = {},
+): Readonly<Record<string, readonly string[]>> => {
+  const all: Record<string, readonly string[]> = { ...before };
+  for (const pair of list(text)) {
+    const colon = pair.indexOf(':');
+    // The text may be secret: the error does not show it.
+    if (colon < 0) throw new InvalidArgumentError('malformed pair, expect string:string.');
+    const name = pair.slice(0, colon).trim();
+    all[name] = [...(all[name] ?? []), pair.slice(colon + 1).trim()];
+  }
+  return all;
+};
 
 interface MemoryReservation {
   readonly numaNode: number;

@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { duration } from './flags.ts';
+import { outputOption } from './inspect/output.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -43,6 +44,7 @@ export function addRollingUpdateCommand(program: Command): void {
       "delete OLD's pods one by one, --update-period apart, and wait until all replicas are back; " +
         'with --image, change the image first',
     )
+    .addOption(outputOption('form of the result; progress goes to stderr then'))
     .option('-n, --namespace <name>', "default: the context's")
     .option('--kubeconfig <file>', 'default: KUBECONFIG, or ~/.kube/config')
     .option('--context <name>', 'default: the current context of the kubeconfig')

@@ -13,9 +13,10 @@ import { UserError } from '#cluster/user-error.ts';
 import { StatusError } from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
+import { type OutputFlags, writeJson } from './inspect/output.ts';
 import { stopSignal } from './terminal.ts';
 
-export interface RollingUpdateFlags {
+export interface RollingUpdateFlags extends OutputFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace?: string;
@@ -55,7 +56,9 @@ export async function rollingUpdateCommand(
       pollInterval: pollIntervalMs,
       timeout: timeoutMs,
     } = flags;
-    const onProgress = (line: string): void => void process.stdout.write(`${line}\n`);
+    const isJson = flags.output === 'json';
+    const progress = isJson ? process.stderr : process.stdout;
+    const onProgress = (line: string): void => void progress.write(`${line}\n`);
     const shared = {
       client: connection.client,
       namespace: flags.namespace ?? connection.namespace,
@@ -68,7 +71,17 @@ export async function rollingUpdateCommand(
     };
     if (flags.recreate === true) {
       const { image } = flags;
-      await recreatePods({ ...shared, name: oldName, ...(image !== undefined && { image }) });
+      const { metadata, spec } = await recreatePods({
+        ...shared,
+        name: oldName,
+        ...(image !== undefined && { image }),
+      });
+      if (isJson)
+        return writeJson({
+          controller: metadata.name,
+          recreated: true,
+          replicas: spec.replicas ?? 1,
+        });
       process.stdout.write(`replicationcontroller/${oldName} recreated\n`);
       return;
     }
@@ -84,7 +97,14 @@ export async function rollingUpdateCommand(
       ...(container !== undefined && { container }),
       ...(imagePullPolicy !== undefined && { imagePullPolicy }),
     });
-    const { name } = result.controller.metadata;
+    const { metadata, spec } = result.controller;
+    const { name } = metadata;
+    if (isJson)
+      return writeJson({
+        controller: name,
+        renamed: result.renamed,
+        replicas: spec.replicas ?? 1,
+      });
     const outcome = result.renamed ? 'rolling updated' : `rolling updated to "${name}"`;
     process.stdout.write(`replicationcontroller/${name} ${outcome}\n`);
   } catch (error) {

@@ -7,6 +7,7 @@ import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { createLogger, type LogLevel } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { printableJson } from '#machinery/text/printable.ts';
 import { dataDirLayout } from '#cluster/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
@@ -20,14 +21,16 @@ import {
   type RuntimeChoice,
   type StoreChoice,
 } from '#cluster/launch.ts';
+import type { AuditFlags } from '#cluster/roles/audit-flags.ts';
 import type { OidcFlags } from '#cluster/roles/oidc-flags.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
 import { typed } from './own-command.ts';
+import { type WorkerFlags, workersOf } from './worker-flags.ts';
 import { keepLogSmall } from './rotate-log.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
-export interface UpOptions extends OidcFlags {
+export interface UpOptions extends AuditFlags, OidcFlags, WorkerFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly console: boolean;
@@ -71,6 +74,7 @@ export interface UpOptions extends OidcFlags {
   readonly install: boolean;
   readonly detach?: boolean;
   readonly quiet?: boolean;
+  readonly output?: 'json';
   readonly logFormat: 'text' | 'json';
   readonly verbose: boolean;
 }
@@ -87,6 +91,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   // A log in a file is read days later.
   const dated = process.env[DETACHED_VARIABLE] !== undefined;
   const logging = { format: options.logFormat, level, dated };
+  const apiWorkers = workersOf(options, logging);
   const logger = createLogger({ ...logging, destination: process.stderr });
 
   const rotation = dated
@@ -133,11 +138,13 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       cgroupRoot: options.cgroupRoot,
       console: options.console,
       oidc: options,
+      audit: options,
       schedulerConfig:
         options.schedulerConfig === undefined
           ? undefined
           : readSchedulerConfig(options.schedulerConfig),
       install: options.install,
+      ...(apiWorkers !== undefined && { apiWorkers }),
       logger,
       faults,
       logging,
@@ -174,6 +181,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
 function readyText(cluster: LaunchedCluster, options: UpOptions): string {
   // Since the process began: the time that a person waited, the loading of the program included.
   const elapsed = process.uptime().toFixed(2);
+  if (options.output === 'json') return readyJson(cluster, options, Number(elapsed));
   const ready = `cluster ready in ${elapsed} s\n`;
   if (options.quiet) return ready;
   const shown = shortest(cluster.kubeconfigPath);
@@ -193,6 +201,20 @@ function readyText(cluster: LaunchedCluster, options: UpOptions): string {
     rows.map(([name, value]) => `  ${dim(name.padEnd(11))} ${value}\n`).join('') +
     `next: ${next}\n`
   );
+}
+
+function readyJson(cluster: LaunchedCluster, options: UpOptions, seconds: number): string {
+  const value = {
+    seconds,
+    server: cluster.url,
+    kubeconfig: cluster.kubeconfigPath,
+    dataDir: dataDirLayout(options.dataDir).root,
+    pid: process.pid,
+    runtime: cluster.runtimeDescription,
+    nodes: cluster.nodesDescription,
+    store: options.store,
+  };
+  return `${printableJson(value, 2)}\n`;
 }
 
 function storeText(options: UpOptions): string {
@@ -308,6 +330,6 @@ async function detach(options: UpOptions): Promise<void> {
   if (child.connected) child.disconnect();
   if ('failed' in message) throw new UserError(message.failed, { exitCode: message.exitCode });
   process.stdout.write(message.ready);
-  if (!options.quiet)
+  if (!options.quiet && options.output !== 'json')
     process.stdout.write(typed(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`));
 }

@@ -12,6 +12,7 @@ import { createInProcessTransport } from './in-process.ts';
 import { LeaderElector } from './leader-election.ts';
 import { formatMicroTime } from '#machinery/text/time.ts';
 
+const LEASES = { group: 'coordination.k8s.io', resource: 'leases' };
 let clock: VirtualClock;
 let server: ApiServer;
 let client: Client;
@@ -19,6 +20,10 @@ let client: Client;
 let cutOff: Set<string>;
 /** Candidates whose writes succeed without a response. */
 let unanswered: Set<string>;
+/** Candidates that may not watch leases. */
+let withoutWatch: Set<string>;
+/** The candidates that have asked for a watch. */
+let watches: string[];
 let leading: string[];
 let electors: { readonly stop: AbortController; readonly run: Promise<void> }[];
 
@@ -35,6 +40,8 @@ beforeEach(async () => {
   client = clientOf('test');
   cutOff = new Set();
   unanswered = new Set();
+  withoutWatch = new Set();
+  watches = [];
   leading = [];
   electors = [];
 });
@@ -51,6 +58,10 @@ function clientOf(name: string): Client {
   const transport = createInProcessTransport({
     handler: async (request) => {
       if (cutOff.has(name)) throw apierrors.serviceUnavailable('cut off');
+      if (request.query.get('watch') !== null) {
+        watches.push(name);
+        if (withoutWatch.has(name)) throw apierrors.forbidden(LEASES, 'test', 'no watches');
+      }
       const answer = await handler(request);
       if (unanswered.has(name) && request.method !== 'GET') await new Promise(() => undefined);
       return answer;
@@ -117,11 +128,40 @@ describe('LeaderElector', () => {
     await clock.settle();
     a.stop.abort();
     await a.run;
-    expect((await lease()).holderIdentity).toBeUndefined();
-    await clock.advance('5s');
+    await clock.settle();
     expect(leading).toEqual(['b']);
     expect(b.seen).toEqual(['a', 'b']);
     expect((await lease()).leaseTransitions).toBe(1);
+  });
+
+  test('the next leader starts at the next attempt when it may not watch the lease', async () => {
+    const a = candidate('a');
+    await clock.settle();
+    withoutWatch.add('b');
+    candidate('b');
+    await clock.advance('1m');
+    expect(watches).toEqual(['b']);
+    a.stop.abort();
+    await a.run;
+    await clock.settle();
+    expect(leading).toEqual([]);
+    await clock.advance('5s');
+    expect(leading).toEqual(['b']);
+  });
+
+  test('one of several waiting candidates leads when the lease is deleted', async () => {
+    const a = candidate('a', { releaseOnStop: false });
+    await clock.settle();
+    candidate('b');
+    candidate('c');
+    await clock.settle();
+    a.stop.abort();
+    await a.run;
+    await client.resource(leases).namespace('kube-system').delete('test');
+    await clock.settle();
+    expect(leading).toHaveLength(1);
+    await clock.advance('1m');
+    expect(leading).toHaveLength(1);
   });
 
   test('releases also when it is stopped during a renewal with unknown outcome', async () => {

@@ -16,6 +16,7 @@ import * as wait from '#machinery/wait.ts';
 import { LinkedAbort } from './abort.ts';
 import type { Client } from './client.ts';
 import type { Recorder } from './events/event-recorder.ts';
+import { ReleaseWatch } from './lease-release.ts';
 import { formatMicroTime } from '#machinery/text/time.ts';
 
 export interface LeaderElectorConfig {
@@ -123,17 +124,35 @@ export class LeaderElector {
     }
   }
 
+  /** Tries once per retry period, and when the holder gives the lease back. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     const { clock, random } = this.#config;
-    while (!signal.aborted) {
-      const acquired = await this.#tryAcquireOrRenew(signal);
-      this.#reportLeader();
-      if (acquired) return true;
-      await clock
-        .sleep(wait.jitter(random, this.#retryPeriodMs, JITTER), signal)
-        .catch(() => undefined);
+    const over = new AbortController();
+    /** Aborts when the lease is given back: before the next pause, or in it. */
+    let released = new AbortController();
+    const watch = new ReleaseWatch({
+      ...this.#config,
+      onReleased: () => released.abort(),
+      signal: AbortSignal.any([signal, over.signal]),
+    });
+    try {
+      while (!signal.aborted) {
+        const acquired = await this.#tryAcquireOrRenew(signal);
+        this.#reportLeader();
+        if (acquired) return true;
+        if (this.#observed !== undefined) watch.ensure(this.#observed.lease);
+        await clock
+          .sleep(
+            wait.jitter(random, this.#retryPeriodMs, JITTER),
+            AbortSignal.any([signal, released.signal]),
+          )
+          .catch(() => undefined);
+        released = new AbortController();
+      }
+      return false;
+    } finally {
+      over.abort();
     }
-    return false;
   }
 
   /**

@@ -44,8 +44,9 @@ export interface ConsoleSettings {
 interface OfCluster {
   readonly console?: ConsoleSettings;
   readonly clock?: Clock;
+  /** As its YAML reads, or a function that returns it. Absent: the default one. */
   readonly schedulerConfiguration?: unknown;
-  /** Returns the scheduler's last decisions. Absent: the scheduler runs elsewhere. */
+  /** Returns the scheduler's last decisions. Absent: they are not known. */
   readonly decisions?: () => Promise<readonly unknown[]>;
   /** Logs sign-ins that failed. Absent: they are not logged. */
   readonly logger?: Logger;
@@ -70,7 +71,12 @@ export function mountsOf({
       onSignInFailure: (reason) => logger.warn('console: a sign-in has failed', { reason }),
     }),
     features: {
-      verdicts: (client, pods) => schedulingVerdicts(client, pods, { configuration }),
+      verdicts: async (client, pods) => {
+        if (pods.length === 0) return new Map();
+        const present: unknown =
+          typeof configuration === 'function' ? await configuration() : configuration;
+        return schedulingVerdicts(client, pods, { configuration: present });
+      },
       ...(decisions !== undefined && { decisions }),
       ...(controls !== undefined && { controls }),
     },
@@ -78,16 +84,17 @@ export function mountsOf({
 }
 
 /**
- * Grants the permissions of the console's users, if the cluster has one. Without them administrators
- * can still use it.
+ * Grants the permissions of the console's users, if the cluster has one, and further ones. Without
+ * them administrators can still use it.
  */
 export async function permitConsole(
   { console: settings, logger }: { readonly console?: ConsoleSettings; readonly logger: Logger },
   client: Client,
+  further: readonly ((client: Client) => Promise<void>)[] = [],
 ): Promise<void> {
   if (settings === undefined) return;
   try {
-    await grantConsolePermissions(client);
+    await Promise.all([grantConsolePermissions, ...further].map((grant) => grant(client)));
   } catch (error) {
     logger.warn('console: granting the permissions of users failed', { err: error });
   }

@@ -46,6 +46,7 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runt
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
+import { type AuditFlags, auditOf } from './roles/audit-flags.ts';
 import { type OidcFlags, oidcOf } from './roles/oidc-flags.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import {
@@ -115,6 +116,7 @@ export interface LaunchConfig {
   readonly console?: boolean;
   /** The OpenID Connect provider, by flags. Default: none. */
   readonly oidc?: OidcFlags;
+  readonly audit?: AuditFlags;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -124,6 +126,8 @@ export interface LaunchConfig {
   readonly faults?: UncaughtErrors;
   /** The settings of the logger, for loggers of other threads. Absent: other threads do not log. */
   readonly logging?: Logging;
+  /** Processes that serve the API beside this one. Absent: there are none. */
+  readonly apiWorkers?: ClusterConfig['apiWorkers'];
   /** Called with what is being done. Texts that begin with the same `step` replace each other. */
   readonly progress: (step: string, count?: string) => void;
   /** Aborts the start. */
@@ -199,6 +203,7 @@ async function start(
       ? undefined
       : readEncryptionFile(resolve(config.encryptionProviderConfig));
   const oidc = config.oidc === undefined ? undefined : oidcOf(config.oidc, clock);
+  const audit = await auditOf(config.audit ?? {}, { clock, logger, random });
   progress('preparing certificates and the store');
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, clock) : undefined;
@@ -221,6 +226,7 @@ async function start(
       random,
       logger,
       onFailure: storageFailed,
+      onProgress: (read, total) => progress('reading the store', `${read} of ${total}`),
     }).then((storage) =>
       encryption === undefined ? storage : encryptStorage(storage, encryption, random),
     ),
@@ -280,7 +286,9 @@ async function start(
     progress: ({ step, done, total = 0 }) =>
       progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
+    ...(config.apiWorkers !== undefined && { apiWorkers: config.apiWorkers }),
     ...(oidc !== undefined && { oidc: oidc.config }),
+    ...(audit !== undefined && { audit }),
     ...(config.console === true && {
       console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
     }),

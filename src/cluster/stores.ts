@@ -32,6 +32,8 @@ export interface StoreConfig {
   readonly logger: Logger;
   /** Called when the embedded store can write no more: the server has to be started again. */
   readonly onFailure?: (error: Error) => void;
+  /** Called while a large embedded store is read, with the objects and changes so far and in all. */
+  readonly onProgress?: (read: number, total: number) => void;
 }
 
 /** Throws UserError for settings that cannot be, StorageError for a store that cannot be opened. */
@@ -45,7 +47,14 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
   if (choice === 'embedded') {
     const { openEmbeddedStorage } = await import('#storage/embedded/index.ts');
     finishRestore(dir);
-    return openEmbeddedStorage({ clock, logger, dataDir: dir, onFailure: config.onFailure });
+    const { onFailure, onProgress } = config;
+    return openEmbeddedStorage({
+      clock,
+      logger,
+      dataDir: dir,
+      onFailure,
+      ...(onProgress !== undefined && { onProgress }),
+    });
   }
   if (etcd === undefined || etcd.servers.length === 0) {
     throw new UserError(

@@ -30,9 +30,11 @@ import type {
   ImageSpec,
   ImageStatusResponse,
   LinuxContainerResources,
+  MetricDescriptor,
   PodSandbox,
   PodSandboxConfig,
   PodSandboxFilter,
+  PodSandboxMetrics,
   PodSandboxStats,
   PodSandboxStatsFilter,
   PodSandboxStatusResponse,
@@ -208,6 +210,11 @@ export interface RuntimeService {
     filter?: PodSandboxStatsFilter,
     options?: CallOptions,
   ): Promise<readonly PodSandboxStats[]>;
+
+  /** Describes the metrics of listPodSandboxMetrics. Runtimes have both methods or none. */
+  listMetricDescriptors?(options?: CallOptions): Promise<readonly MetricDescriptor[]>;
+  /** Returns the metrics of all pods and their containers. */
+  listPodSandboxMetrics?(options?: CallOptions): Promise<readonly PodSandboxMetrics[]>;
 
   /**
    * Returns every container event from the call on, until the signal aborts (iteration then

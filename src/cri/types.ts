@@ -87,6 +87,8 @@ export type PodSandbox = Message<'PodSandbox'>;
 export type PodSandboxStatus = Message<'PodSandboxStatus'>;
 export type PodSandboxStatusResponse = Message<'PodSandboxStatusResponse'>;
 export type PodSandboxStats = Message<'PodSandboxStats'>;
+export type PodSandboxMetrics = Message<'PodSandboxMetrics'>;
+export type MetricDescriptor = Message<'MetricDescriptor'>;
 export type Container = Message<'Container'>;
 export type ContainerStatus = Message<'ContainerStatus'>;
 export type ContainerStatusResponse = Message<'ContainerStatusResponse'>;
@@ -99,6 +101,8 @@ export type FilesystemUsage = Message<'FilesystemUsage'>;
 export type VersionResponse = Message<'VersionResponse'>;
 export type StatusResponse = Message<'StatusResponse'>;
 export type RuntimeCondition = Message<'RuntimeCondition'>;
+export type RuntimeHandler = Message<'RuntimeHandler'>;
+export type RuntimeFeatures = Message<'RuntimeFeatures'>;
 
 export type PodSandboxState = EnumValue<'PodSandboxState'>;
 export type ContainerState = EnumValue<'ContainerState'>;

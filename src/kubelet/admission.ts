@@ -32,7 +32,12 @@ export interface Rejection {
 
 /** Returns the rejection; undefined if the pod may run. */
 export function admitPod(input: AdmissionInput): Rejection | undefined {
-  return checkOS(input.pod) ?? checkResources(input)[0]?.rejection ?? checkOthers(input);
+  return (
+    checkOS(input.pod) ??
+    checkGroups(input) ??
+    checkResources(input)[0]?.rejection ??
+    checkOthers(input)
+  );
 }
 
 /**
@@ -44,7 +49,7 @@ export function admitCriticalPod(input: AdmissionInput): {
   readonly shortage: Shortage;
 } {
   return {
-    rejection: checkOS(input.pod) ?? checkOthers(input),
+    rejection: checkOS(input.pod) ?? checkGroups(input) ?? checkOthers(input),
     shortage: new Map(checkResources(input).map(({ resource, missing }) => [resource, missing])),
   };
 }
@@ -59,6 +64,17 @@ function checkOS(pod: Pod): Rejection | undefined {
   return {
     reason: 'PodOSNotSupported',
     message: 'Failed to admit pod as the OS field does not match node OS',
+  };
+}
+
+/** Rejects a pod with strict supplemental groups where the runtime would add those of the image. */
+function checkGroups({ pod, node }: AdmissionInput): Rejection | undefined {
+  if (pod.spec.securityContext?.supplementalGroupsPolicy !== 'Strict') return undefined;
+  if (node === undefined || node.status.features?.supplementalGroupsPolicy === true)
+    return undefined;
+  return {
+    reason: 'SupplementalGroupsPolicyNotSupported',
+    message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
   };
 }
 

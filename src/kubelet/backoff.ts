@@ -4,9 +4,11 @@
 import type { Clock } from '#machinery/clock.ts';
 
 interface Entry {
-  delayMs: number;
+  readonly delayMs: number;
   /** The wall-clock time of the last attempt, in milliseconds. */
-  lastUpdate: number;
+  readonly lastUpdate: number;
+  /** The same on the monotonic clock, which nothing sets back. */
+  readonly updatedAt: number;
 }
 
 export class Backoff {
@@ -33,27 +35,36 @@ export class Backoff {
   blockedUntil(key: string, eventTime: number): number | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || this.#hasExpired(entry, eventTime)) return undefined;
-    const until = eventTime + entry.delayMs;
-    return this.#clock.now() < until ? until : undefined;
+    const sinceEvent = this.#clock.now() - eventTime;
+    // An event in the future: the wall clock was set back. The last attempt was before the event.
+    return this.#blockedFor(entry, sinceEvent < 0 ? this.#sinceUpdate(entry) : sinceEvent);
   }
 
   /** Returns the same as blockedUntil, counted from the last attempt. */
   blockedSinceUpdate(key: string): number | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    const until = entry.lastUpdate + entry.delayMs;
-    return this.#clock.now() < until ? until : undefined;
+    return this.#blockedFor(entry, this.#sinceUpdate(entry));
+  }
+
+  #sinceUpdate({ updatedAt }: Entry): number {
+    return this.#clock.monotonic() - updatedAt;
+  }
+
+  /** Returns when the delay ends, of which a part is over; undefined if all of it is. */
+  #blockedFor({ delayMs }: Entry, elapsedMs: number): number | undefined {
+    return elapsedMs < delayMs ? this.#clock.now() + delayMs - elapsedMs : undefined;
   }
 
   /** Records an attempt: the next one waits for the initial delay, or twice the previous one. */
   next(key: string, eventTime: number): void {
-    const now = this.#clock.now();
+    const times = { lastUpdate: this.#clock.now(), updatedAt: this.#clock.monotonic() };
     const entry = this.#entries.get(key);
     if (entry === undefined || this.#hasExpired(entry, eventTime)) {
-      this.#entries.set(key, { delayMs: this.#initialMs, lastUpdate: now });
+      this.#entries.set(key, { delayMs: this.#initialMs, ...times });
     } else {
-      entry.delayMs = Math.min(entry.delayMs * 2, this.#maxMs);
-      entry.lastUpdate = now;
+      const delayMs = Math.min(entry.delayMs * 2, this.#maxMs);
+      this.#entries.set(key, { delayMs, ...times });
     }
   }
 

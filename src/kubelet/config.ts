@@ -4,6 +4,7 @@ import type { CgroupSystem } from './pod-cgroups/system.ts';
 import type { EvictionSettings } from './eviction/settings.ts';
 import type { NodeSystem } from './node/system.ts';
 import type { CredentialProvider } from './images/credential-provider-config.ts';
+import type { PullRate } from './images/image-manager.ts';
 import type { ImageGcPolicy } from './images/image-records.ts';
 import type { HeartbeatKeeper } from './node/heartbeats.ts';
 import type { Client } from '#client/client.ts';
@@ -22,7 +23,9 @@ import type { MachineTopology } from './resource-managers/machine-topology.ts';
 import type { ResourceManagerSettings } from './resource-managers/settings.ts';
 import type { ShutdownInhibitor } from './shutdown/inhibitor.ts';
 import type { ShutdownPeriod } from './shutdown/periods.ts';
+import type { HttpHeaders } from './static-pods/http.ts';
 import type { NodeAddress, ResourceList } from './types.ts';
+import type { IdRange } from './user-namespaces/id-ranges.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
 /** The default period of heartbeats, in milliseconds. */
@@ -61,6 +64,12 @@ export interface KubeletConfig {
   readonly staticPodPath?: string;
   /** The time between two reads of that directory, in milliseconds. Default: 20,000. */
   readonly staticPodCheckMs?: number;
+  /** A URL (http or https) of the manifests of further static pods. Default: none. */
+  readonly staticPodUrl?: string;
+  /** Headers of the requests to that URL. They may be secret. */
+  readonly staticPodUrlHeaders?: HttpHeaders;
+  /** The time between two requests to that URL, in milliseconds. Default: 20,000. */
+  readonly staticPodUrlCheckMs?: number;
   /**
    * False for simulated containers: volumes, hosts files, log directories and termination logs are
    * not created, since no process could read them. References of volumes and variables are still
@@ -123,10 +132,22 @@ export interface KubeletConfig {
   readonly shutdownPeriods?: readonly ShutdownPeriod[];
   /** Delays shutdowns of the machine. Default: systemd-logind. */
   readonly shutdownInhibitor?: ShutdownInhibitor;
+  /**
+   * The number of user IDs of a pod with a user namespace: a multiple of 65,536. Default: 65,536.
+   */
+  readonly userNamespaceIdsPerPod?: number;
+  /** Returns the IDs for user namespaces. Default: asks the machine. */
+  readonly subordinateIds?: () => Promise<IdRange | undefined>;
+  /** The seccomp profile of containers whose pod asks for none. Default: 'Unconfined'. */
+  readonly seccompDefault?: 'RuntimeDefault' | 'Unconfined';
+  /** Whether the kernel enforces AppArmor profiles. Default: asks this machine. */
+  readonly appArmor?: boolean;
   /** Whether Burstable pods use swap. Default: 'NoSwap'. */
   readonly swapBehavior?: SwapBehavior;
   /** The maximum number of image pulls at a time. Default: any number. */
   readonly maxParallelPulls?: number;
+  /** The maximum rate of image pulls. Default: no limit. */
+  readonly pullRate?: PullRate;
   /** The maximum number of processes of a pod; needs `cgroupRoot`. Default: no limit. */
   readonly podPidsLimit?: number;
   /** Kernel parameters, or prefixes with '*', that pods may set beside the safe ones. */

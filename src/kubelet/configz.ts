@@ -12,6 +12,9 @@ import {
   type ResourceManagerSettings,
 } from './resource-managers/settings.ts';
 import { DEFAULT_ACCESS } from './server/access.ts';
+import { IDS_PER_POD } from './user-namespaces/user-namespaces.ts';
+
+const MASKED = '<masked>';
 
 export interface ConfigzInput {
   readonly config: KubeletConfig;
@@ -35,6 +38,7 @@ export function kubeletConfiguration({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     enableServer: config.server !== undefined,
     ...(config.staticPodPath !== undefined && { staticPodPath: config.staticPodPath }),
+    ...urlFields(config),
     podLogsDir,
     fileCheckFrequency: seconds(config.staticPodCheckMs ?? 20_000),
     ...(config.server?.listeners.host !== undefined && { address: config.server.listeners.host }),
@@ -51,6 +55,8 @@ export function kubeletConfiguration({
         cacheUnauthorizedTTL: seconds(access.unauthorizedTtlMs),
       },
     },
+    registryPullQPS: config.pullRate?.perSecond ?? 0,
+    registryBurst: config.pullRate?.burst ?? 10,
     eventRecordQPS: config.eventsPerSecond ?? 50,
     eventBurst: config.eventBurst ?? 100,
     enableDebuggingHandlers: true,
@@ -70,6 +76,8 @@ export function kubeletConfiguration({
     ...(config.swapBehavior !== undefined && {
       memorySwap: { swapBehavior: config.swapBehavior },
     }),
+    seccompDefault: config.seccompDefault === 'RuntimeDefault',
+    userNamespaces: { idsPerPod: config.userNamespaceIdsPerPod ?? IDS_PER_POD },
     enableControllerAttachDetach: true,
     failSwapOn: false,
     containerLogMaxSize: newQuantity(
@@ -107,6 +115,24 @@ export function kubeletConfiguration({
     ...(config.taints !== undefined && { registerWithTaints: config.taints }),
     registerNode: true,
     crashLoopBackOff: { maxContainerRestartPeriod: seconds(config.maxRestartBackoffMs ?? 300_000) },
+  };
+}
+
+/** Returns the URL of manifests without its password. Headers are named, but their values are not. */
+function urlFields({
+  staticPodUrl,
+  staticPodUrlHeaders = {},
+  staticPodUrlCheckMs = 20_000,
+}: KubeletConfig): Readonly<Record<string, unknown>> {
+  if (staticPodUrl === undefined) return {};
+  const url = new URL(staticPodUrl);
+  if (url.password !== '') url.password = MASKED;
+  return {
+    httpCheckFrequency: formatDuration(staticPodUrlCheckMs),
+    staticPodURL: url.href,
+    staticPodURLHeader: Object.fromEntries(
+      Object.keys(staticPodUrlHeaders).map((name) => [name, [MASKED]]),
+    ),
   };
 }
 

@@ -13,6 +13,7 @@ import type { PodHandler } from './pod-handler.ts';
 import type { PodWorkers } from './pod-workers.ts';
 import type { TokenManager } from './tokens.ts';
 import { podUid } from './types.ts';
+import type { UserNamespaces } from './user-namespaces/user-namespaces.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
 export interface HousekeepingConfig {
@@ -28,6 +29,7 @@ export interface HousekeepingConfig {
   readonly volumes: VolumeManager;
   readonly csi: Csi;
   readonly tokens: TokenManager;
+  readonly userNamespaces: UserNamespaces;
   /** Whether the kubelet writes files (see KubeletConfig). */
   readonly hostFiles: boolean;
   readonly periodMs: number;
@@ -49,14 +51,16 @@ export class Housekeeping {
 
   /**
    * Removes pods in the runtime or on the disk that are not desired. Called once, before plugins
-   * register.
+   * register. Does nothing while not all desired pods are known: later passes do it then.
    */
   async removeOrphans(): Promise<void> {
-    const { desired, pods, pleg, garbage, hostFiles } = this.#config;
+    const { desired, pods, pleg, garbage, hostFiles, userNamespaces } = this.#config;
+    if (!pods.areSourcesReady) return;
     for (const { uid } of pleg.pods()) if (!desired.has(uid)) pods.killOrphan(uid);
     // No driver is registered yet that could hang: pods with its volumes are left to later passes.
     await Promise.all(await this.#removeDirectories());
     if (hostFiles) await garbage.removeOrphanedLogs((uid) => this.#isKnown(uid));
+    await userNamespaces.releaseOrphans((uid) => this.#isKnown(uid));
   }
 
   #isKnown(uid: string): boolean {
@@ -106,7 +110,8 @@ export class Housekeeping {
 
   async run(): Promise<void> {
     const { desired, pods, pleg, workers, tokens, volumes, leftovers, csi } = this.#config;
-    for (const { uid } of pleg.pods()) {
+    const { userNamespaces } = this.#config;
+    for (const { uid } of pods.areSourcesReady ? pleg.pods() : []) {
       if (!desired.has(uid) && workers.state(uid) === undefined) pods.killOrphan(uid);
     }
     for (const { pod, state } of workers.known()) {
@@ -114,6 +119,7 @@ export class Housekeeping {
       if (state === 'finished' && !desired.has(podUid(pod))) pods.forget(podUid(pod));
     }
     await leftovers.retry();
+    await userNamespaces.releaseOrphans((uid) => this.#isKnown(uid));
     for (const uid of [...tokens.due(), ...volumes.dueForRepublish()]) {
       volumes.markStale(uid);
       workers.sync(uid);
@@ -121,7 +127,7 @@ export class Housekeeping {
     const { runtime, clock, logger, hostFiles, logMaxBytes, logMaxFiles } = this.#config;
     if (hostFiles) {
       csi.tick();
-      void (await this.#removeDirectories());
+      if (pods.areSourcesReady) void (await this.#removeDirectories());
       await rotateLogs({
         runtime,
         clock,

@@ -85,6 +85,8 @@ export class Kubelet {
     const { csi, plugins } = parts;
     // Before the Node's status is written: volumes that are in use must not be detached.
     if (plugins !== undefined) await csi.volumes.reconstruct();
+    // Before any pod: the IDs of running pods must not be given to others.
+    await parts.reconstructUserNamespaces();
     // The runtime is listed before any pod is reconciled, so that no container is started twice.
     await pleg.relist(signal);
     this.#background.push(pleg.run(signal));

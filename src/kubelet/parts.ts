@@ -6,6 +6,7 @@ import { configMaps, nodes, pods, secrets, services } from '#api/groups/core/v1/
 import { runtimeClasses } from '#api/groups/node/v1/index.ts';
 import { SharedInformerFactory, type SharedInformer } from '#client/informers/index.ts';
 import { ActivePods } from './active-pods.ts';
+import { admitAppArmor } from './apparmor.ts';
 import { Allocations } from './allocations.ts';
 import { kubeletTopic } from './config.ts';
 import type { Csi } from './csi.ts';
@@ -21,11 +22,12 @@ import { watchSystemOoms } from './eviction/system-oom.ts';
 import { parseThresholds } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
+import { withTimeout } from './handlers/timeout.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { DEFAULT_IMAGE_GC } from './images/image-records.ts';
 import { Leftovers } from './leftovers.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
-import { MirrorPods } from './mirror-pods.ts';
+import { MirrorPods } from './static-pods/mirror-pods.ts';
 import { NodeDevices } from './node-devices.ts';
 import { KernelLog } from './node/kernel-log.ts';
 import { LinuxSystem } from './node/linux-system.ts';
@@ -43,6 +45,7 @@ import { makeReporter } from './parts/reporter.ts';
 import { makeServer } from './parts/server.ts';
 import { type Settings, readSettings, readNodeFile } from './parts/settings.ts';
 import { makeShutdown } from './parts/shutdown.ts';
+import { makeStaticPods } from './parts/static-pods.ts';
 import { makeStorage } from './parts/storage.ts';
 import { podResourcesSocket } from './paths.ts';
 import { Pleg } from './pleg.ts';
@@ -66,16 +69,21 @@ import type {
 } from './resource-managers/resource-managers.ts';
 import { RuntimeManager } from './runtime/runtime-manager.ts';
 import type { KubeletServer } from './server/server.ts';
-import { StaticPods } from './static-pods.ts';
+import type { StaticPods } from './static-pods/static-pods.ts';
 import type { ShutdownManager } from './shutdown/shutdown-manager.ts';
 import { StatusManager } from './status/status-manager.ts';
 import { SysctlAllowlist } from './sysctls.ts';
 import { TokenManager } from './tokens.ts';
 import { podUid, type Node, type Pod } from './types.ts';
+import { readSubordinateIds } from './user-namespaces/subordinate-ids.ts';
+import { mappingFiles, mappingsInMemory } from './user-namespaces/mapping-files.ts';
+import { IDS_PER_POD, UserNamespaces } from './user-namespaces/user-namespaces.ts';
 import { watchObject } from './watch-object.ts';
 
 const USER_AGENT = 'kube-probe/1.36';
 const RETRY_MS = 10_000;
+/** The database of users may be on another machine. */
+const SUBORDINATE_IDS_MS = 10_000;
 
 /** The parts of a kubelet that are started, stopped or queried. */
 export interface Parts {
@@ -86,6 +94,8 @@ export interface Parts {
   readonly shutdown: ShutdownManager | undefined;
   /** Reads the devices, CPUs and memory of pods from the last run, and lets device plugins register. */
   readonly startDevices: () => Promise<void>;
+  /** Reads the user namespaces of pods from the last run. */
+  readonly reconstructUserNamespaces: () => Promise<void>;
   readonly informers: SharedInformerFactory;
   readonly podInformer: SharedInformer<Pod>;
   readonly objects: ObjectTracker;
@@ -234,7 +244,7 @@ export async function makeParts(base: Base): Promise<Parts> {
 
   // Status reports and inputs of pods.
   const mirrors =
-    config.staticPodPath === undefined
+    config.staticPodPath === undefined && config.staticPodUrl === undefined
       ? undefined
       : new MirrorPods({
           client,
@@ -278,6 +288,18 @@ export async function makeParts(base: Base): Promise<Parts> {
   const swap = hostFiles
     ? await readSwapFacts(config.swapBehavior ?? 'NoSwap', memoryCapacity)
     : undefined;
+  const userNamespaces = new UserNamespaces({
+    files: hostFiles ? mappingFiles(rootDir) : mappingsInMemory(),
+    idsPerPod: config.userNamespaceIdsPerPod ?? IDS_PER_POD,
+    maxPods: amountOf('pods', node.capacity['pods'] ?? '0'),
+    handlers: () => node.runtimeHandlers(),
+    subordinateIds:
+      config.subordinateIds ??
+      (() =>
+        hostFiles
+          ? withTimeout(clock, SUBORDINATE_IDS_MS, signal, () => readSubordinateIds())
+          : Promise.resolve(undefined)),
+  });
   const runtimeManager = new RuntimeManager({
     ...common,
     runtime,
@@ -303,6 +325,11 @@ export async function makeParts(base: Base): Promise<Parts> {
     swap: swap && { ...swap, isCritical: isCriticalPod },
     cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
+    userNamespace: (pod, handler) => userNamespaces.optionsFor(pod, handler),
+    recursiveReadOnly: async (handler) =>
+      (await node.runtimeHandlers()).find(({ name }) => name === handler)?.features
+        ?.recursiveReadOnlyMounts === true,
+    seccompDefault: config.seccompDefault ?? 'Unconfined',
     runtimeHandler: async (name) =>
       (await client.resource(runtimeClasses).get(name, { signal })).handler,
     onSandbox: (sandbox) => pleg.noteSandbox(sandbox),
@@ -334,6 +361,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     runtimeName: () => settings.runtimeName,
     networkProblem: () => node.networkProblem,
     collectGarbage: (status) => garbage.collect(status),
+    userNamespaces,
   });
   pressure =
     system &&
@@ -372,7 +400,12 @@ export async function makeParts(base: Base): Promise<Parts> {
     config.allowedUnsafeSysctls ?? [],
   );
   const handler = new PodHandler({
-    rejects: (pod) => pressure?.evictions.admit(pod) ?? sysctls.admit(pod) ?? shutdown?.admit(),
+    rejects: (pod) =>
+      pressure?.evictions.admit(pod) ??
+      sysctls.admit(pod) ??
+      admitAppArmor(pod, settings.appArmor) ??
+      shutdown?.admit(),
+    areStaticPodsRead: () => staticPods?.areAllRead ?? true,
     signal,
     removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
     clock,
@@ -408,6 +441,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     volumes,
     csi,
     tokens,
+    userNamespaces,
     hostFiles,
     periodMs: config.housekeepingMs ?? 10_000,
     topic: kubeletTopic(config.nodeName),
@@ -415,18 +449,11 @@ export async function makeParts(base: Base): Promise<Parts> {
     logMaxFiles: config.containerLogMaxFiles ?? 5,
   });
   const staticPods =
-    config.staticPodPath === undefined || mirrors === undefined
-      ? undefined
-      : new StaticPods({
-          clock,
-          logger,
-          mirrors,
-          nodeName: config.nodeName,
-          path: config.staticPodPath,
-          checkMs: config.staticPodCheckMs ?? 20_000,
-          onAdd: (pod) => handler.podAdded(pod),
-          onRemove: (pod) => handler.podDeleted(pod),
-        });
+    mirrors &&
+    makeStaticPods(base, mirrors, {
+      onAdd: (pod) => handler.podAdded(pod),
+      onRemove: (pod) => handler.podDeleted(pod),
+    });
 
   // The server of the node.
   const server = makeServer({
@@ -489,6 +516,7 @@ export async function makeParts(base: Base): Promise<Parts> {
       await dra.start(activeUids, syncAll);
       if (hostFiles) await servePods();
     },
+    reconstructUserNamespaces: async () => userNamespaces.reconstruct(await garbage.podsOnDisk()),
     informers,
     podInformer,
     objects,

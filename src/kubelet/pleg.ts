@@ -352,9 +352,9 @@ function assemble(
   );
   return {
     ...empty,
-    sandboxes: sandboxes.toSorted((a, b) => b.createdAt - a.createdAt || b.attempt - a.attempt),
+    sandboxes: sandboxes.toSorted((a, b) => b.attempt - a.attempt || b.createdAt - a.createdAt),
     containers: containers.toSorted(
-      (a, b) => b.createdAt - a.createdAt || b.restartCount - a.restartCount,
+      (a, b) => b.restartCount - a.restartCount || b.createdAt - a.createdAt,
     ),
     fingerprint: fingerprintOf(sandboxes, containers),
   };

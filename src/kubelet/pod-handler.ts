@@ -22,7 +22,7 @@ import { qosClass } from './pod/resources.ts';
 import { choosePreempted, describeShortage, type Shortage } from './preemption.ts';
 import type { PodWorkers } from './pod-workers.ts';
 import type { RuntimeManager } from './runtime/runtime-manager.ts';
-import { isStaticPod } from './static-pods.ts';
+import { isStaticPod } from './static-pods/static-pods.ts';
 import { isTerminal } from './status/phase.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import type { TokenManager } from './tokens.ts';
@@ -50,6 +50,8 @@ export interface PodHandlerConfig {
   readonly node: () => Node | undefined;
   /** Returns the rejection for a reason that does not depend on other pods. */
   readonly rejects: (pod: Pod) => Rejection | undefined;
+  /** Reports whether every source of static pods has been read. */
+  readonly areStaticPodsRead: () => boolean;
   /** Aborts when the kubelet stops. */
   readonly signal: AbortSignal;
   readonly desired: DesiredPods;
@@ -81,11 +83,12 @@ export class PodHandler {
     this.#config = config;
   }
 
+  /** Reports whether all desired pods are known, so that others may be killed. */
   get areSourcesReady(): boolean {
-    return this.#sourcesReady;
+    return this.#sourcesReady && this.#config.areStaticPodsRead();
   }
 
-  /** From now on, pods that are not desired are killed. */
+  /** Called when the pods of the API are known. */
   sourcesAreReady(): void {
     this.#sourcesReady = true;
   }
@@ -273,7 +276,7 @@ export class PodHandler {
   runtimeChanged(uid: string): void {
     const { workers } = this.#config;
     if (workers.state(uid) !== undefined) workers.sync(uid);
-    else if (this.#sourcesReady && !this.#config.desired.has(uid)) this.killOrphan(uid);
+    else if (this.areSourcesReady && !this.#config.desired.has(uid)) this.killOrphan(uid);
   }
 
   /**

@@ -5,6 +5,7 @@ import { hostsFile, podHostname } from './hostname.ts';
 import { containerResources, oomScoreAdjustment } from './pod/resources.ts';
 import {
   containerSecurityContext,
+  type PodSecurity,
   namespaceOptions,
   sysctls,
   verifyRunAsNonRoot,
@@ -13,6 +14,11 @@ import { makeContainer, makePod } from './testing/make-pod.ts';
 import type { PodSpec } from './types.ts';
 
 const GiB = 2 ** 30;
+const SECURITY = {
+  seccompRoot: '/seccomp',
+  seccompDefault: 'Unconfined',
+  userNamespace: { mode: 'NODE' },
+} as const;
 
 describe('DNS', () => {
   const settings: DnsSettings = {
@@ -233,7 +239,7 @@ describe('security', () => {
         capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
       },
     });
-    expect(containerSecurityContext(pod, container, '/seccomp')).toMatchObject({
+    expect(containerSecurityContext(pod, container, SECURITY)).toMatchObject({
       runAsUser: { value: 9 },
       runAsGroup: { value: 2 },
       supplementalGroups: [3, 4],
@@ -245,19 +251,39 @@ describe('security', () => {
     });
   });
 
+  test('the seccomp profile of a container whose pod asks for none is the default', () => {
+    const profileOf = (overrides: Parameters<typeof makePod>[0], security: PodSecurity) =>
+      containerSecurityContext(makePod(overrides), makeContainer('main'), security).seccomp;
+    const fallback = { ...SECURITY, seccompDefault: 'RuntimeDefault' } as const;
+    expect(profileOf({}, SECURITY)).toEqual({ profileType: 'Unconfined' });
+    expect(profileOf({}, fallback)).toEqual({ profileType: 'RuntimeDefault' });
+    const unconfined = { spec: { securityContext: { seccompProfile: { type: 'Unconfined' } } } };
+    expect(profileOf(unconfined as never, fallback)).toEqual({ profileType: 'Unconfined' });
+  });
+
   test('profiles, proc and namespaces', () => {
     const pod = makePod({ spec: { hostPID: true, hostIPC: true, hostNetwork: true } });
-    expect(namespaceOptions(pod)).toEqual({ network: 'NODE', ipc: 'NODE', pid: 'NODE' });
-    expect(namespaceOptions(makePod({ spec: { shareProcessNamespace: true } }))).toEqual({
+    const { userNamespace } = SECURITY;
+    const usernsOptions = userNamespace;
+    expect(namespaceOptions(pod, userNamespace)).toEqual({
+      network: 'NODE',
+      ipc: 'NODE',
+      pid: 'NODE',
+      usernsOptions,
+    });
+    const shared = makePod({ spec: { shareProcessNamespace: true } });
+    expect(namespaceOptions(shared, userNamespace)).toEqual({
       network: 'POD',
       ipc: 'POD',
       pid: 'POD',
+      usernsOptions,
     });
-    expect(namespaceOptions(makePod(), 'target')).toEqual({
+    expect(namespaceOptions(makePod(), userNamespace, 'target')).toEqual({
       network: 'POD',
       ipc: 'POD',
       pid: 'TARGET',
       targetId: 'target',
+      usernsOptions,
     });
     const own = containerSecurityContext(
       makePod(),
@@ -267,7 +293,7 @@ describe('security', () => {
           seccompProfile: { type: 'Localhost', localhostProfile: 'p.json' },
         },
       }),
-      '/seccomp',
+      SECURITY,
     );
     expect(own).toMatchObject({
       maskedPaths: [],

@@ -1,9 +1,9 @@
 // Passes the API's pods to the handler, and mirror pods to the static pods.
 
 import type { SharedInformer } from '#client/informers/index.ts';
-import { isMirrorPod } from './mirror-pods.ts';
+import { isMirrorPod } from './static-pods/mirror-pods.ts';
 import type { PodHandler } from './pod-handler.ts';
-import type { StaticPods } from './static-pods.ts';
+import type { StaticPods } from './static-pods/static-pods.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import { podUid, type Pod } from './types.ts';
 

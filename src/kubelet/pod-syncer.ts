@@ -24,6 +24,7 @@ import { isTerminal } from './status/phase.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import { terminatedStatus } from './status/terminated.ts';
 import { describePod, podUid, type Pod, type PodStatus, type Secret } from './types.ts';
+import type { UserNamespaces } from './user-namespaces/user-namespaces.ts';
 import type { PayloadContext } from './volumes/payload.ts';
 import { VolumeError, type VolumeManager } from './volumes/volume-manager.ts';
 
@@ -50,6 +51,7 @@ export interface SyncerConfig {
   readonly runtimeName: () => string;
   /** Returns the reason why pods cannot have a network; undefined if they can. */
   readonly networkProblem: () => string | undefined;
+  readonly userNamespaces: Pick<UserNamespaces, 'release'>;
   /** Removes dead containers of the pod that are not needed. */
   readonly collectGarbage: (status: RuntimePodStatus) => Promise<void>;
 }
@@ -180,6 +182,7 @@ export class KubeletPodSyncer implements PodSyncer {
     probes.remove(uid);
     await volumes.unmount(uid);
     await this.#config.cgroups?.remove(pod);
+    await this.#config.userNamespaces.release(uid);
     signal.throwIfAborted();
     objects.unregister(uid);
     runtimeManager.forget(uid);
@@ -363,6 +366,7 @@ export class KubeletPodSyncer implements PodSyncer {
       startFailure: (name) => runtimeManager.startFailure(uid, name),
       probes: this.#config.probes,
       hostIPs: this.#config.downward().hostIPs,
+      recursiveReadOnly: runtimeManager.makesRecursiveReadOnly(uid),
       qosClass: qosClass(pod),
       ended,
       withDeviceHealth: (of, status) => this.#config.devices?.withHealth(of, status) ?? status,

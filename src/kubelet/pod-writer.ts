@@ -2,8 +2,8 @@
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import type { MirrorPods } from './mirror-pods.ts';
-import { isStaticPod } from './static-pods.ts';
+import type { MirrorPods } from './static-pods/mirror-pods.ts';
+import { isStaticPod } from './static-pods/static-pods.ts';
 import type { PodWriter } from './status/status-manager.ts';
 import { podUid, type Pod } from './types.ts';
 

@@ -13,6 +13,7 @@ import {
   type ExecResult,
   type ExecStreams,
   type ExecSyncResult,
+  type ImageSpec,
   type LogStream,
   type PodSandbox,
   type PodSandboxConfig,
@@ -22,7 +23,6 @@ import {
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
-import type { NamedImages } from './named-images.ts';
 import type { PodTable, Recorded, Sandbox } from './pod-table.ts';
 import {
   containerLogPath,
@@ -33,6 +33,15 @@ import {
 
 /** The maximum number of bytes of each stream that execSync returns. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+/** The images of a node, as far as containers need them. */
+export interface UsableImages {
+  /**
+   * Returns the reference of the image for a container to be made from. Throws ImageNotFound if it
+   * is not there.
+   */
+  use(spec: ImageSpec): string;
+}
 
 /** A container that the runtime manages. */
 export interface ManagedContainer extends Recorded {
@@ -55,7 +64,7 @@ export interface PodRuntimeConfig<C extends ManagedContainer> {
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly images: NamedImages;
+  readonly images: UsableImages;
   readonly pods: PodTable<C>;
 }
 
@@ -74,7 +83,7 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   protected abstract sandboxRemoved(podSandboxId: string): void;
 
   /** Called before a container is removed. */
-  protected containerRemoving(): void {
+  protected containerRemoving(_container: C): void {
     // Most runtimes have nothing to do.
   }
 
@@ -242,7 +251,8 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   }
 
   #remove(sandbox: Sandbox<C>, containerId: string): void {
-    this.containerRemoving();
+    const container = this.#pods.findContainer(containerId);
+    if (container !== undefined) this.containerRemoving(container);
     if (!this.#pods.removeContainer(containerId)) return;
     this.containerRemoved(containerId);
     this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');

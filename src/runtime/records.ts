@@ -9,12 +9,14 @@ import {
   type ContainerState,
   type ContainerStatus,
   CriError,
+  type Input,
   type PodSandbox,
   type PodSandboxConfig,
   type PodSandboxFilter,
   type PodSandboxState,
   type PodSandboxStatus,
 } from '#cri/index.ts';
+import type { ProcessIdentity } from './process-identity.ts';
 
 export interface SandboxRecord {
   readonly id: string;
@@ -25,12 +27,15 @@ export interface SandboxRecord {
   /** Empty in the host's network. */
   readonly ip: string;
   state: PodSandboxState;
+  /** The process that keeps its namespaces, in runtimes that have them. */
+  holder?: ProcessIdentity;
 }
 
 export interface ContainerRecord {
   readonly id: string;
   readonly podSandboxId: string;
-  readonly config: ContainerConfig;
+  /** Replaced when its resources are updated. */
+  config: ContainerConfig;
   readonly imageRef: string;
   /** The absolute path of the log file, or empty. */
   readonly logPath: string;
@@ -43,6 +48,8 @@ export interface ContainerRecord {
   exitCode: number;
   reason: string;
   message: string;
+  /** The user of its first process, in runtimes that know it. */
+  user?: Input<'LinuxContainerUser'>;
 }
 
 /** The initial state of a container. */
@@ -139,6 +146,7 @@ export function toContainerStatus(record: ContainerRecord): ContainerStatus {
     exitCode,
     reason,
     message,
+    user,
   } = record;
   return complete('ContainerStatus', {
     id,
@@ -159,6 +167,7 @@ export function toContainerStatus(record: ContainerRecord): ContainerStatus {
     logPath,
     resources: config.linux?.resources && { linux: config.linux.resources },
     stopSignal: config.stopSignal,
+    user: user && { linux: user },
   });
 }
 

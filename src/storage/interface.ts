@@ -71,6 +71,11 @@ export interface IndexListResult {
   readonly revision: Revision;
   /** More keys with this value may follow the last item. */
   readonly more: boolean;
+  /**
+   * True: every item has the value. Absent: there may be items whose value could not be read (see
+   * IndexDefinition).
+   */
+  readonly isCertain?: true;
 }
 
 /**

@@ -4,6 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { messageOf } from '#api/testing/message-of.ts';
 import { randomCases } from '#api/machinery/codec/structural/testing/random.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -25,11 +26,13 @@ import { samples } from './samples.ts';
 import { compareSteps } from './steps.ts';
 import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
 import { compareWebhooks, recordText } from './webhooks.ts';
 import { wireDifferences, wireShots } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
-const usage = `usage: npm run differential -- --reference URL --token TOKEN [flags]
+const usage = `usage: npm run differential -- (--upstream | --reference URL --token TOKEN) [flags]
+  --upstream                      compare with upstream's kube-apiserver, which is built with Go and started
   --reference URL                 an API server to compare with, such as https://127.0.0.1:6443
   --token TOKEN                   a token of an administrator of that server
   --kinds A,B                     only these kinds, or parts: wire, requests, empties, versions,
@@ -44,6 +47,7 @@ const usage = `usage: npm run differential -- --reference URL --token TOKEN [fla
   --record-rules FILE             write the other server's answers of rules
 `;
 const flags = parseFlags('differential', usage, {
+  upstream: { type: 'boolean', default: false },
   reference: { type: 'string' },
   token: { type: 'string', default: '' },
   kinds: { type: 'string' },
@@ -60,9 +64,9 @@ if (!Number.isSafeInteger(Number(flags.count)) || Number(flags.count) < 0) {
   console.error('differential: --count: a whole number from 0 was expected');
   process.exit(2);
 }
-if (flags.reference === undefined) {
+if ((flags.reference !== undefined) === flags.upstream) {
   console.error(
-    'differential: --reference URL is needed: an API server to compare with, such as https://127.0.0.1:6443',
+    'differential: either --upstream or --reference URL is needed, such as https://127.0.0.1:6443',
   );
   process.exit(2);
 }
@@ -81,8 +85,12 @@ const PARTS: readonly string[] = [
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
-const reference = new Reference(flags.reference, flags.token);
 const server = await Ours.start();
+const upstream = flags.upstream ? await startOrExit() : undefined;
+const reference = new Reference(
+  upstream?.url ?? flags.reference ?? '',
+  upstream?.token ?? flags.token,
+);
 
 let sent = 0;
 let different = 0;
@@ -195,9 +203,21 @@ try {
 } finally {
   reference.close();
   await server.stop();
+  await upstream?.stop();
 }
 console.log(`${sent} requests, ${different} answered differently`);
 process.exitCode = different > 0 ? 1 : 0;
+
+/** Starts upstream's server. Ends the process if that fails. */
+async function startOrExit(): Promise<Upstream> {
+  try {
+    return await startUpstream((text) => console.error(text));
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    console.error(`differential: ${error.message}`);
+    process.exit(1);
+  }
+}
 
 /**
  * Returns the places where the reference answers differently to an empty and to a missing value,

@@ -3,6 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deployments } from '#api/groups/apps/v1/index.ts';
@@ -80,6 +81,18 @@ class Role {
   }
 }
 
+/** Creates a ConfigMap. Resolves, when that was acknowledged, to the function that reads it. */
+type Write = (name: string) => Promise<() => Promise<unknown>>;
+
+/** Returns writers that share the client. */
+const writers = (client: Client, count: number): readonly Write[] => {
+  const resource = client.resource(configMaps).namespace(NAMESPACE);
+  return Array.from({ length: count }, () => async (name: string) => {
+    await resource.create({ metadata: { name } });
+    return () => resource.get(name);
+  });
+};
+
 /**
  * Writers and readers that never stop: each writer creates ConfigMaps, and reads one after it was
  * acknowledged. Counts what was acknowledged, and keeps what failed.
@@ -91,10 +104,11 @@ class Traffic {
   readonly #client: Client;
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(client: Client, prefix: string, writers: number) {
+  /** `client` lists in the end what the writers have written. */
+  constructor(client: Client, prefix: string, writers: readonly Write[]) {
     this.#client = client;
     this.#running = Promise.all(
-      Array.from({ length: writers }, (_, index) => this.#write(`${prefix}-${index}`)),
+      writers.map((write, index) => this.#repeat(write, `${prefix}-${index}`)),
     );
   }
 
@@ -118,14 +132,13 @@ class Traffic {
     expect(this.acknowledged.length).toBeGreaterThan(0);
   }
 
-  async #write(prefix: string): Promise<void> {
-    const resource = this.#client.resource(configMaps).namespace(NAMESPACE);
+  async #repeat(write: Write, prefix: string): Promise<void> {
     for (let i = 0; !this.#stop.signal.aborted; i++) {
       const name = `${prefix}-${i}`;
       try {
-        await resource.create({ metadata: { name }, data: { i: String(i) } });
+        const read = await write(name);
         this.acknowledged.push(name);
-        await resource.get(name);
+        await read();
       } catch (error) {
         this.failures.push(`${name}: ${String(error)}`);
         await systemClock.sleep(100);
@@ -222,8 +235,33 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
     });
   }
 
+  /** Returns a writer over HTTP/1.1 that keeps its connection, as clients of many languages do. */
+  async function keepAliveWriter(): Promise<Write> {
+    const { ca, clientCertificate: cert, clientKey: key } = await loadKubeconfig(conf('admin'));
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca, cert, key });
+    closes.push(() => agent.destroy());
+    const send = (method: string, path: string, body: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const headers = { 'content-type': 'application/json' };
+        const sent = request(`${balancer.url}${path}`, { method, agent, headers }, (response) => {
+          response.resume();
+          response.once('error', reject).once('end', () => resolve(response.statusCode));
+        });
+        sent.once('error', reject);
+        sent.end(body);
+      });
+    return async (name) => {
+      const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } };
+      expect(await send('POST', collection, JSON.stringify(body))).toBe(201);
+      return async () => expect(await send('GET', `${collection}/${name}`, '')).toBe(200);
+    };
+  }
+
   test('no request fails while each API server is restarted in turn', async () => {
-    const traffic = new Traffic(await connect(), 'rolling', 4);
+    const client = await connect();
+    const keepAlive = await Promise.all([keepAliveWriter(), keepAliveWriter()]);
+    const traffic = new Traffic(client, 'rolling', [...writers(client, 4), ...keepAlive]);
     await traffic.progress(20);
     for (const server of named('apiserver')) {
       expect(await server.end('SIGTERM')).toBe(0);
@@ -238,7 +276,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
 
   test('a killed API server loses nothing that was acknowledged', async () => {
     const client = await connect();
-    const traffic = new Traffic(client, 'killed', 4);
+    const traffic = new Traffic(client, 'killed', writers(client, 4));
     await traffic.progress(20);
     const [server] = named('apiserver');
     await server?.end('SIGKILL');
@@ -250,7 +288,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of several of each', mis
 
   test('a killed member of etcd loses nothing that was acknowledged', async () => {
     const client = await connect();
-    const traffic = new Traffic(client, 'member', 4);
+    const traffic = new Traffic(client, 'member', writers(client, 4));
     await traffic.progress(20);
     // One of the three is the leader, and one is that of each server.
     for (const member of members) {

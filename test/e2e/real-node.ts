@@ -1,12 +1,13 @@
 // A kubelet of this process with a private containerd and an API server in memory, on file systems
-// of chosen sizes: to fill them.
+// of chosen sizes: to fill them, and to run pods with all settings of a node.
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { events, namespaces, nodes, pods, type Pod } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
+import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
@@ -38,9 +39,20 @@ export const missingRealNode =
   (findBusybox() === undefined ? busyboxHint : undefined) ??
   (process.getuid?.() === 0 ? undefined : 'root');
 
+export interface RealNodeOptions {
+  /** The range of pods' addresses. Nodes with the same range cannot run at the same time. */
+  readonly podCidr?: string;
+  /** Files below the kubelet's root directory that exist before it starts, by path. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
 export interface RealNode {
   /** The kubelet's root directory, on a file system of its own. */
   readonly rootDir: string;
+  /** The API server of the node. */
+  readonly client: Client;
+  /** The endpoint of its containerd. */
+  readonly containerd: string;
   create(pod: New<Pod>): Promise<void>;
   get(name: string): Promise<Pod>;
   /** Returns the names of pods that have failed as evicted. */
@@ -48,6 +60,12 @@ export interface RealNode {
   /** Returns 'Reason: message' of the events about an object. */
   eventsOf(name: string): Promise<readonly string[]>;
   condition(type: string): Promise<string | undefined>;
+  /** Waits until the pod runs, and all its containers are ready. */
+  ready(name: string): Promise<Pod>;
+  /** Runs a command in the first container of the pod. Resolves with its output and its errors. */
+  exec(name: string, ...command: readonly string[]): Promise<string>;
+  /** Deletes the pod, and waits until it is gone. */
+  remove(name: string): Promise<void>;
   allocatable(resource: string): Promise<string | undefined>;
   deleteAll(): Promise<void>;
   until(what: string, condition: () => Promise<boolean>, timeoutMs?: number): Promise<void>;
@@ -56,7 +74,8 @@ export interface RealNode {
 
 export async function startRealNode(
   sizeMiB: number,
-  config: Partial<KubeletConfig>,
+  config: Partial<KubeletConfig> | ((dir: string) => Partial<KubeletConfig>),
+  { podCidr = '10.201.9.0/24', files = {} }: RealNodeOptions = {},
 ): Promise<RealNode> {
   const dir = mkdtempSync(join(tmpdir(), 'coxswain-pressure-'));
   const rootDir = join(dir, 'kubelet');
@@ -70,6 +89,10 @@ export async function startRealNode(
   try {
     await mustRun('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m`, 'pressure', rootDir]);
     undo.push(() => run('umount', ['-R', rootDir]));
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(rootDir, path)), { recursive: true });
+      writeFileSync(join(rootDir, path), content);
+    }
     const server = await startTestServer({
       clock: systemClock,
       disableAdmissionPlugins: ['ServiceAccount', 'TaintNodesByCondition', 'Priority'],
@@ -85,10 +108,7 @@ export async function startRealNode(
         });
     const bridge = bridgeName(dir);
     const cniConfDir = join(dir, 'cni');
-    await writeCniConfig(
-      cniConfDir,
-      bridgeNetwork({ podCidr: '10.201.9.0/24', bridge, dataDir: cniConfDir }),
-    );
+    await writeCniConfig(cniConfDir, bridgeNetwork({ podCidr, bridge, dataDir: cniConfDir }));
     undo.push(() => removeBridgeNetwork({ bridge, dataDir: cniConfDir }));
     const containerd = await launchContainerd({
       dir: join(dir, 'containerd'),
@@ -112,7 +132,9 @@ export async function startRealNode(
       rootDir,
       podLogsDir: join(dir, 'logs'),
       clusterDNS: [],
-      ...config,
+      // The only image cannot be pulled again if the machine's own disk is almost full.
+      imageGc: { highThresholdPercent: 100 },
+      ...(typeof config === 'function' ? config(dir) : config),
     });
     await kubelet.start();
     undo.push(() => kubelet.stop());
@@ -126,14 +148,51 @@ export async function startRealNode(
           ({ metadata, status }) =>
             `${metadata.name} ${status.phase} ${status.reason ?? ''} ${status.message ?? ''}`,
         );
-        throw new Error(`waited in vain for ${what}:\n${states.join('\n')}`, { cause: error });
+        const recent = (await client.resource(events).list()).items
+          .slice(-20)
+          .map(({ involvedObject, reason, message }) =>
+            [involvedObject.name, reason, message].join(' '),
+          );
+        const lines = [...states, 'events:', ...recent].join('\n');
+        throw new Error(`waited in vain for ${what}:\n${lines}`, { cause: error });
       }
     };
     const node = () => client.resource(nodes).get(NODE);
+    const get = (name: string): Promise<Pod> => resource.get(name) as Promise<Pod>;
+    const isReady = async (name: string): Promise<boolean> =>
+      (await get(name)).status.conditions?.some(
+        ({ type, status }) => type === 'Ready' && status === 'True',
+      ) === true;
     return {
       rootDir,
+      client,
+      containerd: containerd.endpoint,
+      async ready(name) {
+        await until(`${name} to be ready`, () => isReady(name));
+        return await get(name);
+      },
+      async exec(name, ...command) {
+        const { containerID = '' } = (await get(name)).status.containerStatuses?.[0] ?? {};
+        const id = containerID.replace('containerd://', '');
+        const { stdout, stderr } = await runtime.runtime.execSync(id, command, {
+          timeoutMs: 30_000,
+        });
+        return Buffer.concat([stdout, stderr]).toString('utf8').trim();
+      },
+      async remove(name) {
+        await resource.delete(name, { gracePeriodSeconds: 1 });
+        await until(`${name} to be gone`, () =>
+          get(name).then(
+            () => false,
+            (error: unknown) => {
+              if (apierrors.isNotFound(error)) return true;
+              throw error;
+            },
+          ),
+        );
+      },
       create: async (pod) => void (await resource.create(pod)),
-      get: (name) => resource.get(name) as Promise<Pod>,
+      get,
       evicted: async () =>
         (await resource.list()).items
           .filter(({ status }) => status.phase === 'Failed' && status.reason === 'Evicted')

@@ -247,6 +247,32 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(fields).toContain('kube-controller-manager');
   });
 
+  test("the consoles of both servers show the scheduler's decisions", async () => {
+    await kubectl.run('create deployment decided --image=nginx');
+    for (const client of clients) {
+      const found = await eventually('the decision', async () => {
+        const { decisions } = await client.transport.request<{
+          readonly decisions: readonly { readonly pod: string; readonly node: string }[];
+        }>({ method: 'GET', path: '/console/api/scheduler' });
+        return decisions.find(({ pod }) => pod.startsWith('decided-'));
+      });
+      expect(found.node).toBe('worker-1');
+    }
+    // Scores are kept from now on.
+    await kubectl.run('scale deployment decided --replicas=2');
+    await eventually('scores', async () => {
+      const { decisions } = await clients[0]!.transport.request<{
+        readonly decisions: readonly { readonly scores: readonly object[] }[];
+      }>({ method: 'GET', path: '/console/api/scheduler' });
+      return decisions[0]!.scores.length > 0;
+    });
+    const { stderr } = await kubectl.try(
+      'get secret coxswain-scheduler-decisions -n kube-system --as=jane',
+    );
+    expect(stderr).toContain('forbidden');
+    await kubectl.run('delete deployment decided');
+  });
+
   test("the scheduler's metrics are readable only for authorized users", async () => {
     const port = /port (\d+)/.exec(scheduler.description)?.[1];
     const ask = async (

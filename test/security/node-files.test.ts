@@ -31,8 +31,9 @@ import { readLogs } from '#kubelet/logs/read-logs.ts';
 import { rotateLogs } from '#kubelet/logs/rotate-logs.ts';
 import { readTerminationMessage } from '#kubelet/logs/termination-message.ts';
 import { hostsFilePath } from '#kubelet/paths.ts';
-import { MirrorPods } from '#kubelet/mirror-pods.ts';
-import { StaticPods } from '#kubelet/static-pods.ts';
+import { DirectorySource } from '#kubelet/static-pods/directory-source.ts';
+import { MirrorPods } from '#kubelet/static-pods/mirror-pods.ts';
+import { StaticPods } from '#kubelet/static-pods/static-pods.ts';
 import { makeContainer, makePod } from '#kubelet/testing/make-pod.ts';
 import { writeAtomically } from '#kubelet/volumes/atomic-writer.ts';
 import { checkHostPath } from '#kubelet/volumes/host-path.ts';
@@ -251,6 +252,7 @@ test('/etc/hosts of a pod', async () => {
         rootDir,
         mounter: noMounter,
         random: systemRandom,
+        recursiveReadOnly: false,
         hostFiles: true,
       }),
     );
@@ -448,9 +450,15 @@ test('manifests of static pods: the others run', async () => {
       nodeName: 'node',
       nodeUid: () => Promise.resolve('n'),
     }),
-    nodeName: 'node',
-    path,
-    checkMs: 1000,
+    sources: [
+      new DirectorySource({
+        clock: systemClock,
+        logger: silentLogger,
+        nodeName: 'node',
+        path,
+        checkMs: 1000,
+      }),
+    ],
     onAdd: (pod) => void added.push(pod.metadata.name),
     onRemove: () => undefined,
   });

@@ -10,22 +10,23 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { registryDirIn } from '#runtime/containerd/index.ts';
 import * as wait from '#machinery/wait.ts';
+import { makeCgroup, removeCgroup } from './cgroup.ts';
 import { type Cable, layCable, onOtherMachine, removeCable, run } from '../conformance/cable.ts';
 import { cleanUp } from '../conformance/clean-up.ts';
 import { type RunningCluster, removeNamespaces } from '../conformance/cluster.ts';
+import { mirrorToml, readContent, serveRegistry } from '../conformance/registry.ts';
 import {
   API_PORT,
   commandOf,
   configurations,
   dnsService,
   kubeletAccess,
-  NODE_POD_CIDR,
-  POD_CIDR,
-  SERVICE_CIDR,
   simulatedNode,
   type World,
 } from './commands.ts';
+import { type SwapNetwork, swapNetwork } from './network.ts';
 import type { SwapPrograms } from './programs.ts';
 import { makerOf, type Role, roles, type Swap } from './roles.ts';
 
@@ -33,22 +34,9 @@ const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 const tsx = fileURLToPath(new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url));
 const containerdProcess = fileURLToPath(new URL('containerd-process.ts', import.meta.url));
 
-/** A cluster with real nodes and one with simulated nodes may run at the same time. */
-const CABLES: Readonly<Record<'real' | 'simulated', Cable>> = {
-  real: {
-    namespace: 'cox-swap',
-    name: 'coxswap0',
-    firstAddress: '10.251.254.1',
-    secondAddress: '10.251.254.2',
-  },
-  simulated: {
-    namespace: 'cox-swap-sim',
-    name: 'coxswap1',
-    firstAddress: '10.251.254.5',
-    secondAddress: '10.251.254.6',
-  },
-};
 const NODE = 'swap';
+/** The registry of the suite's images. */
+const REGISTRY = 'registry.k8s.io';
 const SIMULATED_NODES = ['swap-1', 'swap-2', 'swap-3'];
 const ROLES_OF_NODES: readonly Role[] = ['kubelet', 'proxy', 'dns'];
 const READY_TIMEOUT_MS = 180_000;
@@ -63,6 +51,10 @@ export interface SwapClusterConfig {
    * real node.
    */
   readonly simulated: boolean;
+  /** The number of its addresses: see swapNetwork. */
+  readonly network: number;
+  /** Archives of images, which a real node pulls from a registry here. Default: published images. */
+  readonly archives?: readonly string[];
   readonly programs: SwapPrograms;
   readonly kubectl: string;
   /** The directory of one log for each process. */
@@ -74,11 +66,12 @@ export interface SwapClusterConfig {
  * process ends or the time is up.
  */
 export async function startSwapCluster(config: SwapClusterConfig): Promise<RunningCluster> {
-  const { swap, simulated, programs, kubectl, logDir } = config;
+  const { swap, simulated, programs, kubectl, logDir, archives = [] } = config;
   const nodes = simulated ? SIMULATED_NODES : [NODE];
   mkdirSync(logDir, { recursive: true });
   const dir = mkdtempSync(join(tmpdir(), 'cox-swap-'));
-  const cable = CABLES[simulated ? 'simulated' : 'real'];
+  const network = swapNetwork(config.network, simulated);
+  const { cable } = network;
   const processes = new Processes(logDir, cable);
   // Steps that undo the start; the last one runs first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
@@ -89,9 +82,24 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
     layCable(cable);
     undo.push(() => removeCable(cable));
     // The suite, on this machine, reaches pods and services as programs of the node do.
-    for (const range of simulated ? [] : [POD_CIDR, SERVICE_CIDR]) {
+    for (const range of simulated ? [] : [network.pods, network.services]) {
       run('ip', 'route', 'replace', range, 'via', cable.secondAddress);
       undo.push(() => void spawnSync('ip', ['route', 'delete', range]));
+    }
+    if (!simulated && archives.length > 0) {
+      const registry = await serveRegistry(
+        await readContent(archives),
+        REGISTRY,
+        cable.firstAddress,
+      );
+      undo.push(() => registry.close());
+      const mirrors = join(registryDirIn(join(dir, 'containerd')), REGISTRY);
+      mkdirSync(mirrors, { recursive: true });
+      writeFileSync(join(mirrors, 'hosts.toml'), mirrorToml(REGISTRY, registry));
+    }
+    if (!simulated && makerOf(swap, 'kubelet') === 'upstream') {
+      makeCgroup(cable.namespace);
+      undo.push(() => removeCgroup(cable.namespace));
     }
     undo.push(() => processes.stop());
     const containerd = simulated
@@ -102,9 +110,9 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
           tsx,
           containerdProcess,
           join(dir, 'containerd'),
-          NODE_POD_CIDR,
+          network.nodePods,
         ]);
-    const world = makeWorld(dir, containerd ?? '', programs, nodes, cable.secondAddress);
+    const world = makeWorld(dir, containerd ?? '', programs, nodes, network);
     processes.start('etcd', [
       programs.etcd,
       `--data-dir=${join(dir, 'etcd')}`,
@@ -147,8 +155,9 @@ function makeWorld(
   runtimeEndpoint: string,
   programs: SwapPrograms,
   nodes: readonly string[],
-  address: string,
+  network: SwapNetwork,
 ): World {
+  const address = network.cable.secondAddress;
   const pki = join(dir, 'pki');
   const server = `https://${address}:${API_PORT}`;
   const certs = (...args: readonly string[]): void =>
@@ -166,6 +175,7 @@ function makeWorld(
     address,
     node: NODE,
     runtimeEndpoint,
+    network,
     programs: programs.upstream,
   };
   for (const [name, text] of Object.entries(configurations(world)))

@@ -2,6 +2,8 @@
 
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { EVICTION_HARD } from '../conformance/joined-node.ts';
+import type { SwapNetwork } from './network.ts';
 import type { Maker, Role } from './roles.ts';
 
 /** Paths and addresses in the command lines. */
@@ -15,6 +17,8 @@ export interface World {
   readonly address: string;
   readonly node: string;
   readonly runtimeEndpoint: string;
+  /** Addresses that no other cluster of the machine has. */
+  readonly network: SwapNetwork;
   /** Paths of upstream's programs. */
   readonly programs: Readonly<Record<Role, string>>;
 }
@@ -22,11 +26,6 @@ export interface World {
 export const API_PORT = 6443;
 /** The port of the first node's kubelet; each further one has the next. */
 const FIRST_KUBELET_PORT = 10_250;
-export const POD_CIDR = '10.248.0.0/16';
-/** The first part of POD_CIDR: the only node gets it. */
-export const NODE_POD_CIDR = '10.248.0.0/24';
-export const SERVICE_CIDR = '10.96.0.0/16';
-const DNS_ADDRESS = '10.96.0.10';
 const ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
@@ -63,18 +62,18 @@ const identity = (name: string, { dir }: World): Flags => ({
 });
 
 const ours: Readonly<Record<Role, (world: World) => Flags>> = {
-  apiserver: ({ pki, etcdUrl, address }) => ({
+  apiserver: ({ pki, etcdUrl, address, network }) => ({
     'etcd-servers': etcdUrl,
     'cert-dir': pki,
     'bind-address': address,
     'secure-port': API_PORT,
-    'service-cluster-ip-range': SERVICE_CIDR,
+    'service-cluster-ip-range': network.services,
   }),
   'controller-manager': (world) => ({
     ...identity('controller-manager', world),
     'cert-dir': world.pki,
-    'cluster-cidr': POD_CIDR,
-    'service-cluster-ip-range': SERVICE_CIDR,
+    'cluster-cidr': world.network.pods,
+    'service-cluster-ip-range': world.network.services,
     'cluster-signing-cert-file': join(world.pki, 'ca.crt'),
     'cluster-signing-key-file': join(world.pki, 'ca.key'),
   }),
@@ -86,23 +85,23 @@ const ours: Readonly<Record<Role, (world: World) => Flags>> = {
     'hostname-override': world.node,
     'node-ip': world.address,
     'container-runtime-endpoint': world.runtimeEndpoint,
-    'cluster-dns': DNS_ADDRESS,
+    'cluster-dns': world.network.dns,
   }),
   proxy: (world) => ({
     ...identity('proxy', world),
     'hostname-override': world.node,
-    'cluster-cidr': POD_CIDR,
+    'cluster-cidr': world.network.pods,
     'proxy-mode': 'nftables',
   }),
   dns: (world) => ({
     ...identity('dns', world),
     'bind-address': world.address,
-    'cluster-ip': DNS_ADDRESS,
+    'cluster-ip': world.network.dns,
   }),
 };
 
 const upstream: Readonly<Record<Role, (world: World) => Flags>> = {
-  apiserver: ({ pki, etcdUrl, address }) => ({
+  apiserver: ({ pki, etcdUrl, address, network }) => ({
     'etcd-servers': etcdUrl,
     'bind-address': address,
     'advertise-address': address,
@@ -127,7 +126,7 @@ const upstream: Readonly<Record<Role, (world: World) => Flags>> = {
     'service-account-issuer': ISSUER,
     'service-account-key-file': join(pki, 'sa.pub'),
     'service-account-signing-key-file': join(pki, 'sa.key'),
-    'service-cluster-ip-range': SERVICE_CIDR,
+    'service-cluster-ip-range': network.services,
   }),
   'controller-manager': (world) => ({
     ...identity('controller-manager', world),
@@ -135,8 +134,8 @@ const upstream: Readonly<Record<Role, (world: World) => Flags>> = {
     'service-account-private-key-file': join(world.pki, 'sa.key'),
     'root-ca-file': join(world.pki, 'ca.crt'),
     'allocate-node-cidrs': true,
-    'cluster-cidr': POD_CIDR,
-    'service-cluster-ip-range': SERVICE_CIDR,
+    'cluster-cidr': world.network.pods,
+    'service-cluster-ip-range': world.network.services,
     'cluster-signing-cert-file': join(world.pki, 'ca.crt'),
     'cluster-signing-key-file': join(world.pki, 'ca.key'),
   }),
@@ -151,7 +150,7 @@ const upstream: Readonly<Record<Role, (world: World) => Flags>> = {
   proxy: (world) => ({
     ...identity('proxy', world),
     'hostname-override': world.node,
-    'cluster-cidr': POD_CIDR,
+    'cluster-cidr': world.network.pods,
     'proxy-mode': 'nftables',
     // These settings of the kernel do not exist in a network namespace.
     'conntrack-max-per-core': 0,
@@ -175,15 +174,22 @@ authentication:
 authorization: { mode: Webhook }
 tlsCertFile: ${join(world.pki, `kubelet-${world.node}.crt`)}
 tlsPrivateKeyFile: ${join(world.pki, `kubelet-${world.node}.key`)}
-clusterDNS: [${DNS_ADDRESS}]
+clusterDNS: [${world.network.dns}]
 clusterDomain: cluster.local
 containerRuntimeEndpoint: ${world.runtimeEndpoint}
 cgroupDriver: cgroupfs
+cgroupRoot: /${world.network.cable.namespace}
 # The machine may have cgroup v1, and swap.
 failCgroupV1: false
 failSwapOn: false
 # As our kubelet: pods are not limited as a whole.
 enforceNodeAllocatable: []
+# The machine runs other kubelets, and may be nearly full; images are imported, so none may be removed.
+podLogsDir: ${join(world.dir, 'pod-logs')}
+evictionHard: { ${EVICTION_HARD.split(',')
+    .map((threshold) => threshold.replace('<', ': '))
+    .join(', ')} }
+imageGCHighThresholdPercent: 100
 resolvConf: /etc/resolv.conf
 `,
   [COREFILE]: `.:53 {
@@ -199,11 +205,11 @@ resolvConf: /etc/resolv.conf
 });
 
 /** Returns the Service and the endpoint of upstream's DNS, which does not make them by itself. */
-export const dnsService = ({ address }: World): string => `apiVersion: v1
+export const dnsService = ({ address, network }: World): string => `apiVersion: v1
 kind: Service
 metadata: { name: kube-dns, namespace: kube-system, labels: { k8s-app: kube-dns } }
 spec:
-  clusterIP: ${DNS_ADDRESS}
+  clusterIP: ${network.dns}
   ports:
   - { name: dns, port: 53, protocol: UDP }
   - { name: dns-tcp, port: 53, protocol: TCP }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { commandOf, configurations, simulatedNode, type World } from './commands.ts';
+import { swapNetwork } from './network.ts';
 import { mergeSwapResults, parseSwapResults, swapsPage } from './record.ts';
 import { isTestOf, makerOf, olderKubelet, parseSwaps, roles, swapName, swaps } from './roles.ts';
 
@@ -10,6 +11,7 @@ const world: World = {
   address: '10.0.0.2',
   node: 'worker',
   runtimeEndpoint: 'unix:///run/containerd.sock',
+  network: swapNetwork(2, false),
   programs: {
     apiserver: '/bin/kube-apiserver',
     'controller-manager': '/bin/kube-controller-manager',
@@ -53,7 +55,21 @@ test('a command line is our program with the role, or upstream’s', () => {
 
 test('settings that upstream’s programs read from files are written', () => {
   expect(Object.keys(configurations(world))).toEqual(['kubelet.yaml', 'Corefile']);
-  expect(configurations(world)['kubelet.yaml']).toContain('/pki/kubelet-worker.key');
+  const settings = configurations(world)['kubelet.yaml'];
+  expect(settings).toContain('/pki/kubelet-worker.key');
+  expect(settings).toContain('evictionHard: { memory.available: 100Mi, nodefs.available: 2%,');
+  expect(settings).toContain('clusterDNS: [10.98.0.10]');
+});
+
+test('runs at the same time share no address and no interface', () => {
+  const networks = [0, 1, 2, 3].flatMap((number) =>
+    [true, false].map((simulated) => swapNetwork(number, simulated)),
+  );
+  const cables = networks.map(({ cable }) => cable);
+  for (const field of ['name', 'namespace', 'firstAddress', 'secondAddress'] as const)
+    expect(new Set(cables.map((cable) => cable[field])).size).toBe(networks.length);
+  expect(new Set(networks.map(({ services }) => services)).size).toBe(4);
+  expect(swapNetwork(2, false)).toMatchObject({ pods: '10.242.0.0/16', nodePods: '10.242.0.0/24' });
 });
 
 test('each test of the SIGs belongs to one role', () => {
@@ -94,7 +110,10 @@ test('later results replace earlier ones of the same swap', () => {
     ['dns=ours', 'passed'],
     ['dns=upstream', 'passed'],
   ]);
-  const page = swapsPage(parseSwapResults(text), 'v1.36.3');
+  const page = swapsPage(parseSwapResults(text), 'v1.36.3', []);
   expect(page).toContain('| dns | 0 passed, 1 failed, 0 skipped | not run |');
-  expect(page).toContain(String.raw`| dns=ours | \[sig-network\] DNS a | no answer |`);
+  const row = String.raw`| dns=ours | \[sig-network\] DNS a |`;
+  expect(page).toContain(`${row} not looked into; it says: no answer |`);
+  const causes = [{ pattern: /DNS/, cause: 'no network', mend: 'a network' }];
+  expect(swapsPage(parseSwapResults(text), 'v1.36.3', causes)).toContain(`${row} no network |`);
 });

@@ -1,19 +1,21 @@
 // `npm run nightly`: runs everything that `npm test` does not, one step after the other, and writes
-// one page with what changed since the last run. A failing step does not end the run.
+// one page with what changed since each step's last run. A failing step does not end the run.
 
-import { spawn, spawnSync } from 'node:child_process';
-import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '#machinery/clock.ts';
 import { parseFlags } from '../flags.ts';
-import { nightPage, readOutput, type Night, type StepResult } from './report.ts';
-import { type Step, steps, shortSteps } from './steps.ts';
+import { mergeResults, nightPage, type StepResult } from './report.ts';
+import { runStep } from './run-step.ts';
+import { NETWORK_FLAG, steps } from './steps.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const usage = `usage: npm run nightly -- [flags]
-  --only REGEX    only steps whose name matches
-  --short         the steps that have a short form, in that form: some minutes; nothing is recorded
+  --only REGEX    only steps whose name matches; the others keep the results of their last run
+  --short         each step in its short form, some minutes each; nothing is recorded in docs/
+  --network N     from 0 to 3 (default 0): the addresses of conformance runs, if others run beside them
   --list          print the steps and their commands, and end
   --output DIR    where the page, its data and the logs go (default .cache/nightly,
                   or .cache/nightly-short)
@@ -21,35 +23,7 @@ const usage = `usage: npm run nightly -- [flags]
 It takes a night on two cores, and needs a machine of its own: upstream's programs are built with Go, and
 containers, network namespaces and etcd are used. What is missing fails its step.
 `;
-
-/** Runs a step to its end, with its output in a log. */
-async function runStep(step: Step, output: string): Promise<StepResult> {
-  const logFile = join(output, `${step.name.replaceAll(/\W+/g, '-')}.log`);
-  const log = createWriteStream(logFile);
-  const began = systemClock.monotonic();
-  const child = spawn('npm', ['run', '--silent', ...step.command], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
-  let isLate = false;
-  const timer = systemClock.setTimer(step.minutes * 60_000, () => {
-    isLate = true;
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
-  });
-  const code = await new Promise<number | null>((resolve, reject) =>
-    child.once('error', reject).once('close', resolve),
-  );
-  timer.cancel();
-  await new Promise<void>((resolve) => log.end(resolve));
-  return {
-    name: step.name,
-    status: isLate ? undefined : (code ?? 1),
-    seconds: Math.round((systemClock.monotonic() - began) / 1000),
-    ...readOutput(readFileSync(logFile, 'utf8')),
-  };
-}
+const GRACE_MS = 300_000;
 
 /** Ends the process if the text is no regular expression. */
 function patternOf(text: string): RegExp {
@@ -65,41 +39,58 @@ const flags = parseFlags('nightly', usage, {
   only: { type: 'string' },
   list: { type: 'boolean', default: false },
   short: { type: 'boolean', default: false },
+  network: { type: 'string', default: '0' },
   output: { type: 'string' },
 });
 const only = patternOf(flags.only ?? '');
-const chosen = (flags.short ? shortSteps : steps).filter(({ name }) => only.test(name));
+if (!/^[0-3]$/.test(flags.network)) {
+  process.stderr.write('nightly: --network: a number from 0 to 3 was expected\n');
+  process.exit(2);
+}
+const chosen = steps
+  .filter(({ name }) => only.test(name))
+  .map((step) => ({
+    ...step,
+    command: [
+      ...(flags.short ? step.short : step.command),
+      ...(step.takesNetwork === true ? [NETWORK_FLAG, flags.network] : []),
+    ],
+  }));
 const output = flags.output ?? join(root, '.cache', flags.short ? 'nightly-short' : 'nightly');
 if (chosen.length === 0) {
   process.stderr.write(`nightly: no step has a name that matches ${flags.only}\n`);
   process.exitCode = 2;
 } else if (flags.list)
-  for (const { name, command } of chosen)
-    process.stdout.write(`${name}\tnpm run ${command.join(' ')}\n`);
+  for (const { name, command } of chosen) process.stdout.write(`${name}\t${command.join(' ')}\n`);
 else {
   mkdirSync(output, { recursive: true });
-  const data = join(output, 'last.json');
+  const data = join(output, 'steps.json');
   const page = join(output, 'nightly.md');
-  const before = existsSync(data) ? (JSON.parse(readFileSync(data, 'utf8')) as Night) : undefined;
+  const earlier = existsSync(data) ? (JSON.parse(readFileSync(data, 'utf8')) as StepResult[]) : [];
   const results: StepResult[] = [];
-  const commit = spawnSync('git', ['rev-parse', '--short', 'HEAD'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  for (const step of chosen) {
-    process.stderr.write(`${step.name} …\n`);
-    const result = await runStep(step, output);
-    results.push(result);
-    const night: Night = {
-      date: new Date(systemClock.now()).toISOString(),
-      commit: commit.stdout.trim(),
-      steps: results,
-    };
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  const git = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' });
+  for (const { name, command, minutes } of chosen) {
+    if (stop.signal.aborted) break;
+    process.stderr.write(`${name} …\n`);
+    const outcome = await runStep({
+      command,
+      cwd: root,
+      logFile: join(output, `${name.replaceAll(/\W+/g, '-')}.log`),
+      limitMs: minutes * 60_000,
+      graceMs: GRACE_MS,
+      signal: stop.signal,
+    });
+    // A step that the user has ended has no result.
+    if (stop.signal.aborted) break;
+    const date = new Date(systemClock.now()).toISOString();
+    results.push({ name, date, commit: (git.stdout ?? '').trim(), ...outcome });
     // Written after each step: a run that is interrupted has a page, too.
-    writeFileSync(page, nightPage(night, before));
-    if (results.length === chosen.length && flags.only === undefined)
-      writeFileSync(data, JSON.stringify(night, undefined, 2));
+    const names = steps.map((step) => step.name);
+    writeFileSync(page, nightPage(names, results, earlier));
+    writeFileSync(data, JSON.stringify(mergeResults(earlier, results), undefined, 2));
   }
-  process.stdout.write(readFileSync(page, 'utf8'));
-  if (results.some(({ status }) => status !== 0)) process.exitCode = 1;
+  if (results.length > 0) process.stdout.write(readFileSync(page, 'utf8'));
+  if (stop.signal.aborted || results.some(({ status }) => status !== 0)) process.exitCode = 1;
 }

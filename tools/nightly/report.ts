@@ -1,98 +1,124 @@
-// The page of a nightly run: what each step said, and what changed since the run before.
+// The results of nightly runs: the last one of each step, and the page that says what changed.
+
+import type { Figure, StepOutput } from './output.ts';
 
 /** The outcome of one step. */
-export interface StepResult {
+export interface StepResult extends StepOutput {
   readonly name: string;
   /** The exit status; undefined if the step was ended after its time. */
   readonly status: number | undefined;
   readonly seconds: number;
-  /** `18,116 passed, 2 failed …`; empty if the step prints no counts. */
-  readonly summary: string;
-  /** Lines that name a failure, or a figure that misses its goal, at most FINDINGS. */
-  readonly findings: readonly string[];
-}
-
-export interface Night {
   /** ISO 8601. */
   readonly date: string;
   readonly commit: string;
-  readonly steps: readonly StepResult[];
 }
 
-const FINDINGS = 100;
-const SUMMARY = /^\s*[\d,]+ passed, [\d,]+ failed|problems?$|^torture: \d+ held/;
-const FINDING = /^(?:failed\t|not ok |\s*FAIL |\[\d+\/\d+\] failed |FAILED {2,})|MISSED \(/;
-
-/** Reads a step's output. */
-export function readOutput(output: string): Pick<StepResult, 'summary' | 'findings'> {
-  const lines = output.split('\n');
-  return {
-    summary: lines.findLast((line) => SUMMARY.test(line))?.trim() ?? '',
-    findings: [...new Set(lines.filter((line) => FINDING.test(line)).map(nameOf))].slice(
-      0,
-      FINDINGS,
-    ),
-  };
+/** A step that ran, with its result of the run before. */
+interface Compared {
+  readonly now: StepResult;
+  readonly before: StepResult | undefined;
 }
 
-/** Returns a finding without its duration and its figures, which differ in every run. */
-function nameOf(line: string): string {
-  const missed = /^\s*(\S.*?)\s{2,}.*MISSED/.exec(line)?.[1];
-  if (missed !== undefined) return `misses its goal: ${missed}`;
-  return (
-    line
-      .replace(/^\[\d+\/\d+\] failed /, '')
-      .replace(/^failed\t[\d.]+\t/, '')
-      // A part of torture: its name, then figures.
-      .replace(/^FAILED {2,}(.*?): \d.*$/, '$1')
-      .split('\t')[0]!
-      .trim()
-  );
-}
+/** Figures differ from run to run; the page lists those that differ by more than this factor. */
+const NOTABLE = 1.25;
 
-/** Returns the page as Markdown. `before` is the run before, if there was one. */
-export function nightPage(night: Night, before: Night | undefined): string {
-  const earlier = new Map(before?.steps.map((step) => [step.name, step]));
-  const rows = night.steps.map((step) => {
-    const was = earlier.get(step.name);
-    return `| ${step.name} | ${outcome(step)} | ${was === undefined ? '' : outcome(was)} | ${step.seconds} s |`;
+/** Returns the last result of each step: of this run, or of an earlier one. */
+export const mergeResults = (
+  earlier: readonly StepResult[],
+  run: readonly StepResult[],
+): StepResult[] => {
+  const merged = new Map(earlier.map((result) => [result.name, result]));
+  for (const result of run) merged.set(result.name, result);
+  return [...merged.values()];
+};
+
+/**
+ * Returns the page as Markdown. `earlier`: the last result of each step before this run. `steps`:
+ * the names of all steps, in their order.
+ */
+export function nightPage(
+  steps: readonly string[],
+  run: readonly StepResult[],
+  earlier: readonly StepResult[],
+): string {
+  const before = new Map(earlier.map((result) => [result.name, result]));
+  const ran = new Map(run.map((result) => [result.name, result]));
+  const compared = run.map((now): Compared => ({ now, before: before.get(now.name) }));
+  const changes = compared.flatMap(changesOf).map((line) => `- ${line}`);
+  const rows = steps.map((name) => {
+    const [now, was] = [ran.get(name), before.get(name)];
+    const cells = [
+      name,
+      now === undefined ? 'not run this time' : outcome(now),
+      was === undefined ? 'never run' : `${outcome(was)} (${was.date.slice(0, 10)}, ${was.commit})`,
+      now === undefined ? '' : `${now.seconds} s`,
+    ];
+    return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
   });
-  const changes = night.steps
-    .flatMap((step) => changesOf(step, earlier.get(step.name)))
-    .map((line) => `- ${line}`);
-  const last = before === undefined ? '' : `; the run before: ${before.date}, ${before.commit}`;
-  const changed =
-    before === undefined ? 'There is no run before this one.' : changes.join('\n') || 'Nothing.';
-  return `# Night of ${night.date}
+  const last = run.at(-1);
+  return `# Night of ${last?.date ?? ''}
 
-Commit ${night.commit}${last}.
+Commit ${last?.commit ?? ''}; ${run.length} of ${steps.length} steps. Each is compared with its last run before.
 
 ## What changed
 
-${changed}
+${changes.join('\n') || 'Nothing.'}
 
 ## Steps
 
 | step | now | before | duration |
 |---|---|---|---:|
 ${rows.join('\n')}
+
+## Figures
+
+In parentheses: how far a figure meets its goal (1 and more: it does), or its ratio to another
+program's figure in the same run.
+
+${figureTable(compared)}
 `;
 }
 
+function figureTable(compared: readonly Compared[]): string {
+  const rows = compared.flatMap(({ now, before }) =>
+    now.figures.map((figure) => {
+      const was = before?.figures.find(({ name }) => name === figure.name);
+      return `| ${now.name} | ${figure.name} | ${text(figure)} | ${was === undefined ? '' : text(was)} |`;
+    }),
+  );
+  return rows.length === 0
+    ? 'None.'
+    : ['| step | figure | now | before |', '|---|---|---:|---:|', ...rows].join('\n');
+}
+
+const text = ({ value, unit, ratio }: Figure): string =>
+  `${value.toLocaleString('en')} ${unit}${ratio === undefined ? '' : ` (${ratio})`}`;
+
 const outcome = ({ status, summary }: StepResult): string =>
   [status === undefined ? 'not done in time' : status === 0 ? 'ok' : 'failed', summary]
-    .filter((text) => text !== '')
+    .filter((part) => part !== '')
     .join(': ');
 
-function changesOf(step: StepResult, was: StepResult | undefined): string[] {
-  if (was === undefined) return [`${step.name}: new`];
-  const added = step.findings.filter((name) => !was.findings.includes(name));
-  const gone = was.findings.filter((name) => !step.findings.includes(name));
+function changesOf({ now, before }: Compared): string[] {
+  if (before === undefined) {
+    const findings = now.findings.map((name) => `${now.name}: ${name}`);
+    return [`${now.name}: its first run: ${outcome(now)}`, ...findings];
+  }
+  const added = now.findings.filter((name) => !before.findings.includes(name));
+  const gone = before.findings.filter((name) => !now.findings.includes(name));
   const lines = [
-    ...added.map((name) => `${step.name}: new: ${name}`),
-    ...gone.map((name) => `${step.name}: no longer: ${name}`),
+    ...added.map((name) => `${now.name}: new: ${name}`),
+    ...gone.map((name) => `${now.name}: no longer: ${name}`),
   ];
-  if (lines.length === 0 && step.status !== was.status)
-    lines.push(`${step.name}: ${outcome(was)} → ${outcome(step)}`);
-  return lines;
+  if (lines.length === 0 && now.status !== before.status)
+    lines.push(`${now.name}: ${outcome(before)} → ${outcome(now)}`);
+  return [...lines, ...now.figures.flatMap((figure) => figureChange(now.name, figure, before))];
+}
+
+function figureChange(step: string, figure: Figure, before: StepResult): string[] {
+  const was = before.figures.find(({ name }) => name === figure.name);
+  if (was?.ratio === undefined || figure.ratio === undefined) return [];
+  const factor = figure.ratio / was.ratio;
+  if (!(factor > NOTABLE || factor < 1 / NOTABLE)) return [];
+  return [`${step}: ${figure.name}: ${text(was)} → ${text(figure)}`];
 }

@@ -1,96 +1,136 @@
-// Everything that `npm test` does not run, as values: each step is a command of package.json.
+// Everything that `npm test` does not run, as values: each step is a command.
+
+/** The flag that gives a run addresses and names which others beside it do not have. */
+export const NETWORK_FLAG = '--network';
 
 export interface Step {
   readonly name: string;
-  /** Arguments of `npm run --silent`. */
+  /** The program and its arguments. */
   readonly command: readonly string[];
-  /** The arguments in the short form, some minutes on two cores. Undefined: it leaves the step out. */
-  readonly short?: readonly string[];
+  /** The same in the short form: some minutes on two cores, and nothing is recorded. */
+  readonly short: readonly string[];
   /** The step is ended after so many minutes, and has failed. */
   readonly minutes: number;
+  /** Whether the command takes NETWORK_FLAG. */
+  readonly takesNetwork?: boolean;
 }
 
-const conformance = (name: string, minutes: number, ...flags: readonly string[]): Step => ({
-  name: `conformance ${name}`,
-  command: ['conformance', '--', ...flags, '--timeout', '600', '--record'],
-  minutes,
-});
-
-/** Adds a short form of other flags for the same command, which records nothing. */
-const withShort = (step: Step, ...flags: readonly string[]): Step => ({
-  ...step,
-  short: [step.command[0] ?? '', '--', ...flags],
-});
-
-const bench = (name: string, minutes: number, ...flags: readonly string[]): Step => ({
-  name: `bench ${name}`,
-  command: ['bench', '--', name, ...flags],
-  minutes,
-});
-
-/** In the order in which they run: what needs a quiet machine comes last. */
-export const steps: readonly Step[] = [
-  { name: 'tests', command: ['test'], minutes: 30 },
-  withShort(
-    conformance('API, controllers, scheduler, pods', 90, '--set', 'A,C,S,P'),
-    '--set',
-    'A',
-    '--focus',
-    'Watchers',
-  ),
-  conformance('containers', 120, '--set', 'K'),
-  conformance('network', 90, '--set', 'N'),
-  conformance('network policies', 120, '--set', 'policy', '--parallel', '2'),
-  conformance('enabled by default', 480, '--set', 'default'),
-  conformance('slow', 240, '--set', 'slow'),
-  withShort(
-    conformance('kubectl', 60, '--set', 'kubectl'),
-    '--set',
-    'kubectl',
-    '--focus',
-    'run_kubectl_(?:version|results)_tests',
-  ),
-  conformance('swapped roles', 480, '--swap', 'all'),
-  conformance('older kubelet', 60, '--swap', 'kubelet=v1.34.4'),
-  { name: 'Gateway API', command: ['gateway'], minutes: 30 },
-  withShort(
-    { name: 'fuzz', command: ['fuzz'], minutes: 180 },
-    '--fills',
-    '10',
-    '--bodies',
-    '200',
-    '--every',
-    '20',
-    '--minutes',
-    '1',
-  ),
-  withShort({ name: 'torture', command: ['torture'], minutes: 240 }, '--short'),
-  ...[
-    'api',
-    'start',
-    'load',
-    'store',
-    'replicaset',
-    'deployments',
-    'restart',
-    'at-rest',
-    'namespace',
-    'watch',
-    'scheduler',
-    'dns',
-    'webhooks',
-    'extensions',
-    'catalog',
-    'steps',
-    'cel',
-    'embedded',
-    'watchers',
-  ].map((name) => bench(name, 40)),
-  bench('history', 240, '--objects', '1000000', '--megabytes', '10000'),
-  { name: 'versus', command: ['versus'], minutes: 60 },
+const npm = (script: string, ...args: readonly string[]): readonly string[] => [
+  'npm',
+  'run',
+  '--silent',
+  script,
+  ...(args.length > 0 ? ['--', ...args] : []),
 ];
 
-/** The steps of the short form, with its commands. */
-export const shortSteps: readonly Step[] = steps.flatMap(({ name, short, minutes }) =>
-  short === undefined ? [] : [{ name, command: short, minutes }],
-);
+/** Returns a step of conformance tests. Its short form runs the tests that match `focus`. */
+function conformance(name: string, minutes: number, flags: string, focus: string): Step {
+  const chosen = flags.split(' ');
+  return {
+    name: `conformance ${name}`,
+    command: npm('conformance', ...chosen, '--timeout', '600', '--record'),
+    short: npm('conformance', ...chosen, '--focus', focus),
+    minutes,
+    takesNetwork: true,
+  };
+}
+
+/** Returns a benchmark. `short` are the flags of its short form. Default: the same flags. */
+function bench(name: string, minutes: number, flags = '', short = flags): Step {
+  const command = (text: string): readonly string[] =>
+    npm('bench', name, ...text.split(' ').filter((flag) => flag !== ''));
+  return { name: `bench ${name}`, command: command(flags), short: command(short), minutes };
+}
+
+/** Programs that tests use and that are built of Go modules come first, so that no test is skipped. */
+const programs: readonly Step[] = [
+  { name: 'programs: operators', command: npm('operators'), short: npm('operators'), minutes: 120 },
+  {
+    name: 'programs: other versions',
+    command: ['npx', 'tsx', 'test/skew/build.ts'],
+    short: ['npx', 'tsx', 'test/skew/build.ts'],
+    minutes: 120,
+  },
+];
+
+const suites: readonly Step[] = [
+  { name: 'tests', command: npm('test'), short: npm('test', 'test/scenarios'), minutes: 60 },
+  conformance('API, controllers, scheduler, pods', 90, '--set A,C,S,P', 'Watchers'),
+  conformance('containers', 120, '--set K', 'Secrets should be consumable via the environment'),
+  conformance('network', 90, '--set N', 'Services should serve multiport endpoints'),
+  conformance('network policies', 120, '--set policy --parallel 2', 'one named port'),
+  conformance('enabled by default', 480, '--set default', 'RuntimeClass'),
+  conformance('slow', 240, '--set slow', 'InClusterConfig with token rotation'),
+  conformance('dynamic resources', 120, '--set dra', 'ResourceSlice Controller creates slices'),
+  conformance('CSI driver', 240, '--set csi', 'default fs.*should create read-only inline'),
+  conformance('kubectl', 60, '--set kubectl', 'run_kubectl_(?:version|results)_tests'),
+  conformance(
+    'swapped roles',
+    480,
+    '--swap all',
+    'Watchers|DNS should provide DNS for the cluster',
+  ),
+  conformance('older kubelet', 60, '--swap kubelet=v1.34.4', 'ConfigMap should be consumable'),
+  {
+    name: 'Gateway API',
+    command: npm('gateway'),
+    short: npm('gateway', '--test', 'HTTPRouteWeight'),
+    minutes: 30,
+  },
+  {
+    name: 'critest',
+    command: npm('conformance', 'critest'),
+    short: npm('conformance', 'critest', '--focus', 'Runtime info|Idempotence'),
+    minutes: 60,
+  },
+  {
+    name: 'differential',
+    command: npm('differential', '--upstream'),
+    short: npm('differential', '--upstream', '--kinds', 'wire,requests,versions'),
+    minutes: 120,
+  },
+  {
+    name: 'fuzz',
+    command: npm('fuzz'),
+    short: npm('fuzz', ...'--fills 10 --bodies 200 --every 20 --minutes 1'.split(' ')),
+    minutes: 180,
+  },
+  { name: 'torture', command: npm('torture'), short: npm('torture', '--short'), minutes: 240 },
+];
+
+/** These need a quiet machine. */
+const benches: readonly Step[] = [
+  bench('api', 40),
+  bench('start', 40),
+  bench('load', 40),
+  bench('store', 40),
+  bench('replicaset', 40),
+  bench('deployments', 40),
+  bench('restart', 40, '', '--nodes 50 --pods 1000'),
+  bench('grown', 60, '', '--nodes 50 --pods 1000'),
+  bench('node', 60, '', '--pods 20'),
+  bench('scale', 120, '', '--nodes 20 --pods 200'),
+  bench('at-rest', 40),
+  bench('namespace', 40),
+  bench('watch', 40),
+  bench('scheduler', 120, '', '--workload SchedulingBasic --scale 0.1'),
+  bench('dns', 40),
+  bench('ingress', 40),
+  bench('webhooks', 40),
+  bench('extensions', 60, '', '--definitions 200'),
+  bench('catalog', 40),
+  bench('steps', 40),
+  bench('cel', 40),
+  bench('metrics', 40),
+  bench('embedded', 60),
+  bench('watchers', 60, '', '--watchers 100'),
+  bench('console', 60, '', '--nodes 20 --pods 200'),
+  bench('policy', 40),
+  bench('proxy', 40),
+  bench('pod-network', 40),
+  bench('history', 240, '--objects 1000000 --megabytes 10000', '--objects 2000 --megabytes 20'),
+  { name: 'versus', command: npm('versus'), short: npm('versus', '--rounds', '1'), minutes: 120 },
+];
+
+/** All steps, in the order in which they run. */
+export const steps: readonly Step[] = [...programs, ...suites, ...benches];

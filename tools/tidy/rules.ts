@@ -143,7 +143,8 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'kubelet/plugins/plugin-directory.ts',
     'kubelet/runtime/runtime-manager.ts',
     'kubelet/shutdown/logind.ts',
-    'kubelet/static-pods.ts',
+    'kubelet/static-pods/directory-source.ts',
+    'kubelet/user-namespaces/mapping-files.ts',
     'kubelet/volumes/',
     'machinery/files/',
     'machinery/grpc/server.ts',
@@ -311,7 +312,7 @@ const AMBIENT: readonly {
   {
     pattern: /(?<![.#\w])fetch\(|\bnode:(sqlite|inspector|cluster|quic)\b/,
     instead: 'take a Client, or an interface of your own, from the Config',
-    allowed: ['storage/embedded/', 'console/ui/browser/fetch.ts'],
+    allowed: ['storage/embedded/', 'console/ui/browser/fetch.ts', 'kubelet/static-pods/http.ts'],
   },
 ];
 

@@ -6,7 +6,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { DeleteOptions } from '../registry/rest.ts';
-import type { UserInfo } from '../request.ts';
+import type { RequestAudit, UserInfo } from '../request.ts';
 import type { Reinvocation } from './reinvocation.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
@@ -48,6 +48,8 @@ export interface AdmissionCaller {
   readonly signal: AbortSignal;
   /** The deadline of the request on the monotonic clock, in ms. Absent: there is none. */
   readonly deadlineMs?: number;
+  /** Takes annotations for the audit log. Absent: the request is not recorded. */
+  readonly audit?: Pick<RequestAudit, 'annotate' | 'records'>;
 }
 
 /** The attributes that many writes have in common. */

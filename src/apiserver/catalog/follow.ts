@@ -3,7 +3,7 @@
 // its follower, and may be uninstalled and installed again; while it is not installed, it has no
 // objects.
 
-import { decodeFromStorage } from '#api/machinery/codec/index.ts';
+import { decodeFromStorage, decodeOutline } from '#api/machinery/codec/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -36,6 +36,8 @@ export interface Keeper {
 export interface FollowOptions {
   /** Decodes an object. Default: the store does, and keeps the object in its cache. */
   readonly decode?: (encoded: EncodedObject) => KubeObject;
+  /** Decodes an object of the initial state, which no other reader needs then. Default: `decode`. */
+  readonly decodeInitial?: (encoded: EncodedObject) => KubeObject;
   /**
    * The number of objects after which the event loop gets a turn, for objects that take long to
    * process. Default: no limit.
@@ -63,6 +65,14 @@ export function keyOf({ metadata }: KubeObject): string {
 export function decodeState(encoded: EncodedObject): KubeObject {
   const { value, modRevision } = stateOf(encoded);
   return decodeFromStorage<KubeObject>(value, modRevision);
+}
+
+/**
+ * Decodes an object without its managedFields and its resourceVersion, and without keeping it: for
+ * followers that read names and references.
+ */
+export function decodeStateOutline(encoded: EncodedObject): KubeObject {
+  return decodeOutline<KubeObject>(stateOf(encoded).value);
 }
 
 export class Follower {
@@ -193,6 +203,7 @@ class FollowedResource {
     if (this.#stopped) stream.stop();
     const {
       decode = (encoded: EncodedObject) => encoded.object() as KubeObject,
+      decodeInitial = decode,
       objectsPerTurn = Infinity,
     } = this.#options;
     const seen = new Set<string>();
@@ -208,7 +219,7 @@ class FollowedResource {
         continue;
       }
       if (++count % objectsPerTurn === 0) await nextTurn();
-      const value = decode(object);
+      const value = syncing ? decodeInitial(object) : decode(object);
       const key = keyOf(value);
       if (type === 'DELETED') {
         this.#forget(key);

@@ -49,7 +49,10 @@ export async function handleDeleteCollection(
  * Returns the options from the body if there is one, otherwise from the query. Throws StatusError.
  */
 async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<DeleteOptions> {
-  const rawOptions = (await fromBody(scope, request)) ?? deleteOptionsOfQuery(request.query);
+  const sent = await fromBody(scope, request);
+  if (sent !== undefined)
+    request.audit?.requestObject({ ...sent, kind: 'DeleteOptions', apiVersion: 'v1' });
+  const rawOptions = sent ?? deleteOptionsOfQuery(request.query);
   const options = checkDeleteOptions(rawOptions);
   const { admission } = scope.services;
   const deleteOptions: DeleteOptions = {

@@ -214,12 +214,15 @@ interface PatchDocument {
 }
 
 async function documentOf(request: ApiRequest, bigints = false): Promise<PatchDocument> {
-  if (request.body.kind === 'object')
+  if (request.body.kind === 'object') {
+    request.audit?.requestPatch(request.body.object);
     return { document: request.body.object, duplicates: [], large: false };
+  }
   const bytes = await request.body.read();
   const text = textOf(bytes);
   try {
     const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES, bigints });
+    request.audit?.requestPatch(value);
     const duplicates = keys > countKeys(value) ? findDuplicateFields(text) : [];
     return { document: value, duplicates, large: isLargeBody(bytes.length, value) };
   } catch (error) {

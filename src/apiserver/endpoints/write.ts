@@ -58,6 +58,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   const withoutDefaults = decodeBody(request, body, scope, fieldValidation);
   if (body.large === true) await nextTurn();
   const decoded = identified(withoutDefaults, scope.codec);
+  request.audit?.requestObject(scope.codec.wireForm(decoded));
   if (body.large === true) await nextTurn();
   // The name in the path of a subresource is the parent's.
   const parent = scope.subresource === '' ? '' : request.info.name;
@@ -128,6 +129,7 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const withoutDefaults = decodeBody(request, body, scope, query.fieldValidation);
   if (body.large === true) await nextTurn();
   const decoded = identified(withoutDefaults, scope.codec);
+  request.audit?.requestObject(scope.codec.wireForm(decoded));
   const named = withNamespace(scope, request, checkName(request, decoded));
   const object = withoutDuplicateOwners(named, request.warnings, false);
   const { uid } = object.metadata;
@@ -227,6 +229,7 @@ async function handleApply(
     scope.services.clock,
     scope.codec.keepsBigints,
   );
+  request.audit?.requestPatch(config.value);
   const warnings = request.warnings.length;
   const update: ObjectUpdate = {
     apply: (current) => {

@@ -5,11 +5,21 @@ import type { Attributes, Authorizer, Decision } from '../authorization/authoriz
 import { forbidden } from '../authorization/forbidden.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 
+const DECISION = 'authorization.k8s.io/decision';
+const REASON = 'authorization.k8s.io/reason';
+
 export function authorization(authorizer: Authorizer): Filter {
   return (next) => (request) => {
     const attributes = attributesOf(request);
-    const proceed = ({ decision, reason }: Decision): Promise<ApiResponse> =>
-      decision === 'allow' ? next(request) : Promise.reject(forbiddenError(attributes, reason));
+    const proceed = ({ decision, reason }: Decision): Promise<ApiResponse> => {
+      if (request.audit !== undefined) {
+        request.audit.annotate(DECISION, decision === 'allow' ? 'allow' : 'forbid');
+        request.audit.annotate(REASON, reason);
+      }
+      return decision === 'allow'
+        ? next(request)
+        : Promise.reject(forbiddenError(attributes, reason));
+    };
     const decided = authorizer.authorize(attributes);
     return decided instanceof Promise ? decided.then(proceed) : proceed(decided);
   };

@@ -38,6 +38,7 @@ function impersonating(authorizer: Authorizer, next: Handler): Handler {
       if (decision !== 'allow') throw forbiddenError(attributes, reason);
     }
     request.user = complete(requested);
+    request.audit?.impersonated(request.user);
     return next(request);
   };
 }

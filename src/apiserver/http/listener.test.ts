@@ -1,7 +1,7 @@
 // Responses that turn out to be impossible to send, and the order of many requests.
 
 import { connect as http2Connect } from 'node:http2';
-import { request as httpsRequest } from 'node:https';
+import { Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -136,4 +136,24 @@ test('of many concurrent requests a limited number begins in each turn of the ev
   const inTurn = new Map<number, number>();
   for (const each of begunIn) inTurn.set(each, (inTurn.get(each) ?? 0) + 1);
   expect(Math.max(...inTurn.values())).toBe(MAX_PER_TURN);
+});
+
+test('a server that drains serves, and ends connections of HTTP/1.1 with their next response', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const connections = (): Promise<string | undefined> =>
+    new Promise((resolve, reject) => {
+      const request = httpsRequest(
+        { host: '127.0.0.1', port, ca, path: '/none', agent },
+        (response) => {
+          response.resume();
+          response.once('end', () => resolve(response.headers.connection));
+        },
+      );
+      request.once('error', reject);
+      request.end();
+    });
+  expect(await connections()).toBe('keep-alive');
+  listener.drain();
+  expect([await connections(), await connections()]).toEqual(['close', 'close']);
+  agent.destroy();
 });

@@ -9,6 +9,7 @@
 // conversion. A store that serves another version than it writes has no index, since that would
 // apply to all states.
 
+import { storedText } from '#api/machinery/codec/index.ts';
 import type { KeyValue, Storage, StorageIndex } from '#storage/interface.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { SelectableFields } from './selectable-fields.ts';
@@ -43,15 +44,17 @@ export class FieldIndexes {
 
   /**
    * Returns the index with all objects of the selection, and the value to list. Undefined: there is
-   * no such index.
+   * no such index. `isWhole`: the selection has no other condition.
    */
   listing(
     selection: Selection,
-  ): { readonly index: StorageIndex; readonly value: string } | undefined {
+  ):
+    | { readonly index: StorageIndex; readonly value: string; readonly isWhole: boolean }
+    | undefined {
     if (selection.everything) return undefined;
     for (const { field, index } of this.#indexes) {
       const value = selection.exact(field);
-      if (value !== undefined) return { index, value };
+      if (value !== undefined) return { index, value, isWhole: selection.isOnlyExact(field) };
     }
     return undefined;
   }
@@ -71,6 +74,10 @@ function valueOf(
   selectableFields: SelectableFields,
   field: string,
 ): string {
+  const path = selectableFields.pathOf(field);
+  // The object of a write is in memory. At the start of a server none is.
+  if (path !== undefined && !cache.isDecoded(kv) && cache.isStoredVersion(kv))
+    return storedText(kv.value, path) ?? '';
   const object = cache.readServedVersion(kv);
   if (object === undefined) throw new Error(`${kv.key} is stored in another version`);
   return selectableFields.valueOf(object, field);

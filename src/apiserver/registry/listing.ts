@@ -149,6 +149,8 @@ interface StoragePage {
   readonly revision: number;
   /** The number of keys after the last item. With an index, 1 stands for any number. */
   readonly remaining: number;
+  /** True: every item is selected, so that none has to be decoded to find out. */
+  readonly isSelected?: true;
 }
 
 /**
@@ -167,8 +169,12 @@ async function readPage(
     return await readNamed(listed, name, options);
   const indexed = indexes.listing(scope.selection);
   if (indexed === undefined) return await storage.list(within, options);
-  const { items, revision, more } = await indexed.index.list(indexed.value, { ...options, within });
-  return { items, revision, remaining: more ? 1 : 0 };
+  const { items, revision, more, isCertain } = await indexed.index.list(indexed.value, {
+    ...options,
+    within,
+  });
+  const isSelected = isCertain === true && indexed.isWhole;
+  return { items, revision, remaining: more ? 1 : 0, ...(isSelected && { isSelected }) };
 }
 
 /**
@@ -230,7 +236,7 @@ async function listPage(
       return partOf(all, at, page.remaining, lastKey, selection);
     }
     for (const [index, object] of all.entries()) {
-      if (!selection.matches(object, selectableFields)) continue;
+      if (page.isSelected !== true && !selection.matches(object, selectableFields)) continue;
       items.push(object);
       if (limit > 0 && items.length === limit) {
         const remaining = page.remaining + all.length - index - 1;

@@ -230,6 +230,11 @@ export class ObjectCache implements StateDecoder {
     return this.#keep(kv, object, newest);
   }
 
+  /** Reports whether the object of the state is in memory. */
+  isDecoded(kv: KeyValue): boolean {
+    return stateOf(this.#find(kv.key), kv) !== undefined || this.#encodedFrom.has(kv.value);
+  }
+
   /** Returns the protobuf of a state. `codec`: the codec of the kind of this cache. */
   encodeProtobuf(kv: KeyValue, codec: ProtobufCodec): Buffer {
     const cached = this.#protobuf.get(kv.value);

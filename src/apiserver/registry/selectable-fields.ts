@@ -15,6 +15,11 @@ export interface SelectableField<T> {
    * field of a kind is indexed for watches. Default: false.
    */
   readonly indexed?: boolean;
+  /**
+   * The path of the field, if its value is always the text there, or '' if there is none. An index
+   * then reads the value without decoding the object.
+   */
+  readonly path?: readonly string[];
   /** Older names of the field that selectors may still use. */
   readonly oldNames?: readonly string[];
 }
@@ -43,6 +48,7 @@ export class SelectableFields {
   /** The indexed fields among them. */
   readonly indexed: readonly string[];
   readonly #getters: ReadonlyMap<string, FieldGetter<KubeObject>>;
+  readonly #paths: ReadonlyMap<string, readonly string[]>;
   readonly #oldNames: ReadonlyMap<string, string>;
   readonly #unsupported: ((label: string) => string) | undefined;
 
@@ -54,6 +60,9 @@ export class SelectableFields {
     this.#unsupported = unsupported;
     this.names = fields.map(([name]) => name);
     this.indexed = fields.flatMap(([name, { indexed = false }]) => (indexed ? [name] : []));
+    this.#paths = new Map(
+      fields.flatMap(([name, { path }]) => (path === undefined ? [] : [[name, path] as const])),
+    );
     const ofMetadata = METADATA_FIELDS.slice(0, namespaced ? 2 : 1);
     this.#getters = new Map([
       ...ofMetadata,
@@ -79,6 +88,11 @@ export class SelectableFields {
         ? `field label not supported: ${label}`
         : `"${label}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
     );
+  }
+
+  /** Returns the path of a field's text in the object; undefined if the field declares none. */
+  pathOf(name: string): readonly string[] | undefined {
+    return this.#paths.get(name);
   }
 
   /**

@@ -31,6 +31,17 @@ export class Selection {
     return this.#fields?.requiresExactMatch(field);
   }
 
+  /** Reports whether the selection has no other condition than the one value of a field. */
+  isOnlyExact(field: string): boolean {
+    const [requirement, ...others] = this.#fields?.requirements() ?? [];
+    return (
+      this.#labels === undefined &&
+      others.length === 0 &&
+      requirement?.field === field &&
+      requirement.operator === '='
+    );
+  }
+
   /** Reports whether the object is selected. `selectableFields`: those of its kind. */
   matches(selectable: Selectable, selectableFields: SelectableFields): boolean {
     if (this.everything) return true;

@@ -3,12 +3,13 @@
 import { realpathSync } from 'node:fs';
 import { findProgram } from '#cluster/install.ts';
 import { KUBERNETES_VERSION } from '#cluster/version.ts';
+import { type OutputFlags, writeJson } from '../inspect/output.ts';
 import { stopSignal } from '../terminal.ts';
 import { startEtcdStub } from './etcd-stub.ts';
 import { defaultEnvtestDir, writeEnvtestDir } from './layout.ts';
 
 /** Lays out the folder, and prints its path alone on standard output. */
-export function envtest({ dir }: { readonly dir?: string }): void {
+export function envtest({ dir, output }: OutputFlags & { readonly dir?: string }): void {
   const script = realpathSync(process.argv[1] ?? '');
   const kubectl = findProgram('kubectl');
   if (kubectl === undefined)
@@ -18,7 +19,8 @@ export function envtest({ dir }: { readonly dir?: string }): void {
     node: process.execPath,
     ...(kubectl !== undefined && { kubectl: realpathSync(kubectl) }),
   });
-  process.stdout.write(`${path}\n`);
+  if (output === 'json') writeJson({ path });
+  else process.stdout.write(`${path}\n`);
 }
 
 /** Serves health checks until a signal stops it. */

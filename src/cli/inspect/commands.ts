@@ -80,6 +80,7 @@ function addLogs(program: Command): void {
     .option('-f, --follow', 'go on until the cluster ends or Ctrl-C')
     .option('--since <duration>', 'only lines of the last 10s, 5m, 1h …', duration)
     .option('--tail <lines>', 'only the last lines of those that are there', wholeNumber)
+    .addOption(outputOption('form of the output; json: an object in each line'))
     .addHelpText(
       'after',
       `
@@ -103,6 +104,7 @@ function addKubeconfig(program: Command): void {
     .option('--name <name>', 'with --merge: name of the context there (default: coxswain)')
     .option('--user <name>', 'print one for this user instead, with a new certificate')
     .option('--group <name>', 'with --user: a group that the user belongs to', repeated)
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `

@@ -8,9 +8,11 @@ import { mergeKubeconfigFile } from '#cluster/kubeconfig.ts';
 import { kubeconfigForUser } from '#cluster/user-kubeconfig.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { printable } from '#machinery/text/printable.ts';
+import { parseYaml } from '#api/machinery/codec/index.ts';
 import { shortest } from '../terminal.ts';
+import { type OutputFlags, writeJson } from './output.ts';
 
-export interface KubeconfigFlags {
+export interface KubeconfigFlags extends OutputFlags {
   readonly dataDir: string;
   readonly merge?: boolean;
   /** Name of the cluster, user and context in the user's kubeconfig. */
@@ -35,21 +37,29 @@ export async function kubeconfig(flags: KubeconfigFlags): Promise<void> {
   if (flags.user !== undefined || flags.group !== undefined) return forUser(flags);
   if (flags.merge !== true) {
     if (flags.name !== undefined) throw new UserError('--name needs --merge');
-    process.stdout.write(readFileSync(own, 'utf8'));
+    print(readFileSync(own, 'utf8'), flags);
     return;
   }
   const path = userKubeconfigPath();
   const context = mergeKubeconfigFile(path, own, flags.name);
+  if (flags.output === 'json') return writeJson({ file: path, context });
   process.stdout.write(
     `the context ${context} is in ${shortest(path)}, and is the current one: kubectl get nodes\n`,
   );
 }
 
-async function forUser({ dataDir, user, group = [], merge, name }: KubeconfigFlags): Promise<void> {
+/** Prints a kubeconfig. kubectl reads JSON as well. */
+function print(text: string, { output }: OutputFlags): void {
+  if (output === 'json') writeJson(parseYaml(text));
+  else process.stdout.write(text);
+}
+
+async function forUser(flags: KubeconfigFlags): Promise<void> {
+  const { dataDir, user, group = [], merge, name } = flags;
   if (user === undefined) throw new UserError('--group needs --user');
   if (merge === true || name !== undefined)
     throw new UserError('--user prints a kubeconfig to give away: it goes without --merge');
-  process.stdout.write(await kubeconfigForUser(dataDir, user, group));
+  print(await kubeconfigForUser(dataDir, user, group), flags);
   process.stderr.write(
     `this certificate is valid for a year and cannot be revoked: permissions of ${printable(user)} can\n`,
   );

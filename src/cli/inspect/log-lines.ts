@@ -82,6 +82,30 @@ function timeOf(text: string | undefined): { readonly time?: number } {
   return Number.isNaN(time) ? {} : { time };
 }
 
+/** A line as a value. */
+export interface DescribedLine {
+  /** RFC 3339. Absent: the line, and the one that it belongs to, has no date. */
+  readonly time?: string;
+  readonly component: string;
+  readonly line: string;
+}
+
+/** Describes lines in their order: a line that belongs to the one before has its component and time. */
+export class LogLines {
+  #last: LogLine = { component: OWN };
+
+  describe(line: string): DescribedLine {
+    const parsed = parseLine(line);
+    if (parsed !== undefined) this.#last = parsed;
+    const { time, component } = this.#last;
+    return {
+      ...(time !== undefined && { time: new Date(time).toISOString() }),
+      component,
+      line,
+    };
+  }
+}
+
 export interface LogFilterConfig {
   /** Only lines of this component. */
   readonly component?: string;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
-import { componentNamed, LogFilter, parseLine } from './log-lines.ts';
+import { componentNamed, LogFilter, LogLines, parseLine } from './log-lines.ts';
 import { copyLog } from './logs.ts';
 
 const LINES = [
@@ -38,6 +38,16 @@ describe('lines', () => {
     expect(filtered({ component: 'kubelet' })).toEqual([LINES[1], LINES[5], LINES[7]]);
     expect(filtered({ component: 'cox' })).toEqual([LINES[0], LINES[4]]);
     expect(filtered({})).toEqual(LINES);
+  });
+
+  test('are values with --output json; a line of a stack has the time of the one before', () => {
+    const lines = new LogLines();
+    expect(LINES.slice(0, 4).map((line) => lines.describe(line))).toEqual([
+      { component: 'cox', line: LINES[0] },
+      { time: '2026-03-01T12:00:00.000Z', component: 'kubelet', line: LINES[1] },
+      { time: '2026-03-01T12:00:01.000Z', component: 'scheduler', line: LINES[2] },
+      { time: '2026-03-01T12:00:01.000Z', component: 'scheduler', line: LINES[3] },
+    ]);
   });
 
   test('since a time; those without a date are older', () => {

@@ -6,11 +6,12 @@ import { StringDecoder } from 'node:string_decoder';
 import { dataDirLayout, readClaim } from '#cluster/data-dir.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
-import { printableLines } from '#machinery/text/printable.ts';
+import { printableJson, printableLines } from '#machinery/text/printable.ts';
 import { shortest, stopSignal } from '../terminal.ts';
-import { componentNamed, COMPONENTS, LogFilter } from './log-lines.ts';
+import { componentNamed, COMPONENTS, LogFilter, LogLines } from './log-lines.ts';
+import type { OutputFlags } from './output.ts';
 
-export interface LogsFlags {
+export interface LogsFlags extends OutputFlags {
   readonly dataDir: string;
   readonly follow?: boolean;
   /** Milliseconds. */
@@ -38,11 +39,14 @@ export async function logs(typed: string | undefined, flags: LogsFlags): Promise
   const handle = await openLog(file, component);
   const stop = flags.follow === true ? stopSignal().signal : undefined;
   try {
+    const lines = new LogLines();
+    const shown = (line: string): string =>
+      flags.output === 'json' ? printableJson(lines.describe(line)) : printableLines(line);
     const since = flags.since === undefined ? {} : { since: systemClock.now() - flags.since };
     await copyLog({
       handle,
       filter: new LogFilter({ ...(component !== undefined && { component }), ...since }),
-      write: (line) => void process.stdout.write(`${printableLines(line)}\n`),
+      write: (line) => void process.stdout.write(`${shown(line)}\n`),
       clock: systemClock,
       ...(flags.tail !== undefined && { tail: Math.min(flags.tail, MAX_TAIL) }),
       ...(stop !== undefined && {

@@ -10,8 +10,8 @@ export interface OutputFlags {
   readonly output?: 'json';
 }
 
-export const outputOption = (): Option =>
-  new Option('-o, --output <format>', 'form of the output').choices(['json']);
+export const outputOption = (description = 'form of the output'): Option =>
+  new Option('-o, --output <format>', description).choices(['json']);
 
 /** Writes the value as indented JSON. */
 export function writeJson(value: unknown): void {

@@ -1,6 +1,6 @@
 // The commands of the roles beside a kubelet: `cox proxy`, `cox runtime`, `cox csi-driver`.
 
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { duration, list, wholeNumber, yesOrNo } from '../flags.ts';
 import { withCommonFlags, withLogFlags } from './common-flags.ts';
 
@@ -88,6 +88,18 @@ Examples:
     .action(async (options) => (await import('../roles.ts')).proxy(options));
 }
 
+/** Adds HOST=URL to the mirrors. Throws InvalidArgumentError. */
+function collectMirror(
+  text: string,
+  mirrors: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const at = text.indexOf('=');
+  const [host, url] = [text.slice(0, at), text.slice(at + 1)];
+  if (at < 1 || !/^https?:\/\/[^/]/.test(url))
+    throw new InvalidArgumentError('must be HOST=URL, such as docker.io=https://mirror.example');
+  return new Map([...mirrors, [host, url.replace(/\/+$/, '')]]);
+}
+
 export function addRuntime(program: Command): void {
   withLogFlags(
     program
@@ -100,11 +112,27 @@ export function addRuntime(program: Command): void {
       )
       .requiredOption('--listen <endpoint>', 'the socket, as unix:///PATH')
       .option('--data-dir <dir>', "directory of the runtime's state", '.coxswain-runtime')
+      .addOption(
+        new Option(
+          '--isolation <kind>',
+          'of processes: none runs programs of this host, namespaces runs pulled images (needs root)',
+        )
+          .choices(['none', 'namespaces'] as const)
+          .default('none' as const),
+      )
+      .option('--pod-cidr <cidr>', 'with namespaces: the addresses of pods (IPv4)', '10.86.0.0/16')
+      .option(
+        '--registry-mirror <host=url>',
+        'with namespaces: the URL that serves the images of a registry; repeatable',
+        collectMirror,
+        new Map<string, string>(),
+      )
       .addHelpText(
         'after',
         `
 Examples:
   $ cox runtime --type process --listen unix:///run/user/1000/cox.sock
+  $ sudo cox runtime --isolation namespaces --listen unix:///run/cox.sock
   $ crictl --runtime-endpoint unix:///run/user/1000/cox.sock ps`,
       ),
   ).action(async (options) => (await import('../roles.ts')).runtime(options));

@@ -7,6 +7,7 @@ import type { Context } from './context.ts';
 import { conditionsOf, conditionSeverity, conditionText } from './conditions.ts';
 import { notSaid, warnings } from './events.ts';
 import { refOf } from './object-set.ts';
+import { quotaBehind } from './quota.ts';
 
 interface WorkloadFields extends KubeObject {
   readonly spec?: {
@@ -33,9 +34,13 @@ interface WorkloadFields extends KubeObject {
 export function explainWorkload(object: KubeObject, context: Context): readonly Cause[] {
   const workload = object as WorkloadFields;
   const children = childCauses(object, context);
-  const bad = conditionCauses(object);
+  const bad = withQuotas(conditionCauses(object), object, context);
   const counted = countCauses(workload);
-  const events = notSaid(warnings(object, context.objects, context.now), bad);
+  const events = withQuotas(
+    notSaid(warnings(object, context.objects, context.now), bad),
+    object,
+    context,
+  );
   const deeper = [...events, ...children];
   if (worst([...counted, ...bad]) === 'ok' && worst(children) === 'ok')
     return [...(counted.length > 0 ? counted : [cause('ok', 'nothing is wrong')]), ...bad];
@@ -49,6 +54,19 @@ export function explainWorkload(object: KubeObject, context: Context): readonly 
     ...symptoms,
   ];
 }
+
+/** Adds the state of a quota to the causes that it has rejected something. */
+const withQuotas = (
+  causes: readonly Cause[],
+  { metadata: { namespace = '' } }: KubeObject,
+  { objects }: Context,
+): readonly Cause[] =>
+  causes.map((each) => {
+    const quotas = quotaBehind(each.text, namespace, objects);
+    return quotas.length === 0
+      ? each
+      : cause(each.severity, each.text, { ...each, causes: [...each.causes, ...quotas] });
+  });
 
 function countCauses({ kind, metadata, spec = {}, status = {} }: WorkloadFields): readonly Cause[] {
   const causes: Cause[] = [];

@@ -399,6 +399,75 @@ describe('other kinds', () => {
     ]);
   });
 
+  test('a quota, and the workload that it keeps from its pods', () => {
+    const quota = object('ResourceQuota', 'compute', {
+      spec: { hard: { pods: '2', 'requests.cpu': '4' } },
+      status: {
+        hard: { pods: '2', 'requests.cpu': '4' },
+        used: { pods: '2', 'requests.cpu': '1' },
+      },
+    });
+    expect(lines(explain(quota, { objects: setOf([quota]), now: NOW }).tree, true)).toEqual([
+      'ok: resourcequota/compute is as it should be',
+      '  ok: 1 of 4 requests.cpu are used',
+      '  info: 2 of 2 pods are used: more is rejected',
+    ]);
+    const web = object(
+      'ReplicaSet',
+      'web',
+      { spec: { replicas: 3 }, status: { replicas: 2, readyReplicas: 2 } },
+      'apps/v1',
+    );
+    const message =
+      'Error creating: pods "web-x" is forbidden: exceeded quota: compute, requested: pods=1, ' +
+      'used: pods=2, limited: pods=2';
+    const set = setOf([quota, web], [event(web, 'FailedCreate', message)]);
+    expect(because(web, set)).toEqual(['resourcequota/compute: 2 of 2 pods are used']);
+    // A quota that could not be read is not blamed, but the rejection is shown.
+    const unread = setOf([web], [event(web, 'FailedCreate', message)]);
+    expect(because(web, unread)[0]).toContain('a quota rejects it: Error creating');
+  });
+
+  test('a disruption budget that broken pods use up', () => {
+    const budget = object(
+      'PodDisruptionBudget',
+      'web',
+      {
+        spec: { selector: { matchLabels: { app: 'web' } } },
+        status: { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 2 },
+      },
+      'policy/v1',
+    );
+    expect(because(budget, setOf([budget]))).toEqual([]);
+    const failed = pod(
+      'web-0',
+      {},
+      { phase: 'Failed', reason: 'Evicted' },
+      { labels: { app: 'web' } },
+    );
+    expect(because(budget, setOf([budget, failed]))).toEqual(['has failed: Evicted']);
+  });
+
+  test('an autoscaler without its target, and without metrics', () => {
+    const scaler = (conditions: readonly object[] = []) =>
+      object(
+        'HorizontalPodAutoscaler',
+        'web',
+        {
+          spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+          status: { conditions, currentReplicas: 2, desiredReplicas: 2 },
+        },
+        'autoscaling/v2',
+      );
+    const set = setOf([scaler()]);
+    set.addComplete({ group: 'apps', kind: 'Deployment' }, 'default');
+    expect(because(scaler(), set)).toEqual(['deployment/web, which it scales, does not exist']);
+    const condition = { type: 'ScalingActive', status: 'False', reason: 'FailedGetResourceMetric' };
+    expect(because(scaler([condition]), setOf([]))).toEqual([
+      'ScalingActive=False (FailedGetResourceMetric)',
+    ]);
+  });
+
   test('a custom resource by its conditions', () => {
     const widget = object(
       'Widget',

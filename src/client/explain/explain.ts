@@ -7,6 +7,8 @@ import { explainPod } from './explain-pod.ts';
 import { explainIngress, explainService } from './explain-service.ts';
 import { explainClaim } from './explain-storage.ts';
 import { explainWorkload } from './explain-workload.ts';
+import { explainAutoscaler, explainBudget } from './explain-rules.ts';
+import { explainQuota } from './quota.ts';
 import { explainDeviceClaim } from './explain-device-claim.ts';
 import {
   explainAny,
@@ -51,6 +53,9 @@ const EXPLAINERS: Readonly<Record<string, Explainer>> = {
   'CronJob.batch': explainWorkload,
   'ResourceClaim.resource.k8s.io': explainDeviceClaim,
   'Ingress.networking.k8s.io': explainIngress,
+  ResourceQuota: explainQuota,
+  'PodDisruptionBudget.policy': explainBudget,
+  'HorizontalPodAutoscaler.autoscaling': explainAutoscaler,
   'APIService.apiregistration.k8s.io': explainApiService,
   'ValidatingWebhookConfiguration.admissionregistration.k8s.io': explainWebhooks,
   'MutatingWebhookConfiguration.admissionregistration.k8s.io': explainWebhooks,

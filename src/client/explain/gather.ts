@@ -59,6 +59,7 @@ const IN_NAMESPACE = [
   'networkpolicies.networking.k8s.io',
   'endpointslices.discovery.k8s.io',
   'poddisruptionbudgets.policy',
+  'resourcequotas',
 ];
 const OF_CLUSTER = [
   'nodes',

@@ -50,10 +50,16 @@ interface Call {
 }
 
 /**
- * The number of requests in flight, without watches. The API server handles 200 writes and 400
- * reads at a time, for all clients.
+ * The number of writes in flight. The API server handles 200 writes and 400 reads at a time, for all
+ * clients.
  */
 const MAX_IN_FLIGHT = 200;
+/**
+ * The number of reads in flight, beside those; a watch counts until it has begun. Reads do not wait
+ * behind writes: they are few, and work waits for them. The first list of a ConfigMap, without which
+ * a pod does not start, would wait for the turns of thousands of writes.
+ */
+const MAX_READS_IN_FLIGHT = 100;
 /**
  * The number of writes of Events in flight, beside those. They are the least urgent requests, and
  * there are three or four for each pod that starts: so few at a time take a small share of a busy
@@ -61,17 +67,19 @@ const MAX_IN_FLIGHT = 200;
  */
 const MAX_EVENTS_IN_FLIGHT = 4;
 
+/** The paths of Events. */
 const EVENTS = /^\/(?:api\/v1|apis\/events\.k8s\.io\/v1)\/namespaces\/[^/]+\/events(?:\/|$)/;
 
 /**
  * Clients of an API server in another thread. Objects of lists and watches lack
- * metadata.managedFields (managed-fields.ts).
+ * metadata.managedFields (without-managed-fields.ts).
  */
 export class ThreadClients {
   readonly #port: MessagePort;
   readonly #outbox: Outbox<ToServer>;
   readonly #calls = new TransientMap<number, Call>();
   readonly #gate = new FairGate(MAX_IN_FLIGHT);
+  readonly #readGate = new FairGate(MAX_READS_IN_FLIGHT);
   readonly #eventGate = new FairGate(MAX_EVENTS_IN_FLIGHT);
   /** The latest objects of watches: number n is at n % KEPT_OBJECTS. */
   readonly #objects: ReceivedObject[] = [];
@@ -129,7 +137,7 @@ export class ThreadClients {
         leave: () => undefined,
       };
       this.#calls.set(id, entered);
-      const gate = writesEvent(request) ? this.#eventGate : this.#gate;
+      const gate = this.#gateOf(request);
       const withdraw = gate.enter(lane, caller, () => {
         sent = true;
         if (!this.#closed) {
@@ -156,6 +164,11 @@ export class ThreadClients {
         failed(call.reason);
       });
     });
+  }
+
+  #gateOf({ method, path }: InProcessRequest): FairGate {
+    if (method === 'GET') return this.#readGate;
+    return EVENTS.test(path) ? this.#eventGate : this.#gate;
   }
 
   #receive(batch: Batch<ToClients>): void {
@@ -270,11 +283,6 @@ export class ThreadClients {
     call.leave();
     call.release();
   }
-}
-
-/** Reports whether the request creates or changes an Event. Reads and watches are not meant. */
-function writesEvent({ method, path }: InProcessRequest): boolean {
-  return method !== 'GET' && EVENTS.test(path);
 }
 
 function errorOf({ status, message }: Failure): Error {

@@ -57,3 +57,43 @@ test('few writes of events are in flight at a time, and delay no other request',
   await done;
   expect(most).toBe(4);
 });
+
+test('reads do not wait behind writes', async () => {
+  const { port1, port2 } = new MessageChannel();
+  let writes = 0;
+  const held: (() => void)[] = [];
+  new ThreadServer({
+    port: port1,
+    logger: silentLogger,
+    handlerOf: () => async (request) => {
+      if (request.method !== 'GET') {
+        writes++;
+        await new Promise<void>((resolve) => held.push(resolve));
+      }
+      return { code: 200, body: { kind: 'object', object: { object: () => ({ metadata: {} }) } } };
+    },
+  }).start();
+  const clients = new ThreadClients(port2);
+  cleanup.push(() => clients.close());
+  const transport = createInProcessTransport({
+    handler: clients.handlerOf({ name: 'u', groups: [] }),
+    userAgent: 'test',
+  });
+  const resource = createClient(transport).resource(configMaps).namespace('n');
+  let written = 0;
+  const all = Array.from({ length: 500 }, (_, i) =>
+    resource.create({ metadata: { name: `c-${i}` } }).then(() => written++),
+  );
+  await vi.waitFor(() => expect(writes).toBe(200), { timeout: 30_000 });
+  await Promise.all(Array.from({ length: 300 }, () => resource.get('c')));
+  // No write has ended meanwhile, and the others wait.
+  expect([writes, written]).toEqual([200, 0]);
+  await vi.waitFor(
+    () => {
+      for (const release of held.splice(0)) release();
+      expect(written).toBe(500);
+    },
+    { timeout: 30_000, interval: 1 },
+  );
+  await Promise.all(all);
+});

@@ -1,6 +1,6 @@
 // Objects as they come from the API server's thread: JSON that is parsed when it is first needed.
 
-import { withoutManagedFields } from './managed-fields.ts';
+import { withoutManagedFields } from '#api/machinery/codec/without-managed-fields.ts';
 import type { PartSharing } from './shared-parts.ts';
 import type { StateMemo } from './state-memo.ts';
 

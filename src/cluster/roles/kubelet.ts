@@ -251,6 +251,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       ...(!simulated &&
         config.enableSystemLogHandler !== false && { systemLogsDir: SYSTEM_LOGS_DIR }),
       ...resources,
+      // Pulls of simulated containers ask no registry.
+      ...(simulated && config.registryQps === undefined && { pullRate: undefined }),
       ...(plugins !== undefined && { credentialPlugins: plugins }),
       hostFiles: !simulated,
       podNetwork: !simulated,

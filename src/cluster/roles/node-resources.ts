@@ -9,8 +9,11 @@ import {
   type ThresholdStatements,
 } from '#kubelet/eviction/thresholds.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
+import type { PullRate } from '#kubelet/images/image-manager.ts';
 import { SysctlAllowlist, SysctlPatternError } from '#kubelet/sysctls.ts';
 import type { Taint } from '#api/groups/core/v1/index.ts';
+import { ALL_IDS } from '#kubelet/user-namespaces/id-ranges.ts';
+import { IDS_PER_POD } from '#kubelet/user-namespaces/user-namespaces.ts';
 import { parseQuantity, type Quantity, QuantityError } from '#machinery/text/quantity.ts';
 import { UserError } from '../user-error.ts';
 import {
@@ -19,11 +22,13 @@ import {
   withReservedCpus,
 } from './resource-manager-options.ts';
 import { type ShutdownOptions, shutdownPeriods } from './shutdown-options.ts';
+import { type StaticPodOptions, staticPodSettings } from './static-pod-options.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
 /** With upstream's names. Durations are milliseconds. */
-export interface NodeResourceOptions extends ResourceManagerOptions, ShutdownOptions {
+export interface NodeResourceOptions
+  extends ResourceManagerOptions, ShutdownOptions, StaticPodOptions {
   readonly evictionHard?: Settings;
   readonly evictionSoft?: Settings;
   readonly evictionSoftGracePeriod?: Settings;
@@ -61,6 +66,10 @@ export interface NodeResourceOptions extends ResourceManagerOptions, ShutdownOpt
   readonly swapBehavior?: string;
   readonly serializeImagePulls?: boolean;
   readonly maxParallelImagePulls?: number;
+  readonly registryQps?: number;
+  readonly registryBurst?: number;
+  readonly seccompDefault?: boolean;
+  readonly userNamespacesIdsPerPod?: number;
 }
 
 type ResourceSettings = Pick<
@@ -75,6 +84,9 @@ type ResourceSettings = Pick<
   | 'containerLogMaxBytes'
   | 'containerLogMaxFiles'
   | 'staticPodCheckMs'
+  | 'staticPodUrl'
+  | 'staticPodUrlHeaders'
+  | 'staticPodUrlCheckMs'
   | 'eventsPerSecond'
   | 'eventBurst'
   | 'nodeCheckMs'
@@ -86,6 +98,9 @@ type ResourceSettings = Pick<
   | 'shutdownPeriods'
   | 'swapBehavior'
   | 'maxParallelPulls'
+  | 'pullRate'
+  | 'seccompDefault'
+  | 'userNamespaceIdsPerPod'
 >;
 
 /**
@@ -121,6 +136,7 @@ export function resourceSettings(
     containerLogMaxBytes: logSize(options.containerLogMaxSize),
     containerLogMaxFiles: logFiles,
     staticPodCheckMs: options.fileCheckFrequency,
+    ...staticPodSettings(options),
     eventsPerSecond: notNegative('eventRecordQPS (--event-qps)', options.eventQps),
     eventBurst: notNegative('eventBurst (--event-burst)', options.eventBurst),
     nodeCheckMs: options.nodeStatusUpdateFrequency,
@@ -132,6 +148,9 @@ export function resourceSettings(
     shutdownPeriods: shutdownPeriods(options),
     swapBehavior: swapBehaviorOf(options.swapBehavior),
     maxParallelPulls: parallelPulls(options),
+    pullRate: pullRate(options),
+    seccompDefault: options.seccompDefault === true ? 'RuntimeDefault' : undefined,
+    userNamespaceIdsPerPod: idsPerPod(options.userNamespacesIdsPerPod),
   });
 }
 
@@ -244,6 +263,25 @@ function parallelPulls(options: NodeResourceOptions): number | undefined {
     );
   }
   return isSerial === true ? 1 : max;
+}
+
+function idsPerPod(count: number | undefined): number | undefined {
+  if (count === undefined) return undefined;
+  const fail = (problem: string): UserError => invalid(`userNamespaces.idsPerPod must ${problem}`);
+  if (count < IDS_PER_POD) throw fail(`not be less than ${IDS_PER_POD}`);
+  if (count % IDS_PER_POD !== 0) throw fail(`be a multiple of ${IDS_PER_POD}`);
+  if (count >= ALL_IDS) throw fail(`not be more than ${ALL_IDS - 1}`);
+  return count;
+}
+
+/** Returns undefined if the rate is not limited. */
+function pullRate({
+  registryQps = 5,
+  registryBurst = 10,
+}: NodeResourceOptions): PullRate | undefined {
+  notNegative('registryPullQPS (--registry-qps)', registryQps);
+  notNegative('registryBurst (--registry-burst)', registryBurst);
+  return registryQps === 0 ? undefined : { perSecond: registryQps, burst: registryBurst };
 }
 
 function checkReserved(name: string, amounts: Settings | undefined): void {

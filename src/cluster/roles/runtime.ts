@@ -3,7 +3,8 @@
 import { join, resolve } from 'node:path';
 import type { Runtime } from '#cri/index.ts';
 import { serveCri } from '#runtime/cri-server/index.ts';
-import { createProcessRuntime } from '#runtime/process/index.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import { createIsolatedRuntime, createProcessRuntime } from '#runtime/process/index.ts';
 import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
 import { UserError } from '../user-error.ts';
 import type { RoleConfig, RunningRole } from './role.ts';
@@ -14,6 +15,12 @@ export interface RuntimeRoleConfig extends RoleConfig {
   readonly listen: string;
   /** The directory of the runtime's state. */
   readonly dataDir: string;
+  /** How processes are isolated. */
+  readonly isolation: 'none' | 'namespaces';
+  /** The addresses of pods in namespaces. */
+  readonly podCidr: string;
+  /** The base URL that serves the images of a registry, by the registry's host. */
+  readonly registryMirror: ReadonlyMap<string, string>;
 }
 
 /**
@@ -24,7 +31,7 @@ export async function startRuntimeRole(config: RuntimeRoleConfig): Promise<Runni
   const { listen, clock, random, logger } = config;
   if (!/^unix:\/\/\/|^\//.test(listen))
     throw new UserError(`--listen must be unix:///PATH, not ${JSON.stringify(listen)}`);
-  const runtime = makeRuntime(config);
+  const runtime = await makeRuntime(config);
   try {
     const server = await serveCri({ runtime, endpoint: listen, clock, random, logger });
     let stopped: Promise<void> | undefined;
@@ -43,12 +50,27 @@ export async function startRuntimeRole(config: RuntimeRoleConfig): Promise<Runni
   }
 }
 
-function makeRuntime({ type, dataDir, clock, random, logger }: RuntimeRoleConfig): Runtime {
-  if (type === 'simulated') return createSimulatedRuntime({ clock, random, ...realistic });
-  return createProcessRuntime({
-    stateDir: join(resolve(dataDir), 'runtime', 'process'),
-    clock,
-    random,
-    logger,
-  });
+async function makeRuntime(config: RuntimeRoleConfig): Promise<Runtime> {
+  const { type, isolation, dataDir, podCidr, registryMirror, clock, random, logger } = config;
+  if (type === 'simulated') {
+    if (isolation !== 'none') throw new UserError('--isolation is only for --type process');
+    return createSimulatedRuntime({ clock, random, ...realistic });
+  }
+  const stateDir = join(resolve(dataDir), 'runtime', 'process');
+  if (isolation === 'none') return createProcessRuntime({ stateDir, clock, random, logger });
+  try {
+    const registryMirrors = registryMirror;
+    return await createIsolatedRuntime({
+      stateDir,
+      podCidr,
+      registryMirrors,
+      clock,
+      random,
+      logger,
+    });
+  } catch (error) {
+    throw new UserError(`--isolation namespaces is not possible: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
 }

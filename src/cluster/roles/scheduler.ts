@@ -3,8 +3,10 @@
 import { pingCheck } from '#machinery/serving/health.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Client } from '#client/client.ts';
+import { DecisionLog } from '#scheduler/decisions.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
+import { recordDecisions } from '../decision-record/writer.ts';
 import { UserError } from '../user-error.ts';
 import { clientFor, parseFlagYaml, readFlagFile, readKubeconfig } from './role.ts';
 import {
@@ -29,6 +31,7 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
       ? undefined
       : parseFlagYaml('--config', readFlagFile('--config', role.config));
   const metrics = new SchedulerMetrics({ clock });
+  const decisions = new DecisionLog(clock);
   const make = (client: Client): Scheduler =>
     new Scheduler({
       client,
@@ -38,6 +41,7 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
       logger,
       configuration,
       metrics,
+      decisions,
     });
   /** Set while this process leads. */
   let leader: Scheduler | undefined;
@@ -68,7 +72,8 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
       }),
       async run(client, _access, signal) {
         leader = make(client);
-        await leader.run(signal);
+        const recorder = { client, clock, logger, decisions, configuration };
+        await Promise.all([leader.run(signal), recordDecisions(recorder, signal)]);
         leader = undefined;
       },
     },

@@ -13,7 +13,7 @@ import { Extras } from './data/extras.ts';
 import { loginCode, Session, signInProblem } from './data/session.ts';
 import { Store } from './data/store.ts';
 import { TableCache } from './data/table-cache.ts';
-import { type Services, ServicesContext } from './services.ts';
+import { followConfig, type Services, ServicesContext } from './services.ts';
 import { App } from './shell/app.tsx';
 import { theme } from './theme.ts';
 
@@ -24,12 +24,12 @@ function createServices(): Services {
     await session.read().catch(() => undefined);
   });
   const api = new Api(browserFetch, connection);
-  const session = new Session(api, () => tables.clear());
-  const tables = new TableCache(clock, {
-    api,
-    clock,
-    whenOnline: (signal) => connection.whenOnline(signal),
+  const extras = new Extras(api);
+  const session = new Session(api, browserClock, () => {
+    tables.clear();
+    extras.forget();
   });
+  const tables = new TableCache(clock, followConfig({ api, clock, connection, extras }));
   return {
     api,
     clock,
@@ -37,7 +37,7 @@ function createServices(): Services {
     session,
     types: new Store(new Types([])),
     tables,
-    extras: new Extras(api),
+    extras,
   };
 }
 

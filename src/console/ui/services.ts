@@ -6,7 +6,7 @@ import type { ClusterClock } from './data/cluster-clock.ts';
 import type { Connection } from './data/connection.ts';
 import type { Types } from './data/discovery.ts';
 import type { Extras } from './data/extras.ts';
-import type { ListWatchConfig } from './data/list-watch.ts';
+import { type ListWatchConfig, WATCH_SECONDS } from './data/list-watch.ts';
 import type { Session } from './data/session.ts';
 import type { Store } from './data/store.ts';
 import type { TableCache } from './data/table-cache.ts';
@@ -23,12 +23,24 @@ export interface Services {
 }
 
 /** The part of a list-watch configuration that is the same for all collections. */
-export type FollowConfig = Pick<ListWatchConfig<never>, 'api' | 'clock' | 'whenOnline'>;
+export type FollowConfig = Pick<
+  ListWatchConfig<never>,
+  'api' | 'clock' | 'whenOnline' | 'watchSeconds'
+>;
 
-export const followConfig = ({ api, clock, connection }: Services): FollowConfig => ({
+/** 30 days: a virtual clock passes nine minutes many times in a moment. */
+const VIRTUAL_WATCH_SECONDS = 30 * 86_400;
+
+export const followConfig = ({
+  api,
+  clock,
+  connection,
+  extras,
+}: Pick<Services, 'api' | 'clock' | 'connection' | 'extras'>): FollowConfig => ({
   api,
   clock,
   whenOnline: (signal) => connection.whenOnline(signal),
+  watchSeconds: async () => ((await extras.has('clock')) ? VIRTUAL_WATCH_SECONDS : WATCH_SECONDS),
 });
 
 export const ServicesContext = createContext<Services | undefined>(undefined);

@@ -71,22 +71,34 @@ describe('the default class', () => {
     });
   });
 
-  test('is created when the controller gets the right, whose lack is logged once', async () => {
+  test('is created when the controller gets its role, whose lack is no warning', async () => {
     const roles = cluster.client.resource(clusterRoles);
     const role = await roles.get('system:controller:local-provisioner');
     await roles.update({ ...role, rules: [] });
     await cluster.run((config) => new LocalProvisioner(config));
     await cluster.clock.advance('1m');
     expect((await classes().list()).items).toEqual([]);
-    const warnings = cluster.logger.records.filter(({ level }) => level === 'warn');
-    expect(warnings.map(({ message }) => message)).toEqual([
-      'local provisioner: no default StorageClass, the controller lacks the rights',
+    const records = cluster.logger.records.filter(({ message }) => message.includes('provisioner'));
+    expect(records.map(({ level, message }) => [level, message])).toEqual([
+      ['info', 'local provisioner: off, since the API server has no role for it'],
     ]);
     const { metadata } = await roles.get(role.metadata.name);
     await roles.update({ ...role, metadata });
     await cluster.clock.advance('10s');
     expect((await classes().list()).items.map(({ metadata: { name } }) => name)).toEqual([
       'standard',
+    ]);
+  });
+
+  test('is created although the question for rights fails at first', async () => {
+    const path = /selfsubjectaccessreviews/;
+    cluster.faults.fail('POST', path, () => apierrors.internalError('not yet'), { times: 2 });
+    await cluster.run((config) => new LocalProvisioner(config));
+    await cluster.clock.advance('3s');
+    expect((await classes().list()).items).toHaveLength(1);
+    const records = cluster.logger.records.filter(({ message }) => message.includes('provisioner'));
+    expect(records.map(({ level, message }) => [level, message])).toEqual([
+      ['info', expect.stringContaining('its rights are unknown, retrying: ')],
     ]);
   });
 

@@ -3,6 +3,8 @@
 // recorded sizes only. Volumes are deleted with their claims, once the node has removed the
 // directory.
 //
+// It is off on an API server without its role (rights.ts), as those of other makers are.
+//
 // The provisioner reaches nodes through the API server's proxy. A simulated node has nothing to
 // remove.
 
@@ -19,12 +21,7 @@ import { type StorageClass, storageClasses } from '#api/groups/storage/v1/index.
 import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import {
-  reconciled,
-  type ReconcileResult,
-  requeue,
-  requeueAfter,
-} from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
@@ -46,6 +43,7 @@ import {
   volumeNameFor,
   withoutFinalizer,
 } from './local-volume.ts';
+import { waitForRights } from './rights.ts';
 import { DEFAULT_CLASS, LOCAL_VOLUMES, PROVISIONER, VOLUME_NODE } from './names.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -58,9 +56,6 @@ const BY_CLASS = 'storage-class';
 /** The node's response for a removed directory. */
 const REMOVED = 'ok';
 
-/** The time in ms until a write that was forbidden is tried again. */
-const FORBIDDEN_RETRY_MS = 10_000;
-
 export class LocalProvisioner implements Controller {
   readonly name = 'local-provisioner-controller';
   readonly run: Controller['run'];
@@ -72,7 +67,6 @@ export class LocalProvisioner implements Controller {
   readonly #recorder: EventRecorder;
   /** By UID: the last recorded reason why a claim has no volume. */
   readonly #recordedReasons = new Map<string, string>();
-  #isLackOfRightsLogged = false;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
@@ -117,7 +111,11 @@ export class LocalProvisioner implements Controller {
     // Once per run: if a user deletes the class, or removes its default annotation, it is not
     // restored.
     builder.alongside(async () => classQueue.add(DEFAULT_CLASS));
-    this.run = builder.complete();
+    const run = builder.complete();
+    this.run = async (signal) => {
+      await waitForRights(config, signal);
+      if (!signal.aborted) await run(signal);
+    };
   }
 
   #volumesToRemoveOn({ metadata }: ReadNode): readonly string[] {
@@ -140,24 +138,9 @@ export class LocalProvisioner implements Controller {
     try {
       await this.#config.client.resource(storageClasses).create(wanted, { signal });
     } catch (error) {
-      if (apierrors.isForbidden(error)) return this.#withoutRights(error);
       if (!apierrors.isAlreadyExists(error)) throw error;
     }
     return reconciled;
-  }
-
-  /**
-   * Retries at a fixed period, and logs the reason once: API servers of another maker have no role
-   * for this controller, unless an administrator creates it.
-   */
-  #withoutRights(error: unknown): ReconcileResult {
-    const { logger } = this.#config;
-    if (!this.#isLackOfRightsLogged)
-      logger.warn('local provisioner: no default StorageClass, the controller lacks the rights', {
-        err: error,
-      });
-    this.#isLackOfRightsLogged = true;
-    return requeueAfter(FORBIDDEN_RETRY_MS);
   }
 
   async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {

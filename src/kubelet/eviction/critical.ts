@@ -1,7 +1,7 @@
 // Pods that the node needs: they are never evicted, and may preempt others.
 
-import { isMirrorPod } from '../mirror-pods.ts';
-import { isStaticPod } from '../static-pods.ts';
+import { isMirrorPod } from '../static-pods/mirror-pods.ts';
+import { isStaticPod } from '../static-pods/static-pods.ts';
 import type { Pod } from '../types.ts';
 
 /** The lowest priority of critical pods: that of the class system-cluster-critical. */

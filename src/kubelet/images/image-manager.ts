@@ -1,13 +1,8 @@
 // Makes sure that a container's image is on the node before the container is created, by its pull
 // policy. Backs off from images that cannot be pulled.
 
-import {
-  isCriError,
-  type AuthConfig,
-  type ImageService,
-  type ImageSpec,
-  type PodSandboxConfig,
-} from '#cri/index.ts';
+import { TokenBucket } from '#machinery/token-bucket.ts';
+import type { AuthConfig, ImageService, ImageSpec, PodSandboxConfig } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -46,12 +41,20 @@ export interface WantedImage {
   readonly container?: Container;
 }
 
+/** The pulls per second, and those that may follow each other at once. */
+export interface PullRate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
 export interface ImageManagerConfig {
   readonly images: ImageService;
   readonly clock: Clock;
   readonly events: PodEvents;
   /** The maximum number of pulls at a time. Default: any number. */
   readonly maxParallelPulls?: number;
+  /** Limits the rate of pulls: a pull without a token fails. Default: no limit. */
+  readonly pullRate?: PullRate;
   /** Returns credentials of the node for the image. Absent: there are none. */
   readonly nodeCredentials?: (image: string, signal: AbortSignal) => Promise<readonly AuthConfig[]>;
   /** The delay after the first failed pull, in milliseconds. Default: 10,000. */
@@ -62,18 +65,28 @@ export interface ImageManagerConfig {
 
 const SHOWN_MS = 2000;
 
+interface Pulled {
+  /** The runtime's reference to the image. */
+  readonly reference: string;
+  /** How long the pull took, without its wait for others. */
+  readonly ms: number;
+}
+
 export class ImageManager {
   readonly #config: ImageManagerConfig;
   readonly #backoff: Backoff;
   readonly #slots: PullSlots;
+  readonly #pace: TokenBucket | undefined;
   /** By pod and image: the last failure, shown during the back-off. */
   readonly #lastFailure = new Map<string, string>();
   /** Pulls in flight: at most one per image and credentials. */
-  readonly #pulls = new Map<string, Promise<string>>();
+  readonly #pulls = new Map<string, Promise<Pulled>>();
 
   constructor(config: ImageManagerConfig) {
     this.#config = config;
     this.#slots = new PullSlots(config.maxParallelPulls ?? Number.POSITIVE_INFINITY);
+    const { clock, pullRate } = config;
+    this.#pace = pullRate && new TokenBucket({ clock, ...pullRate });
     this.#backoff = new Backoff(
       config.clock,
       config.backoffMs ?? 10_000,
@@ -146,7 +159,7 @@ export class ImageManager {
     report('Normal', 'Pulling', `Pulling image "${name}"`);
     const begin = clock.monotonic();
     try {
-      const reference = await this.#pull(
+      const { reference, ms } = await this.#pull(
         { image, annotations },
         [
           ...credentialsFor(image, pullSecrets),
@@ -155,12 +168,13 @@ export class ImageManager {
         sandboxConfig,
         signal,
       );
-      const took = formatDuration(Math.trunc(clock.monotonic() - begin));
+      const took = formatDuration(Math.trunc(ms));
+      const withWaiting = formatDuration(Math.trunc(clock.monotonic() - begin));
       const size = (await images.imageStatus({ image, annotations }, { signal })).image?.size ?? 0;
       report(
         'Normal',
         'Pulled',
-        `Successfully pulled image "${name}" in ${took} (${took} including waiting). Image size: ${size} bytes.`,
+        `Successfully pulled image "${name}" in ${took} (${withWaiting} including waiting). Image size: ${size} bytes.`,
       );
       this.#backoff.reset(key);
       this.#lastFailure.delete(key);
@@ -170,7 +184,7 @@ export class ImageManager {
       const text = errorMessage(error);
       report('Warning', 'Failed', `Failed to pull image "${name}": ${text}`);
       this.#backoff.next(key, clock.now());
-      const failure = describePullFailure(name, error, text);
+      const failure = describePullFailure(name, text);
       this.#lastFailure.set(key, `${failure.reason}: ${failure.message}`);
       // The failure is reported first; the back-off and its retry time are reported from then on.
       throw new ImageError(failure.reason, failure.message, {
@@ -209,12 +223,17 @@ export class ImageManager {
     credentials: readonly AuthConfig[],
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<Pulled> {
+    const { clock } = this.#config;
     const key = JSON.stringify([image.image, credentials]);
     let pull = this.#pulls.get(key);
     if (pull === undefined) {
       pull = this.#slots
-        .run(() => this.#tryCredentials(image, credentials, sandboxConfig))
+        .run(async () => {
+          const begin = clock.monotonic();
+          const reference = await this.#tryCredentials(image, credentials, sandboxConfig);
+          return { reference, ms: clock.monotonic() - begin };
+        })
         .finally(() => this.#pulls.delete(key));
       this.#pulls.set(key, pull);
     }
@@ -222,12 +241,16 @@ export class ImageManager {
     return untilAborted(pull, signal);
   }
 
-  /** Pulls without credentials if there are none, otherwise with each until one is accepted. */
+  /**
+   * Pulls without credentials if there are none, otherwise with each until one is accepted. Rejects
+   * at once if pulls are too frequent.
+   */
   async #tryCredentials(
     image: ImageSpec,
     credentials: readonly AuthConfig[],
     sandboxConfig: PodSandboxConfig,
   ): Promise<string> {
+    if (this.#pace?.tryTake() === false) throw new Error('pull QPS exceeded');
     const tries: readonly (AuthConfig | undefined)[] =
       credentials.length === 0 ? [undefined] : credentials;
     const failures: unknown[] = [];
@@ -250,16 +273,20 @@ function defaultPullPolicy(image: string): string {
   return name.digest === undefined && name.tag === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
+/** Errors that a runtime reports by the beginning of its message, and how they are described. */
+const NAMED_FAILURES = [
+  ['RegistryUnavailable', 'the registry is unavailable'],
+  ['SignatureValidationFailed', 'the signature validation failed'],
+] as const;
+
 function describePullFailure(
   name: string,
-  err: unknown,
   text: string,
 ): { readonly reason: string; readonly message: string } {
-  if (isCriError(err, 'SignatureValidationFailed')) {
-    return {
-      reason: 'SignatureValidationFailed',
-      message: `image pull failed for ${name} because the signature validation failed: ${text}`,
-    };
+  for (const [reason, description] of NAMED_FAILURES) {
+    if (!text.startsWith(reason)) continue;
+    const rest = text.slice(reason.length);
+    return { reason, message: `image pull failed for ${name} because ${description}${rest}` };
   }
   return { reason: 'ErrImagePull', message: text };
 }

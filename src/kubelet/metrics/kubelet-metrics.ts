@@ -52,6 +52,8 @@ export class KubeletMetrics implements RuntimeMetrics {
   readonly #podStart: Family<Histogram>;
   readonly #startedPods: Family<Counter>;
   readonly #startedPodErrors: Family<Counter>;
+  readonly #startedUserNamespaced: Family<Counter>;
+  readonly #startedUserNamespacedErrors: Family<Counter>;
   readonly #startedContainers: Family<Counter>;
   readonly #terminatedContainers: Family<Counter>;
   readonly #startedContainerErrors: Family<Counter>;
@@ -116,10 +118,18 @@ export class KubeletMetrics implements RuntimeMetrics {
       'Time from when the kubelet first sees a pod until its containers run.',
       POD_START_BUCKETS,
     );
-    this.#startedPods = counter('started_pods_total', 'Sandboxes that were started.');
+    this.#startedPods = counter('started_pods_total', 'Sandboxes that were to be started.');
     this.#startedPodErrors = counter(
       'started_pods_errors_total',
       'Sandboxes that could not be started.',
+    );
+    this.#startedUserNamespaced = counter(
+      'started_user_namespaced_pods_total',
+      'Sandboxes with user namespaces that were to be started.',
+    );
+    this.#startedUserNamespacedErrors = counter(
+      'started_user_namespaced_pods_errors_total',
+      'Sandboxes with user namespaces that could not be started.',
     );
     this.#startedContainers = counter(
       'started_containers_total',
@@ -218,6 +228,8 @@ export class KubeletMetrics implements RuntimeMetrics {
     // Counters without labels exist from the start, as upstream's do.
     for (const family of [
       this.#startedPods,
+      this.#startedUserNamespaced,
+      this.#startedUserNamespacedErrors,
       this.#imageVolumesRequested,
       this.#imageVolumesMounted,
       this.#imageVolumeErrors,
@@ -244,9 +256,12 @@ export class KubeletMetrics implements RuntimeMetrics {
     this.#podStart.with().observe(seconds);
   }
 
-  sandboxStarted(failed: boolean): void {
+  sandboxStarted(failed: boolean, userNamespace: boolean): void {
+    this.#startedPods.with().value++;
     if (failed) this.#startedPodErrors.with().value++;
-    else this.#startedPods.with().value++;
+    if (!userNamespace) return;
+    this.#startedUserNamespaced.with().value++;
+    if (failed) this.#startedUserNamespacedErrors.with().value++;
   }
 
   containerStarted(type: ContainerType, code?: string): void {

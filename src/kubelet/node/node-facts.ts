@@ -1,7 +1,7 @@
 // Gathers the facts for the Node's status: those of the machine and the configuration once, and the
 // state of the runtime at each check.
 
-import type { Runtime } from '#cri/index.ts';
+import type { Runtime, RuntimeFeatures, RuntimeHandler, StatusResponse } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
@@ -59,6 +59,8 @@ export class NodeFactsSource {
   #addresses: readonly NodeAddress[];
   readonly #config: NodeFactsConfig;
   #networkProblem: string | undefined;
+  /** The handlers and features that the runtime has reported last; undefined before. */
+  #abilities: Pick<StatusResponse, 'runtimeHandlers' | 'features'> | undefined;
 
   static async read(config: NodeFactsConfig): Promise<NodeFactsSource> {
     const { kubelet, rootDir } = config;
@@ -100,6 +102,20 @@ export class NodeFactsSource {
     return this.#networkProblem;
   }
 
+  /** Returns the handlers of the runtime, as of the last check; empty if it does not report them. */
+  async runtimeHandlers(): Promise<readonly RuntimeHandler[]> {
+    if (this.#abilities === undefined) {
+      const { runtime, signal } = this.#config;
+      this.#abilities = await runtime.runtime.status({ signal, timeoutMs: RUNTIME_DEADLINE_MS });
+    }
+    return this.#abilities.runtimeHandlers;
+  }
+
+  /** The features of the runtime, as of the last check; undefined if it does not report them. */
+  get runtimeFeatures(): RuntimeFeatures | undefined {
+    return this.#abilities?.features;
+  }
+
   /** The default labels of a node, and the configured ones. */
   get labels(): Readonly<Record<string, string>> {
     const { operatingSystem, architecture } = this.machine;
@@ -138,6 +154,8 @@ export class NodeFactsSource {
       pressure: this.#config.pressure?.() ?? [],
       problems,
       runtimeConditions,
+      runtimeHandlers: this.#abilities?.runtimeHandlers ?? [],
+      ...(this.runtimeFeatures !== undefined && { runtimeFeatures: this.runtimeFeatures }),
     };
   }
 
@@ -151,6 +169,7 @@ export class NodeFactsSource {
         runtime.runtime.status(options),
         runtime.images.listImages({}, options),
       ]);
+      this.#abilities = status;
       const conditions = status.status?.conditions ?? [];
       const problemOf = (type: string): string | undefined => {
         const condition = conditions.find((candidate) => candidate.type === type);

@@ -1,7 +1,7 @@
 // Computes the status of a node, as a pure function of the kubelet's facts.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Image } from '#cri/index.ts';
+import type { Image, RuntimeFeatures, RuntimeHandler } from '#cri/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import { isExtendedResource } from '../pod/extended-resource.ts';
@@ -43,6 +43,10 @@ export interface NodeFacts {
    * RUNTIME_CONDITIONS.
    */
   readonly runtimeConditions?: readonly BareCondition[];
+  /** The runtime's handlers. Default: it does not report them. */
+  readonly runtimeHandlers?: readonly RuntimeHandler[];
+  /** Absent: the runtime does not report features. */
+  readonly runtimeFeatures?: RuntimeFeatures;
   /** The attachable volumes that pods use. Default: none. */
   readonly volumesInUse?: readonly string[];
 }
@@ -91,7 +95,29 @@ export function makeNodeStatus(
     },
     ...(facts.images.length > 0 ? { images: containerImages(facts.images) } : {}),
     ...((facts.volumesInUse ?? []).length > 0 ? { volumesInUse: facts.volumesInUse ?? [] } : {}),
+    ...runtimeAbilities(facts),
     declaredFeatures: DECLARED_FEATURES,
+  };
+}
+
+/** Returns the handlers and features of the runtime, if it reports some. */
+function runtimeAbilities({
+  runtimeHandlers = [],
+  runtimeFeatures,
+}: NodeFacts): Pick<NodeStatus, 'runtimeHandlers' | 'features'> {
+  return {
+    ...(runtimeHandlers.length > 0 && {
+      runtimeHandlers: runtimeHandlers.map(({ name, features }) => ({
+        name,
+        features: {
+          recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+          userNamespaces: features?.userNamespaces ?? false,
+        },
+      })),
+    }),
+    ...(runtimeFeatures !== undefined && {
+      features: { supplementalGroupsPolicy: runtimeFeatures.supplementalGroupsPolicy },
+    }),
   };
 }
 
@@ -208,7 +234,7 @@ export function sameNodeStatus(a: NodeStatus, b: NodeStatus): boolean {
 function comparable(status: NodeStatus): unknown {
   const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images, volumesInUse } =
     status;
-  const { declaredFeatures = [] } = status;
+  const { runtimeHandlers = [], features = null, declaredFeatures = [] } = status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
@@ -221,6 +247,8 @@ function comparable(status: NodeStatus): unknown {
     nodeInfo,
     images: images ?? [],
     volumesInUse: volumesInUse ?? [],
+    runtimeHandlers,
+    features,
     declaredFeatures,
     conditions,
   };
@@ -260,6 +288,10 @@ export function nodeStatusPatch(
     addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
     ...(status.volumesInUse === undefined &&
       previous?.volumesInUse !== undefined && { volumesInUse: null }),
+    // The runtime is another one now.
+    ...(status.runtimeHandlers === undefined &&
+      previous?.runtimeHandlers !== undefined && { runtimeHandlers: null }),
+    ...(status.features === undefined && previous?.features !== undefined && { features: null }),
     capacity: replaceMap(previous?.capacity, status.capacity),
     allocatable: replaceMap(previous?.allocatable, status.allocatable),
   };

@@ -10,12 +10,13 @@ export function makeImageManager(
   { config, runtime: { images }, metrics, logger }: Base,
   events: PodEvents,
 ): ImageManager {
-  const { clock, credentialPlugins, maxParallelPulls } = config;
+  const { clock, credentialPlugins, maxParallelPulls, pullRate } = config;
   const common = {
     images,
     clock,
     events,
     ...(maxParallelPulls !== undefined && { maxParallelPulls }),
+    ...(pullRate !== undefined && { pullRate }),
   };
   if (credentialPlugins === undefined) return new ImageManager(common);
   const plugins = new CredentialPlugins({

@@ -23,7 +23,7 @@ import type { ProbeManager } from '../probes/probe-manager.ts';
 import { ApiAccess } from '../server/access.ts';
 import { runningPod } from '../server/running-pods.ts';
 import { KubeletServer } from '../server/server.ts';
-import { isStaticPod } from '../static-pods.ts';
+import { isStaticPod } from '../static-pods/static-pods.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError, removeLocalVolume } from '../volumes/local-volumes.ts';

@@ -4,6 +4,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import type { Runtime } from '#cri/index.ts';
 import { readUntrusted } from '#machinery/files/untrusted.ts';
 import type { KubeletConfig } from '../config.ts';
+import { isAppArmorEnabled } from '../node/apparmor-enabled.ts';
 import { parseResolvConf, type DnsSettings } from '../dns.ts';
 import { localVolumesPath } from '../paths.ts';
 import { noMounter, systemMounter, type Mounter } from '../volumes/mounter.ts';
@@ -19,6 +20,8 @@ export interface Settings {
   readonly podLogsDir: string;
   readonly localVolumesDir: string;
   readonly mounter: Mounter;
+  /** Whether the kernel enforces AppArmor profiles. True on simulated nodes. */
+  readonly appArmor: boolean;
   readonly dns: DnsSettings;
   readonly runtimeName: string;
   /** For example 'containerd://1.7.24'. */
@@ -42,6 +45,7 @@ export async function readSettings(
     rootDir,
     podLogsDir: config.podLogsDir ?? '/var/log/pods',
     localVolumesDir: config.localVolumesDir ?? localVolumesPath(rootDir),
+    appArmor: config.appArmor ?? (!hostFiles || (await isAppArmorEnabled())),
     mounter: config.mounter ?? (hostFiles ? systemMounter() : noMounter),
     dns: {
       clusterDNS: config.clusterDNS,

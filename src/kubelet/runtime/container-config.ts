@@ -6,7 +6,7 @@ import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
-import { containerSecurityContext, stopSignal } from './security-context.ts';
+import { containerSecurityContext, type PodSecurity, stopSignal } from './security-context.ts';
 
 export interface ContainerConfigInput {
   readonly pod: Pod;
@@ -20,7 +20,7 @@ export interface ContainerConfigInput {
   readonly devices: readonly Device[];
   /** The devices of device plugins and ResourceClaims. */
   readonly assigned?: ContainerDevices;
-  readonly seccompRoot: string;
+  readonly security: PodSecurity;
   readonly resources: LinuxContainerResources;
   /** The target of an ephemeral container: the container whose processes it sees. */
   readonly targetId?: string;
@@ -40,7 +40,9 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     args: expanded(container.args),
     workingDir: container.workingDir ?? '',
     envs: [...environment].map(([key, value]) => ({ key, value: encoder.encode(value) })),
-    mounts: [...(input.assigned?.mounts ?? []), ...input.mounts],
+    mounts: [...(input.assigned?.mounts ?? []), ...input.mounts].map((mount) =>
+      withMappings(mount, input.security),
+    ),
     devices: [...(input.assigned?.devices ?? []), ...input.devices],
     CDIDevices: (input.assigned?.cdiDevices ?? []).map((name) => ({ name })),
     labels: containerLabels(pod, container),
@@ -54,8 +56,15 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     tty: container.tty === true,
     linux: {
       resources: input.resources,
-      securityContext: containerSecurityContext(pod, container, input.seccompRoot, input.targetId),
+      securityContext: containerSecurityContext(pod, container, input.security, input.targetId),
     },
     ...(signal !== undefined ? { stopSignal: signal } : {}),
   };
+}
+
+/** In a user namespace of its own, a container sees the owners of files as outside of it. */
+function withMappings(mount: Mount, { userNamespace }: PodSecurity): Mount {
+  const { mode, uids, gids } = userNamespace;
+  if (mode !== 'POD' || uids === undefined || gids === undefined) return mount;
+  return { ...mount, uidMappings: uids, gidMappings: gids };
 }

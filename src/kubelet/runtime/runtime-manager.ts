@@ -30,6 +30,7 @@ import { untilAbortedObjects, type ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
 import { makeDevices } from '../volumes/devices.ts';
+import type { UserNamespace } from '../user-namespaces/user-namespaces.ts';
 import type { Mounter } from '../volumes/mounter.ts';
 import { makeMounts, type ImageVolumes } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
@@ -58,13 +59,14 @@ import {
   sandboxResources,
 } from '../pod/resources.ts';
 import { makeSandboxConfig, podLogDirectory } from './sandbox-config.ts';
-import { verifyRunAsNonRoot } from './security-context.ts';
+import { type PodSecurity, verifyRunAsNonRoot } from './security-context.ts';
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
 /** The metrics of the runtime manager. */
 export interface RuntimeMetrics {
-  sandboxStarted(failed: boolean): void;
+  /** Counts a start. `userNamespace`: whether the pod has a user namespace of its own. */
+  sandboxStarted(failed: boolean, userNamespace: boolean): void;
   /**
    * Counts a start. `code`: the reason of a failure, such as RunContainerError; absent if the
    * container runs.
@@ -124,6 +126,12 @@ export interface RuntimeManagerConfig {
   readonly memoryCapacity: number;
   /** Returns the cgroup of a pod; '': the runtime chooses one. */
   readonly cgroupParent: (pod: Pod) => string;
+  /** Returns the user namespace of a pod; rejects if the handler of the runtime has none. */
+  readonly userNamespace: (pod: Pod, runtimeHandler: string) => Promise<UserNamespace>;
+  /** Reports whether the handler of the runtime makes mounts below a mount read-only, too. */
+  readonly recursiveReadOnly: (runtimeHandler: string) => Promise<boolean>;
+  /** The seccomp profile of containers whose pod asks for none. */
+  readonly seccompDefault: 'RuntimeDefault' | 'Unconfined';
   /** Returns the handler of a runtime class; rejects if the class does not exist. */
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
   /** Called after a sandbox was created. */
@@ -180,6 +188,9 @@ interface SyncContext {
 interface Sandbox {
   readonly id: string;
   readonly config: PodSandboxConfig;
+  readonly security: PodSecurity;
+  /** Whether the runtime's handler can make mounts below a mount read-only. */
+  readonly recursiveReadOnly: boolean;
   readonly ips: readonly string[];
 }
 
@@ -190,6 +201,8 @@ export class RuntimeManager {
   readonly resizer: ContainerResizer;
   /** By pod UID and container name: the last reason why the container does not run. */
   readonly #failures = new Map<string, Map<string, StartFailure>>();
+  /** By pod UID: whether the pod's handler makes mounts below a mount read-only. */
+  readonly #recursiveReadOnly = new Map<string, boolean>();
 
   constructor(config: RuntimeManagerConfig) {
     this.#config = config;
@@ -210,6 +223,14 @@ export class RuntimeManager {
     return { ...resources, ...swapResources(pod, container, memoryLimit, swap) };
   }
 
+  /**
+   * Reports whether the pod's handler makes mounts below a mount read-only; undefined if no
+   * container of the pod was started yet.
+   */
+  makesRecursiveReadOnly(uid: string): boolean | undefined {
+    return this.#recursiveReadOnly.get(uid);
+  }
+
   startFailure(uid: string, containerName: string): StartFailure | undefined {
     return this.#failures.get(uid)?.get(containerName);
   }
@@ -217,6 +238,7 @@ export class RuntimeManager {
   /** Drops the state of a pod that is gone. */
   forget(uid: string): void {
     this.#failures.delete(uid);
+    this.#recursiveReadOnly.delete(uid);
     this.#backoff.forget(`${uid}_`);
     this.resizer.forget(uid);
     this.#config.imageManager.forget(uid);
@@ -351,23 +373,28 @@ export class RuntimeManager {
     const { runtime, events } = this.#config;
     const nodeIP = this.#config.downward().hostIPs[0];
     try {
-      const missing = unsupportedFeature(pod);
-      if (missing !== undefined) throw new Error(`${missing} is not supported by this kubelet`);
-      const config = this.#sandboxConfig(pod, actions.attempt);
+      // Starts of containers in an existing sandbox seldom need the handler.
+      const isHandlerNeeded = actions.createSandbox || needsFeatures(pod);
+      const handler = isHandlerNeeded ? await this.#runtimeHandler(pod) : '';
+      const recursiveReadOnly =
+        needsFeatures(pod) && (await this.#config.recursiveReadOnly(handler));
+      this.#recursiveReadOnly.set(podUid(pod), recursiveReadOnly);
+      const security = await this.#podSecurity(pod, handler);
+      const config = this.#sandboxConfig(pod, actions.attempt, security);
       if (!actions.createSandbox)
-        return { id: actions.sandboxId, config, ips: sortPodIPs(podIPs(status), nodeIP) };
-      const className = pod.spec.runtimeClassName;
-      const handler = className === undefined ? '' : await this.#config.runtimeHandler(className);
+        return {
+          id: actions.sandboxId,
+          config,
+          security,
+          recursiveReadOnly,
+          ips: sortPodIPs(podIPs(status), nodeIP),
+        };
       if (!(await this.#areResourcesPrepared(context))) return undefined;
       if (this.#config.hostFiles)
         await mkdir(config.logDirectory ?? '', { recursive: true, mode: 0o755 });
-      const id = await runtime
-        .runPodSandbox(config, handler, { signal: context.signal, timeoutMs: 240_000 })
-        .catch((error: unknown) => {
-          this.#config.metrics?.sandboxStarted(true);
-          throw error;
-        });
-      this.#config.metrics?.sandboxStarted(false);
+      const options = { signal: context.signal, timeoutMs: 240_000 };
+      const id = await runtime.runPodSandbox(config, handler, options);
+      this.#config.metrics?.sandboxStarted(false, pod.spec.hostUsers === false);
       context.acted = true;
       const made = await readSandbox(runtime, {
         id,
@@ -384,9 +411,12 @@ export class RuntimeManager {
         runtimeHandler: handler,
       });
       if (made !== undefined) this.#config.onSandbox(made);
-      return { id, config, ips: sortPodIPs(made?.ips ?? [], nodeIP) };
+      const ips = sortPodIPs(made?.ips ?? [], nodeIP);
+      return { id, config, security, recursiveReadOnly, ips };
     } catch (error) {
       context.signal.throwIfAborted();
+      if (actions.createSandbox)
+        this.#config.metrics?.sandboxStarted(true, pod.spec.hostUsers === false);
       const message = `Failed to create pod sandbox: ${errorMessage(error)}`;
       this.#config.logger.warn('pod sandbox not made', { pod: describePod(pod), err: error });
       events.warning(pod, 'FailedCreatePodSandBox', message);
@@ -441,15 +471,30 @@ export class RuntimeManager {
     }
   }
 
-  #sandboxConfig(pod: Pod, attempt: number): PodSandboxConfig {
-    const { dns, events, podLogsDir, rootDir, cgroupParent, placements } = this.#config;
+  async #runtimeHandler({ spec: { runtimeClassName } }: Pod): Promise<string> {
+    return runtimeClassName === undefined
+      ? ''
+      : await this.#config.runtimeHandler(runtimeClassName);
+  }
+
+  async #podSecurity(pod: Pod, runtimeHandler: string): Promise<PodSecurity> {
+    const { rootDir, seccompDefault, userNamespace } = this.#config;
+    return {
+      seccompRoot: seccompDir(rootDir),
+      seccompDefault,
+      userNamespace: await userNamespace(pod, runtimeHandler),
+    };
+  }
+
+  #sandboxConfig(pod: Pod, attempt: number, security: PodSecurity): PodSandboxConfig {
+    const { dns, events, podLogsDir, cgroupParent, placements } = this.#config;
     return makeSandboxConfig({
       pod,
       attempt,
       hostname: podHostname(pod, dns.clusterDomain).effective,
       dnsConfig: podDns(pod, dns, events),
       podLogsDir,
-      seccompRoot: seccompDir(rootDir),
+      security,
       cgroupParent: cgroupParent(pod),
       resources: sandboxResources(pod, placements?.hasExclusiveCpus(pod) !== true),
       overhead: overheadResources(pod),
@@ -678,6 +723,7 @@ export class RuntimeManager {
       rootDir: config.rootDir,
       mounter: config.mounter,
       random: config.random,
+      recursiveReadOnly: sandbox.recursiveReadOnly,
       hostFiles: config.hostFiles,
     });
     const restartCount = await this.#restartCount(pod, container, status);
@@ -698,7 +744,7 @@ export class RuntimeManager {
       mounts,
       ...(assigned !== undefined && { assigned }),
       devices: config.hostFiles ? makeDevices(pod, container, volumes) : [],
-      seccompRoot: seccompDir(config.rootDir),
+      security: sandbox.security,
       resources: this.#resourcesOf(pod, container),
       ...(targetId !== undefined ? { targetId } : {}),
     });
@@ -822,10 +868,19 @@ function withResources(container: Container): Container {
     : container;
 }
 
-/** Returns the unsupported features that the pod asks for. They must not be ignored silently. */
-function unsupportedFeature(pod: Pod): string | undefined {
-  if (pod.spec.hostUsers === false) return 'a user namespace of its own (hostUsers: false)';
-  return undefined;
+/** Reports whether the pod asks for what only some handlers of runtimes can do. */
+function needsFeatures({ spec }: Pod): boolean {
+  const containers = [
+    ...spec.containers,
+    ...(spec.initContainers ?? []),
+    ...(spec.ephemeralContainers ?? []),
+  ];
+  return (
+    spec.hostUsers === false ||
+    containers.some(({ volumeMounts = [] }) =>
+      volumeMounts.some(({ recursiveReadOnly }) => recursiveReadOnly !== undefined),
+    )
+  );
 }
 
 function runningTarget(status: RuntimePodStatus, name: string): ContainerRecord {

@@ -5,7 +5,7 @@ import type { Input } from '#cri/types.ts';
 import { isSidecar } from '../pod/restart-policy.ts';
 import type { Pod } from '../types.ts';
 import { sandboxLabels } from './labels.ts';
-import { sandboxSecurityContext, sysctls } from './security-context.ts';
+import { type PodSecurity, sandboxSecurityContext, sysctls } from './security-context.ts';
 
 export interface SandboxConfigInput {
   readonly pod: Pod;
@@ -14,7 +14,7 @@ export interface SandboxConfigInput {
   readonly dnsConfig: Input<'DNSConfig'>;
   /** The directory with the logs of all pods. */
   readonly podLogsDir: string;
-  readonly seccompRoot: string;
+  readonly security: PodSecurity;
   readonly cgroupParent: string;
   readonly resources: Input<'LinuxContainerResources'>;
   readonly overhead: Input<'LinuxContainerResources'> | undefined;
@@ -39,7 +39,7 @@ export function makeSandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
     annotations: metadata.annotations ?? {},
     linux: {
       cgroupParent: input.cgroupParent,
-      securityContext: sandboxSecurityContext(pod, input.seccompRoot),
+      securityContext: sandboxSecurityContext(pod, input.security),
       sysctls: sysctls(pod),
       resources: input.resources,
       ...(input.overhead !== undefined ? { overhead: input.overhead } : {}),

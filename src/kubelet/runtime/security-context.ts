@@ -13,6 +13,15 @@ type NamespaceOption = Input<'NamespaceOption'>;
 type SeccompProfile = Immutable<v1.SeccompProfile>;
 type AppArmorProfile = Immutable<v1.AppArmorProfile>;
 
+/** Settings of the node, and of the pod on it. */
+export interface PodSecurity {
+  /** The directory of local seccomp profiles. */
+  readonly seccompRoot: string;
+  /** The profile of containers whose pod asks for none. */
+  readonly seccompDefault: 'RuntimeDefault' | 'Unconfined';
+  readonly userNamespace: Input<'UserNamespace'>;
+}
+
 /** Paths that are hidden or read-only in a container, unless its procMount is Unmasked. */
 const MASKED_PATHS: readonly string[] = [
   '/proc/asound',
@@ -40,7 +49,11 @@ const READONLY_PATHS: readonly string[] = [
  * Returns the namespaces. `targetId`: the target of an ephemeral container, whose processes it
  * sees.
  */
-export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
+export function namespaceOptions(
+  pod: Pod,
+  userNamespace: Input<'UserNamespace'>,
+  targetId?: string,
+): NamespaceOption {
   const { spec } = pod;
   return {
     network: spec.hostNetwork === true ? 'NODE' : 'POD',
@@ -54,19 +67,20 @@ export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
             ? 'POD'
             : 'CONTAINER',
     ...(targetId !== undefined ? { targetId } : {}),
+    usernsOptions: userNamespace,
   };
 }
 
 export function sandboxSecurityContext(
   pod: Pod,
-  seccompRoot: string,
+  { seccompRoot, userNamespace }: PodSecurity,
 ): Input<'LinuxSandboxSecurityContext'> {
   const context = pod.spec.securityContext;
   const privileged = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(
     (container) => container.securityContext?.privileged === true,
   );
   return {
-    namespaceOptions: namespaceOptions(pod),
+    namespaceOptions: namespaceOptions(pod, userNamespace),
     privileged,
     seccomp: seccomp(context?.seccompProfile ?? { type: 'RuntimeDefault' }, seccompRoot),
     ...(context?.runAsUser !== undefined && pod.spec.os?.name !== 'windows'
@@ -84,7 +98,7 @@ export function sandboxSecurityContext(
 export function containerSecurityContext(
   pod: Pod,
   container: Container,
-  seccompRoot: string,
+  { seccompRoot, seccompDefault, userNamespace }: PodSecurity,
   targetId?: string,
 ): Input<'LinuxContainerSecurityContext'> {
   const own = container.securityContext;
@@ -96,7 +110,7 @@ export function containerSecurityContext(
   const apparmorProfile = own?.appArmorProfile ?? shared?.appArmorProfile;
   const unmasked = own?.procMount === 'Unmasked';
   return {
-    namespaceOptions: namespaceOptions(pod, targetId),
+    namespaceOptions: namespaceOptions(pod, userNamespace, targetId),
     privileged: own?.privileged === true,
     readonlyRootfs: own?.readOnlyRootFilesystem === true,
     // By default a process may gain privileges, as setuid programs need.
@@ -120,7 +134,7 @@ export function containerSecurityContext(
       : {}),
     ...(own?.privileged === true && seccompProfile === undefined
       ? {}
-      : { seccomp: seccomp(seccompProfile ?? { type: 'Unconfined' }, seccompRoot) }),
+      : { seccomp: seccomp(seccompProfile ?? { type: seccompDefault }, seccompRoot) }),
     ...(apparmorProfile !== undefined ? { apparmor: apparmor(apparmorProfile) } : {}),
   };
 }

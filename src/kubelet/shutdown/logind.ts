@@ -21,7 +21,14 @@ const MAX_LINE = 64 * 1024;
 export class LogindInhibitor implements ShutdownInhibitor {
   async maxDelay(): Promise<number> {
     const property = 'InhibitDelayMaxUSec';
-    const text = await run('busctl', ['get-property', SERVICE, OBJECT, INTERFACE, property]);
+    const text = await run('busctl', [
+      ...busAddress(),
+      'get-property',
+      SERVICE,
+      OBJECT,
+      INTERFACE,
+      property,
+    ]);
     const microseconds = /^t (\d+)$/.exec(text.trim())?.[1];
     if (microseconds === undefined)
       throw new Error(`${property} from logind is not a uint64 as expected`);
@@ -70,11 +77,12 @@ export class LogindInhibitor implements ShutdownInhibitor {
       stdio: ['ignore', 'pipe', 'ignore'],
       signal,
     });
-    const closed = once(child, 'close');
-    closed.catch(() => undefined);
-    child.on('error', () => child.stdout.destroy());
+    const lines = createInterface({ input: child.stdout });
+    // Lines of a stream that is destroyed would not end by themselves.
+    child.once('error', () => lines.close());
+    child.once('close', () => lines.close());
     try {
-      for await (const line of createInterface({ input: child.stdout })) {
+      for await (const line of lines) {
         const begins = shutdownOf(line);
         if (begins !== undefined) yield begins;
       }
@@ -101,6 +109,12 @@ export function shutdownOf(line: string): boolean | undefined {
   };
   const [begins] = payload?.data ?? [];
   return member === 'PrepareForShutdown' && typeof begins === 'boolean' ? begins : undefined;
+}
+
+/** Returns the flag for a bus at another address than the system's; programs have no variables. */
+function busAddress(): readonly string[] {
+  const address = process.env['DBUS_SYSTEM_BUS_ADDRESS'];
+  return address === undefined ? [] : [`--address=${address}`];
 }
 
 /** Returns the program's output. Rejects if it fails. */

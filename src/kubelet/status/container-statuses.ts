@@ -3,6 +3,7 @@
 import type { ContainerRecord, RuntimePodStatus, StartFailure } from '../pod/pod-status.ts';
 import { hasAnyContainerCreated } from '../pod/pod-progress.ts';
 import { isSidecar, RESTARTING_ALL, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
+import { resolveRecursiveReadOnly } from '../pod/recursive-read-only.ts';
 import { timeIfKnown } from '../time.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type {
@@ -22,6 +23,8 @@ export interface ContainerStatusInput {
   readonly startFailure: (containerName: string) => StartFailure | undefined;
   /** All containers of the pod are being restarted: missing ones were removed for it. */
   readonly restartingAll?: boolean;
+  /** See GenerateStatusInput. */
+  readonly recursiveReadOnly?: boolean;
   /** Returns the actual resources of the instance if they differ from the allocated ones. */
   readonly actualResources?: (
     record: ContainerRecord,
@@ -142,7 +145,7 @@ function removedForRestart(
     restartCount: (old?.restartCount ?? 0) + 1,
     image: container.image ?? '',
     imageID: '',
-    ...volumeMountStatuses(container),
+    ...volumeMountStatuses(container, old, undefined),
   };
 }
 
@@ -162,7 +165,7 @@ function withoutInstance(
     restartCount: old?.restartCount ?? 0,
     image: container.image ?? '',
     imageID: '',
-    ...volumeMountStatuses(container),
+    ...volumeMountStatuses(container, old, undefined),
   };
   if (old?.state.running === undefined || status.lastState.terminated !== undefined) return status;
   // The container ran when it was last observed and is gone: it has ended, with an unknown result.
@@ -206,7 +209,7 @@ function fromRecord(
       ? { allocatedResources: requests }
       : {}),
     resources: input.actualResources?.(record, container) ?? container.resources ?? {},
-    ...volumeMountStatuses(container),
+    ...volumeMountStatuses(container, old, input.recursiveReadOnly),
     ...(record.user !== undefined
       ? {
           user: {
@@ -260,7 +263,14 @@ function stateOf(
   }
 }
 
-function volumeMountStatuses(container: Container): Pick<ContainerStatus, 'volumeMounts'> {
+function volumeMountStatuses(
+  container: Container,
+  old: ContainerStatus | undefined,
+  recursiveReadOnly: boolean | undefined,
+): Pick<ContainerStatus, 'volumeMounts'> {
+  // No container was started since this kubelet began: what its predecessor reported holds.
+  if (recursiveReadOnly === undefined && old?.volumeMounts !== undefined)
+    return { volumeMounts: old.volumeMounts };
   const mounts: readonly VolumeMount[] = container.volumeMounts ?? [];
   if (mounts.length === 0) return {};
   return {
@@ -268,10 +278,19 @@ function volumeMountStatuses(container: Container): Pick<ContainerStatus, 'volum
       name: mount.name,
       mountPath: mount.mountPath,
       ...(mount.readOnly === true
-        ? { readOnly: true, recursiveReadOnly: 'Disabled' as const }
+        ? { readOnly: true, recursiveReadOnly: recursiveMode(mount, recursiveReadOnly === true) }
         : {}),
     })),
   };
+}
+
+function recursiveMode(mount: VolumeMount, supported: boolean): 'Enabled' | 'Disabled' {
+  try {
+    return resolveRecursiveReadOnly(mount, supported) ? 'Enabled' : 'Disabled';
+  } catch {
+    // The container waits, and says why.
+    return 'Disabled';
+  }
 }
 
 /** Returns the value without empty strings: API objects leave them out. */

@@ -37,6 +37,8 @@ export interface GenerateStatusInput {
   readonly ended: boolean;
   readonly actualResources?: ContainerStatusInput['actualResources'];
   readonly resize?: ResizeState;
+  /** Whether the pod's runtime handler makes mounts below a mount read-only, if that is known. */
+  readonly recursiveReadOnly?: boolean;
   /** Adds the health of a regular container's devices to its status. */
   readonly withDeviceHealth?: (pod: Pod, status: ContainerStatus) => ContainerStatus;
 }

@@ -13,6 +13,7 @@ import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import { hostsFile, type PodHostname } from '../hostname.ts';
 import { containerDir, hostsFilePath, subpathDir } from '../paths.ts';
+import { resolveRecursiveReadOnly } from '../pod/recursive-read-only.ts';
 import { podUid, type Container, type Pod, type VolumeMount } from '../types.ts';
 import type { Mounter } from './mounter.ts';
 import { prepareSubpath } from './subpath.ts';
@@ -34,6 +35,8 @@ export interface MountsInput {
   readonly rootDir: string;
   readonly mounter: Mounter;
   readonly random: Random;
+  /** Whether the pod's runtime handler makes mounts below a mount read-only, too. */
+  readonly recursiveReadOnly: boolean;
   /** False: no files are written (see KubeletConfig.hostFiles). */
   readonly hostFiles: boolean;
 }
@@ -68,10 +71,13 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
       `cannot find volume "${mount.name}" to mount into container "${container.name}"`,
     );
   const propagation = mount.mountPropagation === undefined ? 'None' : mount.mountPropagation;
-  if (mount.recursiveReadOnly === 'Enabled') {
-    throw new Error(
-      `volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`,
-    );
+  let recursiveReadOnly: boolean;
+  try {
+    recursiveReadOnly = resolveRecursiveReadOnly(mount, input.recursiveReadOnly);
+  } catch (error) {
+    throw new Error(`failed to resolve recursive read-only mode: ${errorMessage(error)}`, {
+      cause: error,
+    });
   }
   const subPath =
     mount.subPathExpr !== undefined
@@ -80,6 +86,7 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
   const common = {
     containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
     propagation: PROPAGATION[propagation],
+    recursiveReadOnly,
   };
   const image = input.imageVolumes.get(mount.name);
   // The runtime mounts images itself, read-only.

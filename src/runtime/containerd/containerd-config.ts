@@ -11,6 +11,8 @@ export interface ContainerdFileConfig {
   readonly restrictOomScoreAdj: boolean;
   readonly cniConfDir: string;
   readonly cniBinDir: string;
+  /** The directory with a directory for each registry, which has a hosts.toml: its mirrors. */
+  readonly registryDir: string;
   /** Whether systemd manages the cgroups. */
   readonly systemdCgroup: boolean;
 }
@@ -70,6 +72,6 @@ disabled_plugins = [${unused.map(quoted).join(', ')}]
     max_conf_num = 1
 
   [${cri}.registry]
-    config_path = ${quoted(REGISTRY_HOSTS)}
+    config_path = ${quoted(`${config.registryDir}:${REGISTRY_HOSTS}`)}
 `;
 }

@@ -27,7 +27,7 @@ import { serveRemoteCommand } from '#machinery/streams/remotecommand/index.ts';
 import { containerdToml } from './containerd-config.ts';
 import { createContainerdRuntime } from './create.ts';
 import { containerEvents } from './events.ts';
-import { fromGrpc, fromPullError } from './errors.ts';
+import { fromGrpc, fromPullError, withRpcCode } from './errors.ts';
 import { inside, mountsImages } from './image-mounts.ts';
 import { tar } from './image-archive.ts';
 import { imageArchive } from './index.ts';
@@ -224,6 +224,23 @@ test.each([
   });
 });
 
+test.each([
+  [status.NOT_FOUND, 'rpc error: code = NotFound desc = broken'],
+  [status.UNAVAILABLE, 'rpc error: code = Unavailable desc = broken'],
+  [status.UNKNOWN, 'broken'],
+])('pull error %i has the text of upstream’s events', (code, message) => {
+  const error = fromPullError(Object.assign(new Error('x'), { code, details: 'broken' }));
+  expect(error.message).toBe(message);
+});
+
+test('the text of other errors has every code, but not errors of this client', () => {
+  const error = fromGrpc(
+    Object.assign(new Error('x'), { code: status.UNKNOWN, details: 'broken' }),
+  );
+  expect(withRpcCode(error).message).toBe('rpc error: code = Unknown desc = broken');
+  expect(withRpcCode(new CriError('Internal', 'own')).message).toBe('own');
+});
+
 test('exec uses the URL in the runtime’s response', async () => {
   const http = createServer();
   http.on('upgrade', (request, socket, head) => {
@@ -339,6 +356,7 @@ test('the configuration of a private containerd', () => {
     socket: '/data/containerd.sock',
     snapshotter: 'native',
     sandboxImage: 'coxswain.local/pause:1',
+    registryDir: '/data/certs.d',
     restrictOomScoreAdj: true,
     cniConfDir: '/data/cni',
     cniBinDir: '/usr/lib/cni',
@@ -348,7 +366,9 @@ test('the configuration of a private containerd', () => {
   expect(toml).toContain('restrict_oom_score_adj = true');
   expect(toml).toMatch(/^version = 2$/m);
   // Mirrors that the machine's administrator has configured are used.
-  expect(toml).toMatch(/\.registry\]\n {4}config_path = "\/etc\/containerd\/certs\.d"$/m);
+  expect(toml).toMatch(
+    /\.registry\]\n {4}config_path = "\/data\/certs\.d:\/etc\/containerd\/certs\.d"$/m,
+  );
 });
 
 describe('image archives', () => {

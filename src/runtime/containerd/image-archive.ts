@@ -76,19 +76,31 @@ export function goArchitecture(arch: string = process.arch): string {
   return ({ x64: 'amd64', ia32: '386' } as Readonly<Record<string, string>>)[arch] ?? arch;
 }
 
-/** Returns the complete archive. */
-export function imageArchive(config: ImageArchiveConfig): Buffer {
+/** A blob by its digest, as manifests have it. */
+export interface Descriptor {
+  readonly mediaType: string;
+  /** 'sha256:…' */
+  readonly digest: string;
+  readonly size: number;
+}
+
+export interface ImageBlobs {
+  /** The contents by digest, without 'sha256:'. */
+  readonly blobs: ReadonlyMap<string, Buffer>;
+  readonly layer: Descriptor;
+  readonly config: Descriptor;
+  readonly manifest: Descriptor;
+}
+
+/** Returns the layer, the configuration and the manifest of an image, as a registry has them. */
+export function imageBlobs(config: Omit<ImageArchiveConfig, 'names'>): ImageBlobs {
   const layer = tar(config.files);
   const blobs = new Map<string, Buffer>();
-  const blob = (
-    data: Buffer,
-    mediaType: string,
-  ): { mediaType: string; digest: string; size: number } => {
+  const blob = (data: Buffer, mediaType: string): Descriptor => {
     const digest = sha256(data);
     blobs.set(digest, data);
     return { mediaType, digest: `sha256:${digest}`, size: data.length };
   };
-  const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
   const layerDescriptor = blob(layer, 'application/vnd.oci.image.layer.v1.tar');
   const imageConfig = blob(
     json({
@@ -113,6 +125,14 @@ export function imageArchive(config: ImageArchiveConfig): Buffer {
     }),
     'application/vnd.oci.image.manifest.v1+json',
   );
+  return { blobs, layer: layerDescriptor, config: imageConfig, manifest };
+}
+
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/** Returns the complete archive. */
+export function imageArchive(config: ImageArchiveConfig): Buffer {
+  const { blobs, layer, config: imageConfig, manifest } = imageBlobs(config);
   const blobPath = (digest: string): string => `blobs/sha256/${digest.replace('sha256:', '')}`;
   return tar([
     { path: 'oci-layout', content: json({ imageLayoutVersion: '1.0.0' }), mode: 0o644 },
@@ -133,7 +153,7 @@ export function imageArchive(config: ImageArchiveConfig): Buffer {
         {
           Config: blobPath(imageConfig.digest),
           RepoTags: config.names,
-          Layers: [blobPath(layerDescriptor.digest)],
+          Layers: [blobPath(layer.digest)],
         },
       ]),
       mode: 0o644,

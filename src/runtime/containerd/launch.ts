@@ -96,6 +96,9 @@ export function pathsIn(dir: string): Paths {
 /** Returns the directory in which a private containerd's image volumes are mounted. */
 export const imageVolumesIn = (dir: string): string => join(dir, 'image-volumes');
 
+/** Returns the directory with the mirrors of registries for a private containerd. */
+export const registryDirIn = (dir: string): string => join(dir, 'certs.d');
+
 async function writeAtomically(path: string, content: string): Promise<void> {
   await writeFile(`${path}.tmp`, content);
   await rename(`${path}.tmp`, path);
@@ -364,6 +367,7 @@ export async function launchContainerd(
     restrictOomScoreAdj: !canLowerOomScore(),
     cniConfDir: config.cniConfDir,
     cniBinDir: config.cniBinDir,
+    registryDir: registryDirIn(config.dir),
     systemdCgroup: config.systemdCgroup ?? false,
   });
   const running = await findRunning(config, paths, toml);

@@ -36,6 +36,7 @@ import { execOverSpdy, portForwardOverSpdy } from '#machinery/streams/remotecomm
 import { errorMessage } from '#machinery/error-message.ts';
 import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import type { CriConnection } from './connection.ts';
+import { withRpcCode } from './errors.ts';
 import { containerEvents } from './events.ts';
 import type { ImageMounts } from './image-mounts.ts';
 
@@ -84,8 +85,12 @@ export class ContainerdRuntime implements RuntimeService {
   ): Promise<string> {
     const request = { config, runtimeHandler };
     const limits = { timeoutMs: RUN_SANDBOX_TIMEOUT_MS, ...options };
-    return (await this.#connection.call('RuntimeService', 'RunPodSandbox', request, limits))
-      .podSandboxId;
+    try {
+      return (await this.#connection.call('RuntimeService', 'RunPodSandbox', request, limits))
+        .podSandboxId;
+    } catch (error) {
+      throw error instanceof CriError ? withRpcCode(error) : error;
+    }
   }
 
   stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void> {

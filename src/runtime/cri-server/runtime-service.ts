@@ -12,7 +12,7 @@ type Handlers = RpcHandlers<CriSchema, 'RuntimeService'>;
 const MAX_GRACE_SECONDS = 2 ** 31 / 1000;
 
 /**
- * Returns the handlers. Methods that are missing here have no counterpart in the runtimes: metrics,
+ * Returns the handlers. Methods that are missing here have no counterpart in the runtimes:
  * checkpoints, streams of lists, resources of sandboxes.
  */
 export function runtimeService({ runtime }: Runtime, streaming: StreamingServer): Handlers {
@@ -109,6 +109,16 @@ export function runtimeService({ runtime }: Runtime, streaming: StreamingServer)
     }),
     ListPodSandboxStats: async ({ filter }, { signal }) => ({
       stats: await runtime.listPodSandboxStats(filter, { signal }),
+    }),
+    ...(runtime.listMetricDescriptors !== undefined && {
+      ListMetricDescriptors: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => ({
+        descriptors: await runtime.listMetricDescriptors!({ signal }),
+      }),
+    }),
+    ...(runtime.listPodSandboxMetrics !== undefined && {
+      ListPodSandboxMetrics: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => ({
+        podMetrics: await runtime.listPodSandboxMetrics!({ signal }),
+      }),
     }),
     ...(runtime.containerEvents !== undefined && {
       GetContainerEvents: (_: unknown, { signal }: { readonly signal: AbortSignal }) =>

@@ -5,13 +5,13 @@ import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { CriError, type LogStream, type StopSignal, toNanoseconds } from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import { identify, isAlive, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import { type ContainerRecord, exitReason } from '../records.ts';
 import { LogWriter } from './log-writer.ts';
-import type { Program, Tools } from './program.ts';
 import { type ProcessState, readExit, readPids } from './state.ts';
-import { launch, readOutput } from './supervisor.ts';
+import { type Launchable, launch, readOutput } from './supervisor.ts';
 
 /** The outcome of a process whose end was not observed, with upstream's values. */
 const UNKNOWN_EXIT = { exitCode: 255, reason: 'Unknown' } as const;
@@ -28,13 +28,14 @@ const KILL_MS = 2000;
 export interface ProcessContainerConfig {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly tools: Tools;
   /** The PATH of this process. */
   readonly path: string;
   readonly state: ProcessState;
   readonly record: ContainerRecord;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** Returns the reason for an exit code, when the container has exited. */
+  readonly reasonOf?: (record: ContainerRecord, exitCode: number) => string;
   /**
    * Called once, after the record has the state CONTAINER_EXITED and was written, if that was
    * possible.
@@ -49,7 +50,7 @@ export class ProcessContainer {
   readonly dir: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #tools: Tools;
+  readonly #reasonOf: (record: ContainerRecord, exitCode: number) => string;
   readonly #path: string;
   readonly #state: ProcessState;
   readonly #onExit: (container: ProcessContainer) => void;
@@ -68,17 +69,17 @@ export class ProcessContainer {
   constructor({
     clock,
     logger,
-    tools,
     path,
     state,
     record,
     env,
     cwd,
+    reasonOf = (_, exitCode) => exitReason(exitCode),
     onExit,
   }: ProcessContainerConfig) {
     this.#clock = clock;
     this.#logger = logger;
-    this.#tools = tools;
+    this.#reasonOf = reasonOf;
     this.#path = path;
     this.#state = state;
     this.record = record;
@@ -120,7 +121,12 @@ export class ProcessContainer {
     }
   }
 
-  async start(program: Program): Promise<void> {
+  /** The pid of the program; undefined before its start and after its end. */
+  get programPid(): number | undefined {
+    return this.running ? readPids(this.dir)?.program : undefined;
+  }
+
+  async start(program: Launchable): Promise<void> {
     if (this.record.state !== 'CONTAINER_CREATED' || this.#starting) {
       throw new CriError(
         'FailedPrecondition',
@@ -134,12 +140,9 @@ export class ProcessContainer {
       const { child, pid } = await launch({
         dir: this.dir,
         id: this.record.id,
-        program,
-        tools: this.#tools,
+        ...program,
         path: this.#path,
-        env: this.env,
-        cwd: this.cwd,
-        stdin: this.record.config.stdin ?? false,
+        stdin: this.record.config.stdin === true || program.needsInput === true,
       });
       this.#child = child;
       child.stdin?.on('error', () => undefined);
@@ -150,12 +153,14 @@ export class ProcessContainer {
       this.#closeOutput();
       Object.assign(
         this.record,
-        this.#end({ exitCode: 128, reason: 'StartError', message: String(error) }),
+        this.#end({ exitCode: 128, reason: 'StartError', message: errorMessage(error) }),
       );
       this.#saveOutcome();
-      throw new CriError('Internal', `cannot start container ${this.record.id}: ${String(error)}`, {
-        cause: error,
-      });
+      throw new CriError(
+        'Internal',
+        `cannot start container ${this.record.id}: ${errorMessage(error)}`,
+        { cause: error },
+      );
     } finally {
       this.#starting = false;
     }
@@ -321,7 +326,11 @@ export class ProcessContainer {
     const killed = { exitCode: EXIT_SIGKILL, reason: exitReason(EXIT_SIGKILL), message: '' };
     const how =
       exit !== undefined
-        ? { exitCode: exit.exitCode, reason: exitReason(exit.exitCode), message: '' }
+        ? {
+            exitCode: exit.exitCode,
+            reason: this.#reasonOf(this.record, exit.exitCode),
+            message: '',
+          }
         : this.#killed
           ? killed
           : { ...UNKNOWN_EXIT, message: 'the process was gone before its exit code was known' };

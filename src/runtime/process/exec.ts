@@ -31,6 +31,11 @@ export interface ExecConfig {
   readonly dir: string;
   /** Distinguishes this exec from others of the container. */
   readonly id: string;
+  /**
+   * Whether the program is one of the host's. Otherwise the command finds it, and ends with 127 if
+   * there is none.
+   */
+  readonly onHost: boolean;
   /** Gives the command the container's user and environment. */
   readonly inContainer: (command: readonly [string, ...string[]]) => readonly string[];
 }
@@ -65,7 +70,7 @@ export async function execProcess(
   streams: ExecStreams,
   signal?: AbortSignal,
 ): Promise<number> {
-  const { clock, trustedEnv, env, cwd, dir, id, inContainer } = config;
+  const { clock, trustedEnv, env, cwd, dir, id, onHost, inContainer } = config;
   const [program, ...args] = request.command;
   signal?.throwIfAborted();
   if (program === undefined) throw new CriError('InvalidArgument', 'a command is needed');
@@ -75,7 +80,7 @@ export async function execProcess(
       'the process runtime has no terminals on this host: it needs the script command of util-linux',
     );
   }
-  const found = findExecutable(program, env['PATH'] ?? '', cwd);
+  const found = onHost ? findExecutable(program, env['PATH'] ?? '', cwd) : program;
   if (found === undefined)
     throw new CriError(
       'NotFound',

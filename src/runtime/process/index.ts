@@ -1,4 +1,4 @@
 // The public interface of the process runtime.
 
-export { createProcessRuntime } from './runtime.ts';
-export type { ProcessRuntimeConfig } from './runtime.ts';
+export { createIsolatedRuntime, createProcessRuntime } from './runtime.ts';
+export type { IsolatedRuntimeConfig, ProcessRuntimeConfig } from './runtime.ts';

@@ -20,6 +20,7 @@ import {
   type ExecStreams,
   type ExecSyncResult,
   type Input,
+  type LinuxContainerResources,
   type PodSandboxConfig,
   type PodSandboxStats,
   type PodSandboxStatsFilter,
@@ -29,23 +30,32 @@ import {
   toNanoseconds,
 } from '#cri/index.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
+import { SYSTEM_PATH } from '#machinery/execute.ts';
 import { type Logger, silentLogger } from '#machinery/log.ts';
 import { type Random, systemRandom } from '#machinery/random.ts';
 import { NamedImages } from '../named-images.ts';
-import { PodRuntime } from '../pod-runtime.ts';
+import { PodRuntime, type UsableImages } from '../pod-runtime.ts';
 import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
+import type { HttpGet } from '../images/registry-client.ts';
 import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
+import { Isolation } from './isolation/isolation.ts';
+import { metricDescriptors } from './isolation/metrics.ts';
+import { programOf } from './isolation/plan.ts';
+import { forwardInNamespace } from './isolation/port-forward.ts';
+import { isolatedContainerStats, isolatedSandboxStats } from './isolation/stats.ts';
 import type { Tools } from './program.ts';
+import { followSizes, hasPty, onPty } from './pty.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
 import { ProcessState, readPids, type StoredContainer } from './state.ts';
 import { findGroupLeader, hasStats, type Usage, usageByGroup } from './stats.ts';
 import {
   absoluteOnly,
   ID_VARIABLE,
+  type Launchable,
   prepareContainerDir,
   trustedEnvironment,
   withUserAndEnvironment,
@@ -67,6 +77,9 @@ export interface ProcessRuntimeConfig {
 }
 
 class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
+  /** Only with isolation. */
+  readonly listMetricDescriptors?: RuntimeService['listMetricDescriptors'];
+  readonly listPodSandboxMetrics?: RuntimeService['listPodSandboxMetrics'];
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #state: ProcessState;
@@ -75,12 +88,15 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   readonly #path: string;
   readonly #tools: Tools;
   readonly #pods: PodTable<ProcessContainer>;
+  readonly #isolation: Isolation | undefined;
+  #scan: ReadonlyMap<number, Usage> | undefined;
 
-  constructor(config: ProcessRuntimeConfig, images: NamedImages) {
+  constructor(config: ProcessRuntimeConfig, images: UsableImages, isolation?: Isolation) {
     const clock = config.clock ?? systemClock;
     const pods = new PodTable<ProcessContainer>(clock);
     super({ name: 'process', clock, random: config.random ?? systemRandom, images, pods });
     this.#pods = pods;
+    this.#isolation = isolation;
     this.#cdiDirectories = config.cdiDirectories ?? CDI_DIRECTORIES;
     this.#clock = clock;
     this.#logger = config.logger ?? silentLogger;
@@ -89,6 +105,23 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#tools = findTools(this.#path);
     this.#state = new ProcessState(config.stateDir, this.#logger);
     this.#restore();
+    if (isolation === undefined) return;
+    this.listMetricDescriptors = () => Promise.resolve(metricDescriptors());
+    this.listPodSandboxMetrics = () =>
+      Promise.all(
+        this.#pods.sandboxes({ state: { state: 'SANDBOX_READY' } }).map((sandbox) =>
+          isolation.metrics(
+            sandbox.record,
+            [...sandbox.containers.values()]
+              .filter(({ running }) => running)
+              .map(({ record }) => record),
+            this.#pods.now(),
+          ),
+        ),
+      );
+    isolation.watchImages(
+      () => new Set(this.#pods.containers().map(({ record }) => record.imageRef)),
+    );
   }
 
   status(): Promise<StatusResponse> {
@@ -98,10 +131,16 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
           conditions: [
             { type: 'RuntimeReady', status: true },
             { type: 'NetworkReady', status: true },
-            NO_ISOLATION,
+            ...(this.#isolation === undefined ? [NO_ISOLATION] : []),
           ],
         },
-        runtimeHandlers: [{ name: '' }],
+        runtimeHandlers: [
+          {
+            name: '',
+            ...(this.#isolation !== undefined && { features: { recursiveReadOnlyMounts: true } }),
+          },
+        ],
+        ...(this.#isolation !== undefined && { features: { supplementalGroupsPolicy: true } }),
       }),
     );
   }
@@ -117,6 +156,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
         'InvalidArgument',
         `no runtime handler ${JSON.stringify(runtimeHandler)} is configured`,
       );
+    if (this.#isolation !== undefined)
+      return this.#runIsolatedSandbox(this.#isolation, config, runtimeHandler);
     checkSandbox(config);
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
     const sandbox = this.#pods.addSandbox(
@@ -127,6 +168,29 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     return sandbox.record.id;
   }
 
+  async #runIsolatedSandbox(
+    isolation: Isolation,
+    config: PodSandboxConfig,
+    runtimeHandler: string,
+  ): Promise<string> {
+    isolation.checkSandbox(config);
+    const sandbox = this.#pods.addSandbox(
+      this.newSandboxRecord(config, runtimeHandler, isolation.allocateAddress(config)),
+    );
+    const { record } = sandbox;
+    record.state = 'SANDBOX_NOTREADY';
+    try {
+      await isolation.startSandbox(record);
+      record.state = 'SANDBOX_READY';
+      this.#state.saveSandbox(record);
+    } catch (error) {
+      this.#pods.removeSandbox(record.id);
+      throw error;
+    }
+    this.publishSandbox(sandbox);
+    return record.id;
+  }
+
   async stopPodSandbox(podSandboxId: string): Promise<void> {
     const sandbox = this.#pods.findSandbox(podSandboxId);
     if (sandbox === undefined) return;
@@ -135,6 +199,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     sandbox.record.state = 'SANDBOX_NOTREADY';
     this.#state.saveSandbox(sandbox.record);
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
+    await this.#isolation?.stopSandbox(sandbox.record);
     if (wasReady) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
 
@@ -151,12 +216,25 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     });
     // The sandbox may have been stopped meanwhile.
     const sandbox = this.#pods.readySandbox(podSandboxId);
-    const record = this.newContainerRecord(podSandboxId, withDevices, sandboxConfig);
+    const wanted = this.#isolation?.withImageRefs(withDevices) ?? withDevices;
+    const record = this.newContainerRecord(podSandboxId, wanted, sandboxConfig);
     const container = this.#containerOf(record, sandbox.record);
-    this.#check(container);
+    if (this.#isolation !== undefined) {
+      this.#isolation.checkContainer(withDevices);
+      const image = this.#isolation.imageOf(record);
+      programOf(withDevices, image.config);
+      const { uid, gid, groups } = this.#isolation.accountOf(withDevices, image);
+      record.user = { uid, gid, supplementalGroups: [...groups] };
+    } else {
+      this.#check(container);
+    }
     this.#pods.addContainer(container);
     try {
-      const hidden = await prepareContainerDir(container.dir, withDevices);
+      this.#isolation?.createContainer(record, sandbox.record.config);
+      const hidden = await prepareContainerDir(
+        container.dir,
+        this.#isolation === undefined ? withDevices : {},
+      );
       if (hidden.length > 0) {
         this.#logger.warn('container mounts are hidden by existing files', {
           container: record.id,
@@ -179,12 +257,58 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   async startContainer(containerId: string): Promise<void> {
     const container = this.#pods.container(containerId);
     const sandbox = this.#pods.readySandbox(container.record.podSandboxId);
-    await container.start(this.#check(container));
+    await container.start(this.#launchable(container, sandbox.record));
     this.#pods.publish(sandbox, containerId, 'CONTAINER_STARTED_EVENT');
   }
 
-  async updateContainerResources(containerId: string): Promise<void> {
-    this.#pods.container(containerId);
+  /** Returns how the container's program is run: on the host, or in namespaces. */
+  #launchable(container: ProcessContainer, sandbox: SandboxRecord): Launchable {
+    const { record, dir, env, cwd } = container;
+    if (this.#isolation !== undefined) {
+      const targetId = record.config.linux?.securityContext?.namespaceOptions?.targetId;
+      const target = targetId ? this.#pods.runningContainer(targetId).programPid : undefined;
+      const placed = this.#isolation.place(record, sandbox, dir, target);
+      const tty = record.config.tty === true;
+      if (tty && !hasPty())
+        throw new CriError(
+          'Unimplemented',
+          'a container with a terminal needs the script command of util-linux',
+        );
+      return {
+        ...placed,
+        ...(tty && { command: onPty(placed.command, terminalOf(dir)) }),
+        cwd: '/',
+        reports: true,
+        needsInput: tty,
+      };
+    }
+    const program = this.#check(container);
+    return {
+      command: withUserAndEnvironment(program, this.#tools, dir),
+      env,
+      owner: program.runAs?.uid,
+      cwd,
+      reports: false,
+    };
+  }
+
+  async updateContainerResources(
+    containerId: string,
+    resources: LinuxContainerResources = {},
+  ): Promise<void> {
+    const container = this.#pods.container(containerId);
+    const { record } = container;
+    if (this.#isolation !== undefined) {
+      const { config } = this.#pods.sandbox(record.podSandboxId).record;
+      this.#isolation.updateContainer(record, config, resources);
+      const { linux } = record.config;
+      record.config = {
+        ...record.config,
+        linux: { ...linux, resources: { ...linux?.resources, ...resources } },
+      };
+      container.save();
+      return;
+    }
     throw new CriError('Unimplemented', 'the process runtime does not limit what a process uses');
   }
 
@@ -214,7 +338,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     signal?: AbortSignal,
   ): Promise<ExecResult> {
     const container = this.#pods.runningContainer(containerId);
-    const { runAs } = this.#check(container);
+    const inContainer = this.#execCommand(container);
     // When the container exits, all processes in it end.
     const ended = new AbortController();
     const forget = container.onExit(() =>
@@ -226,11 +350,11 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
         clock: this.#clock,
         trustedEnv: trustedEnvironment(this.#path),
         env: container.env,
-        cwd: container.cwd,
+        cwd: this.#isolation === undefined ? container.cwd : '/',
         dir: container.dir,
         id: this.newId().slice(0, 12),
-        inContainer: (command: readonly [string, ...string[]]) =>
-          withUserAndEnvironment({ command, runAs }, this.#tools, container.dir),
+        onHost: this.#isolation === undefined,
+        inContainer,
       };
       return { exitCode: await execProcess(config, request, streams, until) };
     } catch (error) {
@@ -239,6 +363,23 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     } finally {
       forget();
     }
+  }
+
+  /** Returns the function that makes a command run in the container. */
+  #execCommand(
+    container: ProcessContainer,
+  ): (command: readonly [string, ...string[]]) => readonly string[] {
+    const { record, dir } = container;
+    const isolation = this.#isolation;
+    if (isolation === undefined) {
+      const { runAs } = this.#check(container);
+      return (command) => withUserAndEnvironment({ command, runAs }, this.#tools, dir);
+    }
+    const pid = container.programPid;
+    if (pid === undefined)
+      throw new CriError('FailedPrecondition', `container ${record.id} is not running`);
+    const sandbox = this.#pods.sandbox(record.podSandboxId).record;
+    return (command) => isolation.placeExec(record, sandbox, dir, pid, command);
   }
 
   async attach(
@@ -258,6 +399,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
         );
       streams.stdin.pipe(stdin, { end: container.record.config.stdinOnce ?? false });
     }
+    if (this.#isolation !== undefined && container.record.config.tty && streams.resize) {
+      // Ends with the caller's sizes, or with the terminal.
+      void followSizes(terminalOf(container.dir), streams.resize, () => Promise.resolve()).catch(
+        () => undefined,
+      );
+    }
     try {
       await this.followOutput(container, streams, signal);
     } finally {
@@ -271,7 +418,11 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     stream: Duplex,
     signal?: AbortSignal,
   ): Promise<void> {
-    this.#pods.readySandbox(podSandboxId);
+    const { record } = this.#pods.readySandbox(podSandboxId);
+    if (this.#isolation !== undefined && record.ip !== '') {
+      await forwardInNamespace(this.#isolation.enterNetwork(record), port, stream, signal);
+      return;
+    }
     // A port-forward reaches servers on loopback, as in a pod with its own network.
     const socket = connect({ port, host: '127.0.0.1', ...(signal && { signal }) });
     await new Promise<void>((resolve, reject) => {
@@ -295,23 +446,45 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 
   async containerStats(containerId: string): Promise<ContainerStats> {
-    return this.#stats(this.#pods.container(containerId), this.#usage());
+    return await this.#containerStats(this.#pods.container(containerId), () => this.#usage());
   }
 
   async listContainerStats(filter: ContainerStatsFilter = {}): Promise<readonly ContainerStats[]> {
-    const usage = this.#usage();
-    return this.#pods
-      .containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } })
-      .map((container) => this.#stats(container, usage));
+    const usage = once(() => this.#usage());
+    return await Promise.all(
+      this.#pods
+        .containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } })
+        .map((container) => this.#containerStats(container, usage)),
+    );
   }
 
   async podSandboxStats(podSandboxId: string): Promise<PodSandboxStats> {
-    return this.#sandboxStats(this.#pods.sandbox(podSandboxId), this.#usage());
+    return await this.#podSandboxStats(this.#pods.sandbox(podSandboxId), () => this.#usage());
   }
 
   async listPodSandboxStats(filter?: PodSandboxStatsFilter): Promise<readonly PodSandboxStats[]> {
-    const usage = this.#usage();
-    return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox, usage));
+    const usage = once(() => this.#usage());
+    return await Promise.all(
+      this.#pods.sandboxes(filter).map((sandbox) => this.#podSandboxStats(sandbox, usage)),
+    );
+  }
+
+  async #containerStats(
+    container: ProcessContainer,
+    usage: () => ReadonlyMap<number, Usage>,
+  ): Promise<ContainerStats> {
+    if (this.#isolation === undefined) return this.#stats(container, usage());
+    const { record } = this.#pods.sandbox(container.record.podSandboxId);
+    return await isolatedContainerStats(this.#isolation, container, record, this.#pods.now());
+  }
+
+  async #podSandboxStats(
+    sandbox: Sandbox<ProcessContainer>,
+    usage: () => ReadonlyMap<number, Usage>,
+  ): Promise<PodSandboxStats> {
+    return this.#isolation === undefined
+      ? this.#sandboxStats(sandbox, usage())
+      : await isolatedSandboxStats(this.#isolation, sandbox, this.#pods.now());
   }
 
   /** Releases every container; they keep running. */
@@ -325,7 +498,11 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
    * those that have ended meanwhile.
    */
   #restore(): void {
-    for (const record of this.#state.sandboxes()) this.#pods.addSandbox(record);
+    for (const record of this.#state.sandboxes()) {
+      // A sandbox without its namespaces can have no containers any more.
+      if (this.#isolation?.adoptSandbox(record) === false) record.state = 'SANDBOX_NOTREADY';
+      this.#pods.addSandbox(record);
+    }
     const { stored: containers, lost } = this.#state.containers();
     for (const id of lost) this.#abandon(id);
     for (const stored of containers) {
@@ -394,10 +571,13 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     return new ProcessContainer({
       clock: this.#clock,
       logger: this.#logger,
-      tools: this.#tools,
       path: this.#path,
       state: this.#state,
       record,
+      ...(this.#isolation !== undefined && {
+        reasonOf: (ended: ContainerRecord, exitCode: number) =>
+          this.#isolation!.exited(ended, sandbox.config, exitCode),
+      }),
       env: { ...env, COXSWAIN_ROOT: root, [ID_VARIABLE]: record.id },
       cwd: record.config.workingDir || root,
       onExit: () => {
@@ -413,20 +593,39 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 
   protected override sandboxRemoved(podSandboxId: string): void {
+    this.#isolation?.removeSandbox(podSandboxId);
     this.#state.removeSandbox(podSandboxId);
   }
 
+  protected override containerRemoving({ record }: ProcessContainer): void {
+    if (this.#isolation === undefined) return;
+    const { config } = this.#pods.sandbox(record.podSandboxId).record;
+    this.#isolation.removeContainer(record, config);
+  }
+
   protected override containerRemoved(containerId: string): void {
+    this.#isolation?.discard(this.#state.containerDir(containerId));
     this.#state.removeContainer(containerId);
   }
 
-  #usage(): Map<number, Usage> {
+  /**
+   * Returns the usage of the containers' process groups. Calls in one turn of the event loop share a
+   * scan of /proc: kubelets ask for pods and for containers at once.
+   */
+  #usage(): ReadonlyMap<number, Usage> {
     if (!hasStats())
       throw new CriError(
         'Unimplemented',
         'the process runtime has stats only where there is /proc',
       );
-    return usageByGroup();
+    if (this.#scan !== undefined) return this.#scan;
+    const groups = this.#pods
+      .containers({ state: { state: 'CONTAINER_RUNNING' } })
+      .flatMap(({ processGroup }) => processGroup ?? []);
+    const scan = usageByGroup(new Set(groups));
+    this.#scan = scan;
+    queueMicrotask(() => (this.#scan = undefined));
+    return scan;
   }
 
   #stats(
@@ -489,6 +688,15 @@ const NO_ISOLATION = {
     'namespaces are not enforced, and Pod Security levels protect nothing',
 };
 
+/** Returns the file that names a container's terminal. */
+const terminalOf = (dir: string): string => join(dir, 'terminal');
+
+/** Returns a function that calls `make` at most once. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
 /** Finds the programs that run with the rights of this process. Throws if env(1) is missing. */
 function findTools(path: string): Tools {
   const trusted = absoluteOnly(path);
@@ -496,6 +704,36 @@ function findTools(path: string): Tools {
   if (env === undefined)
     throw new Error(`the process runtime needs the program env, which is not on PATH (${trusted})`);
   return { env, setpriv: findExecutable('setpriv', trusted, '/') };
+}
+
+export interface IsolatedRuntimeConfig extends ProcessRuntimeConfig {
+  /** Reads from registries. Default: fetch. */
+  readonly httpGet?: HttpGet;
+  /** The addresses of pods. Default: 10.86.0.0/16. */
+  readonly podCidr?: string;
+  /** The base URL that serves the images of a registry, by the registry's host. */
+  readonly registryMirrors?: ReadonlyMap<string, string>;
+}
+
+/**
+ * Creates the runtime with containers in namespaces, made from pulled images. Rejects if this
+ * system lacks a program or a right that this needs.
+ */
+export async function createIsolatedRuntime(config: IsolatedRuntimeConfig): Promise<Runtime> {
+  const { clock = systemClock, random = systemRandom, logger = silentLogger } = config;
+  const path = absoluteOnly(config.path ?? process.env['PATH'] ?? SYSTEM_PATH);
+  const { httpGet = fetch } = config;
+  const isolation = await Isolation.create({ ...config, httpGet, path, clock, random, logger });
+  const runtime = new ProcessRuntime(config, isolation.images, isolation);
+  return {
+    name: 'process',
+    runtime,
+    images: isolation.images,
+    close: () => {
+      isolation.close();
+      return Promise.resolve(runtime.close());
+    },
+  };
 }
 
 /**

@@ -14,6 +14,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chownSync, closeSync, constants, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readlink, symlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import { type ContainerConfig, CriError, type LogStream } from '#cri/index.ts';
@@ -92,15 +93,29 @@ export interface SupervisedProcess {
   readonly pid: number;
 }
 
-export interface LaunchConfig {
+/** A program that is ready to be run by a supervisor. */
+export interface Launchable {
+  /** The command that becomes the program; it reads the file of writeEnvironment. */
+  readonly command: readonly string[];
+  /** The environment of the program. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The user that reads the environment file. Undefined: the user of this process. */
+  readonly owner: number | undefined;
+  readonly cwd: string;
+  /**
+   * The command reports at file descriptor 4: the line "ok" right before its program begins, or
+   * else an error.
+   */
+  readonly reports: boolean;
+  /** The command must have an open input: its end would be typed into a terminal. */
+  readonly needsInput?: boolean;
+}
+
+export interface LaunchConfig extends Launchable {
   readonly dir: string;
   readonly id: string;
-  readonly program: Program;
-  readonly tools: Tools;
   /** The PATH of this process. */
   readonly path: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
   /** Whether standard input is a pipe; otherwise it is empty. */
   readonly stdin: boolean;
 }
@@ -229,31 +244,49 @@ function switchUser(runAs: Program['runAs'], { setpriv }: Tools): readonly strin
 }
 
 export async function launch(config: LaunchConfig): Promise<SupervisedProcess> {
-  const { dir, id, program, tools, path, env, cwd, stdin } = config;
-  writeEnvironment(dir, env, program.runAs?.uid);
+  const { dir, id, command, owner, path, env, cwd, stdin, reports } = config;
+  writeEnvironment(dir, env, owner);
   const outputs = (['stdout', 'stderr'] as const).map((name) =>
     openUntrustedSync(join(dir, name), constants.O_RDWR, { type: 'named pipe' }),
   );
   try {
-    const child = spawn(
-      SHELL,
-      ['-c', SCRIPT, 'sh', dir, ...withUserAndEnvironment(program, tools, dir)],
-      {
-        detached: true,
-        stdio: [stdin ? 'pipe' : 'ignore', ...outputs],
-        env: { ...trustedEnvironment(path), [ID_VARIABLE]: id },
-        cwd,
-      },
-    );
+    const child = spawn(SHELL, ['-c', SCRIPT, 'sh', dir, ...command], {
+      detached: true,
+      stdio: [
+        stdin ? 'pipe' : 'ignore',
+        ...outputs,
+        ...(reports ? (['ignore', 'pipe'] as const) : []),
+      ],
+      env: { ...trustedEnvironment(path), [ID_VARIABLE]: id },
+      cwd,
+    });
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);
     });
     child.unref();
+    if (reports) await untilReady(child.stdio[4] as Readable);
     return { child, pid: child.pid! };
   } finally {
     for (const output of outputs) closeSync(output);
   }
+}
+
+/** The longest report that is read, in characters. */
+const MAX_REPORT = 4000;
+
+/** Resolves at the line "ok". Rejects with the report if the stream ends without it. */
+async function untilReady(report: Readable): Promise<void> {
+  let text = '';
+  try {
+    for await (const chunk of report) {
+      text = (text + String(chunk)).slice(0, MAX_REPORT);
+      if (text === 'ok\n' || text.endsWith('\nok\n')) return;
+    }
+  } finally {
+    report.destroy();
+  }
+  throw new Error(text.trim() || 'the container could not be set up');
 }
 
 /**

@@ -227,7 +227,11 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
               : { type: 'NetworkReady', status: true },
           ],
         },
-        runtimeHandlers: [{ name: '' }],
+        // No process exists that could tell.
+        runtimeHandlers: [
+          { name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
+        ],
+        features: { supplementalGroupsPolicy: true },
       }),
     );
   }

@@ -305,9 +305,16 @@ describe('embedded storage', () => {
     await storage.compact(await storage.currentRevision());
     await storage.close();
     const began = systemClock.monotonic();
-    const again = await open(dataDir);
+    const progress: (readonly [number, number])[] = [];
+    const again = await open(dataDir, {
+      onProgress: (rows, total) => progress.push([rows, total]),
+    });
     const took = systemClock.monotonic() - began;
     expect(await again.count('/a/')).toBe(100_000);
+    expect(progress.length).toBeGreaterThan(5);
+    expect(progress.every(([, total]) => total === 100_000)).toBe(true);
+    const rows = progress.map(([read]) => read);
+    expect(rows).toEqual(rows.toSorted((a, b) => a - b));
     // Opening takes at most one second on an idle machine (bench/storage). This limit only detects
     // a multiple of that.
     expect(took).toBeLessThan(8000);

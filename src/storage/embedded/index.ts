@@ -8,7 +8,7 @@ import { workerSource } from '#machinery/worker-source.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { type Storage, StorageError } from '../interface.ts';
 import { type EngineConfig, type EngineOptions, MvccEngine } from '../mvcc/engine.ts';
-import { load } from './load.ts';
+import { load, type LoadProgress } from './load.ts';
 import { DATABASE_FILE } from './log-database.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { encodeSnapshot } from './snapshot-file.ts';
@@ -26,6 +26,8 @@ export interface EmbeddedStorageConfig extends EngineOptions {
    * space.
    */
   readonly maxBytes?: number;
+  /** Called while a large store is read. */
+  readonly onProgress?: LoadProgress;
 }
 
 /**
@@ -53,7 +55,7 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
   const began = clock.monotonic();
-  const { store, expirations, obsolete } = await load(worker, dataDir);
+  const { store, expirations, obsolete } = await load(worker, dataDir, config.onProgress);
   logger.debug('store: opened', {
     dataDir,
     revision: store.revision,

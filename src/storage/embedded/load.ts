@@ -20,13 +20,21 @@ export interface Loaded {
   readonly obsolete: readonly Revision[];
 }
 
+/** Called while a large store is read, with the number of rows so far and of all rows. */
+export type LoadProgress = (rows: number, total: number) => void;
+
+/** Progress is reported each time so many rows were read. */
+const REPORTED_ROWS = 10_000;
+
 /**
  * Receives the worker's messages until it has sent every row. Rejects with a StorageError when
  * loading fails; by then the thread has ended and released the lock.
  */
-export function load(worker: Worker, dataDir: string): Promise<Loaded> {
+export function load(worker: Worker, dataDir: string, onProgress?: LoadProgress): Promise<Loaded> {
   return new Promise((resolve, reject) => {
     let rows = new Rows(1);
+    let total = 0;
+    let reported = 0;
     let refusal: StorageError | undefined;
     const cannotOpen = (problem: string, cause?: unknown): StorageError =>
       new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${problem}`, {
@@ -37,10 +45,14 @@ export function load(worker: Worker, dataDir: string): Promise<Loaded> {
       switch (message.type) {
         case 'opened':
           rows = new Rows(message.compactedRevision);
+          total = message.rows;
           return;
         case 'rows':
           try {
             rows.take(message.records);
+            if (rows.count - reported < REPORTED_ROWS) return;
+            reported = rows.count;
+            onProgress?.(reported, total);
           } catch (error) {
             // Each row is intact, but the rows contradict each other.
             refusal = corrupt(dataDir, errorMessage(error));
@@ -67,6 +79,8 @@ export function load(worker: Worker, dataDir: string): Promise<Loaded> {
 
 /** Collects rows in order of revision into a store. */
 class Rows {
+  /** The number of rows so far. */
+  count = 0;
   readonly #store: MvccStore;
   readonly #expirations = new Map<string, Expiration>();
   readonly #obsolete: Revision[] = [];
@@ -77,6 +91,7 @@ class Rows {
 
   take(records: Uint8Array): void {
     for (const { key, revision, kv, expiresAt } of readWrites(records)) {
+      this.count++;
       if (revision > this.#store.compactedRevision) this.#store.apply(key, kv);
       else this.#obsolete.push(...this.#store.restore(key, revision, kv));
       if (expiresAt === undefined) this.#expirations.delete(key);

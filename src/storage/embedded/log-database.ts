@@ -118,6 +118,8 @@ export class LogDatabase {
   readonly #setMeta: Statement;
   readonly #head: HeadMark;
   readonly compactedRevision: Revision;
+  /** The number of rows when the database was opened, if none is missing. */
+  readonly rows: number;
   /**
    * The compaction revision, with the number of the rows up to it and the sum of their revisions. A
    * missing row is detected by them.
@@ -151,6 +153,8 @@ export class LogDatabase {
       sum: meta('kept_sum'),
     };
     this.compactedRevision = this.#kept.upTo;
+    const last = readNumber(database, 'SELECT coalesce(max(revision), 0) FROM log');
+    this.rows = this.#kept.rows + Math.max(0, last - this.#kept.upTo);
     this.#head = HeadMark.open(dataDir);
   }
 

@@ -37,7 +37,7 @@ export type Response =
  * pieces, then `loaded`; or the error of opening.
  */
 export type LoadMessage =
-  | { readonly type: 'opened'; readonly compactedRevision: Revision }
+  | { readonly type: 'opened'; readonly compactedRevision: Revision; readonly rows: number }
   | { readonly type: 'rows'; readonly records: Uint8Array }
   | { readonly type: 'loaded' }
   | { readonly type: 'refused'; readonly reason: StorageErrorReason; readonly message: string };

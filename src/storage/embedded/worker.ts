@@ -14,7 +14,8 @@ async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
   let database: LogDatabase;
   try {
     database = await LogDatabase.open(config);
-    send({ type: 'opened', compactedRevision: database.compactedRevision });
+    const { compactedRevision, rows } = database;
+    send({ type: 'opened', compactedRevision, rows });
     database.load((records) => send({ type: 'rows', records }, [records.buffer]));
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;

@@ -1,21 +1,21 @@
-// Unary gRPC calls to one member over one HTTP/2 connection of Node. A call costs less than half of
-// what it does in @grpc/grpc-js, which has to serve every kind of call and policy; decision 4 of
-// docs/decisions has the figures. Watches, which are few and long, stay with that library.
+// Unary gRPC calls to one member over one HTTP/2 connection (http2/). A call costs a fraction of what
+// it does in @grpc/grpc-js, which has to serve every kind of call and policy, or with Node's HTTP/2,
+// which makes a stream of each; decisions 4 and 13 of docs/decisions have the figures. Watches, which
+// are few and long, stay with that library.
 //
 // The connection is opened by the first call, and opened again by the first call after it failed.
 // There are no retries here: a call that fails says how, with the codes of gRPC, and
 // connection.ts decides what comes next.
 
 import { type MethodDefinition, status } from '@grpc/grpc-js';
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type IncomingHttpHeaders,
-  type SecureClientSessionOptions,
-} from 'node:http2';
 import type { Clock } from '#machinery/clock.ts';
+import {
+  ClientConnection,
+  type Exchange,
+  type ResponseHandler,
+} from './http2/client-connection.ts';
+import { openSocket } from '#machinery/net/http2-socket.ts';
+import { encodeFields, type Field } from './http2/hpack.ts';
 
 export interface UnaryChannelConfig {
   readonly clock: Clock;
@@ -52,20 +52,21 @@ const PING_TIMEOUT_MS = 4000;
 const PREFIX_BYTES = 5;
 const STREAM_WINDOW = 1 << 20;
 const CONNECTION_WINDOW = 16 << 20;
-/** Node ends a connection with more in its buffers. A page of a list may have 20 MB. */
-const MAX_SESSION_MEMORY_MB = 1024;
-const { NGHTTP2_CANCEL } = constants;
+/** The header blocks of requests that are remembered: one for each method and deadline. */
+const MAX_BLOCKS = 256;
 
 export class UnaryChannel {
   readonly #config: UnaryChannelConfig;
-  readonly #origin: string;
-  #session: ClientHttp2Session | undefined;
-  #waiting = 0;
+  readonly #origin: URL;
+  /** Header blocks by path and deadline. */
+  readonly #blocks = new Map<string, Buffer>();
+  /** Open, or being opened. */
+  #connection: ClientConnection | undefined;
   #closed = false;
 
   constructor(config: UnaryChannelConfig) {
     this.#config = config;
-    this.#origin = `${config.tls === undefined ? 'http' : 'https'}://${config.address}`;
+    this.#origin = new URL(`${config.tls === undefined ? 'http' : 'https'}://${config.address}`);
   }
 
   /** Sends the request once. Rejects with CallError. */
@@ -74,148 +75,166 @@ export class UnaryChannel {
     request: Request,
     timeoutMs: number,
   ): Promise<Response> {
+    if (this.#closed) return Promise.reject(unavailable(new Error('the connection is closed')));
     return new Promise((resolve, reject) => {
-      const { clock } = this.#config;
-      const message = requestSerialize(request);
-      let stream: ClientHttp2Stream;
-      try {
-        stream = this.#open().request({
-          ':method': 'POST',
-          ':path': path,
-          'content-type': 'application/grpc',
-          te: 'trailers',
-          'grpc-timeout': `${Math.max(1, Math.ceil(timeoutMs))}m`,
-        });
-      } catch (error) {
-        reject(unavailable(error));
-        return;
-      }
-      this.#waiting++;
-      const reply = new Reply();
-      let failure: CallError | undefined;
-      const timer = clock.setTimer(timeoutMs, () => {
-        failure = new CallError(status.DEADLINE_EXCEEDED, `no response within ${timeoutMs} ms`);
-        stream.close(NGHTTP2_CANCEL);
+      const connection = this.#open();
+      const reply = new Reply((message) => resolve(responseDeserialize(message)), reject);
+      const exchange: Exchange = connection.request(
+        this.#blockOf(path, Math.max(1, Math.ceil(timeoutMs))),
+        framed(requestSerialize(request)),
+        reply,
+      );
+      reply.timer = this.#config.clock.setTimer(timeoutMs, () => {
+        connection.cancel(exchange);
+        reject(new CallError(status.DEADLINE_EXCEEDED, `no response within ${timeoutMs} ms`));
       });
-      stream.on('response', (headers) => reply.headers(headers));
-      stream.on('trailers', (headers) => reply.trailers(headers));
-      stream.on('data', (chunk: Buffer) => reply.data(chunk));
-      stream.on('error', (error) => (failure ??= unavailable(error)));
-      stream.on('close', () => {
-        this.#waiting--;
-        timer.cancel();
-        failure ??= reply.failure();
-        if (failure !== undefined) {
-          reject(failure);
-          return;
-        }
-        try {
-          resolve(responseDeserialize(reply.message()));
-        } catch (error) {
-          reject(
-            error instanceof CallError ? error : new CallError(status.INTERNAL, String(error)),
-          );
-        }
-      });
-      const frame = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
-      frame[0] = 0;
-      frame.writeUInt32BE(message.length, 1);
-      frame.set(message, PREFIX_BYTES);
-      stream.end(frame);
     });
   }
 
   /** Fails the calls in flight, and all later ones. Idempotent. */
   close(): void {
     this.#closed = true;
-    this.#session?.destroy();
+    this.#connection?.destroy(new Error('the connection is closed'));
   }
 
-  #open(): ClientHttp2Session {
-    if (this.#closed) throw new Error('the connection is closed');
-    const present = this.#session;
-    if (present !== undefined && !present.closed && !present.destroyed) return present;
-    const { tls } = this.#config;
-    const options: SecureClientSessionOptions = {
-      ...tls,
-      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
-      maxSessionMemory: MAX_SESSION_MEMORY_MB,
-    };
-    const session = connect(this.#origin, options);
-    this.#session = session;
-    const leave = (): void => {
-      if (this.#session === session) this.#session = undefined;
-    };
-    // Calls get the error as well.
-    session.on('error', leave);
-    session.on('goaway', leave);
-    session.on('close', leave);
-    const { clock, dialTimeoutMs = DIAL_TIMEOUT_MS } = this.#config;
-    const dial = clock.setTimer(dialTimeoutMs, () =>
-      session.destroy(new Error(`no connection within ${dialTimeoutMs} ms`)),
-    );
-    session.once('close', () => dial.cancel());
-    session.once('connect', () => {
+  #blockOf(path: string, timeoutMs: number): Buffer {
+    const key = `${timeoutMs} ${path}`;
+    const present = this.#blocks.get(key);
+    if (present !== undefined) return present;
+    const fields: readonly Field[] = [
+      [':method', 'POST'],
+      [':scheme', this.#origin.protocol.slice(0, -1)],
+      [':authority', this.#origin.host],
+      [':path', path],
+      ['content-type', 'application/grpc'],
+      ['te', 'trailers'],
+      ['grpc-timeout', `${timeoutMs}m`],
+    ];
+    const block = encodeFields(fields);
+    if (this.#blocks.size >= MAX_BLOCKS) this.#blocks.clear();
+    this.#blocks.set(key, block);
+    return block;
+  }
+
+  #open(): ClientConnection {
+    if (this.#connection !== undefined) return this.#connection;
+    const { clock, tls, dialTimeoutMs = DIAL_TIMEOUT_MS } = this.#config;
+    const ends: (() => void)[] = [];
+    const socket = openSocket(this.#origin, tls, () => {
       dial.cancel();
-      session.setLocalWindowSize(CONNECTION_WINDOW);
-      this.#ping(session);
+      ends.push(this.#keepAlive(connection));
     });
-    return session;
+    const connection = new ClientConnection({
+      socket,
+      streamWindow: STREAM_WINDOW,
+      connectionWindow: CONNECTION_WINDOW,
+      onLeave: () => {
+        if (this.#connection === connection) this.#connection = undefined;
+      },
+    });
+    this.#connection = connection;
+    const dial = clock.setTimer(dialTimeoutMs, () =>
+      connection.destroy(new Error(`no connection within ${dialTimeoutMs} ms`)),
+    );
+    ends.push(() => dial.cancel());
+    socket.once('close', () => {
+      for (const end of ends) end();
+    });
+    return connection;
   }
 
-  /** A member that is paused or cut off does not close its connections. Only pings detect it. */
-  #ping(session: ClientHttp2Session): void {
+  /**
+   * Sends pings while calls wait: a member that is paused or cut off does not close its
+   * connections. Returns a function that ends this.
+   */
+  #keepAlive(connection: ClientConnection): () => void {
     const { clock, pingIntervalMs = PING_INTERVAL_MS } = this.#config;
     const { pingTimeoutMs = PING_TIMEOUT_MS } = this.#config;
     const interval = clock.setInterval(pingIntervalMs, () => {
-      if (this.#waiting === 0 || session.destroyed || session.closed) return;
+      if (connection.pending === 0) return;
       const timer = clock.setTimer(pingTimeoutMs, () =>
-        session.destroy(new Error('the member does not answer pings')),
+        connection.destroy(new Error('the member does not answer pings')),
       );
-      session.ping(() => timer.cancel());
+      connection.ping(() => timer.cancel());
     });
-    session.once('close', () => interval.cancel());
+    return () => interval.cancel();
   }
 }
 
-/** The parts of a response, as they arrive. */
-class Reply {
+/** Returns a message as gRPC sends it: not compressed, after its length. */
+function framed(message: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
+  bytes[0] = 0;
+  bytes.writeUInt32BE(message.length, 1);
+  bytes.set(message, PREFIX_BYTES);
+  return bytes;
+}
+
+/** Puts the parts of a response together, and settles the call. */
+class Reply implements ResponseHandler {
+  readonly #resolve: (message: Buffer) => void;
+  readonly #reject: (failure: CallError) => void;
   #httpStatus = 0;
   /** '' until it arrives. */
   #status = '';
   #details = '';
-  #chunks: Buffer[] = [];
+  readonly #parts: Buffer[] = [];
+  /** Cancelled at the end. */
+  timer: { cancel(): void } | undefined;
 
-  headers(headers: IncomingHttpHeaders & { readonly ':status'?: number }): void {
-    this.#httpStatus = headers[':status'] ?? 0;
-    // A response without a message has its status here.
-    this.trailers(headers);
+  /** `resolve` may throw for a message that cannot be decoded. */
+  constructor(resolve: (message: Buffer) => void, reject: (failure: CallError) => void) {
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
-  trailers(headers: IncomingHttpHeaders): void {
-    const given = headers['grpc-status'];
-    if (given === undefined) return;
-    this.#status = String(given);
-    this.#details = decoded(String(headers['grpc-message'] ?? ''));
+  fields(fields: readonly Field[]): void {
+    for (const [name, value] of fields) {
+      if (name === ':status') this.#httpStatus = Number(value);
+      // A response without a message has its status in the first fields.
+      else if (name === 'grpc-status') this.#status = value;
+      else if (name === 'grpc-message') this.#details = decoded(value);
+    }
   }
 
-  data(chunk: Buffer): void {
-    this.#chunks.push(chunk);
+  data(part: Buffer): void {
+    // The part is a view of what the connection received, and decoded messages are views of it.
+    this.#parts.push(Buffer.from(part));
   }
 
-  failure(): CallError | undefined {
-    if (this.#status === '0') return undefined;
+  end(): void {
+    this.timer?.cancel();
+    if (this.#status !== '0') {
+      this.#reject(this.#failure());
+      return;
+    }
+    try {
+      this.#resolve(this.#message());
+    } catch (error) {
+      this.#reject(
+        error instanceof CallError ? error : new CallError(status.INTERNAL, String(error)),
+      );
+    }
+  }
+
+  failed(error: Error): void {
+    this.timer?.cancel();
+    this.#reject(unavailable(error));
+  }
+
+  #failure(): CallError {
     if (this.#status !== '') return new CallError(Number(this.#status), this.#details);
-    const answer =
-      this.#httpStatus === 0 ? 'the connection ended' : `HTTP status ${this.#httpStatus}`;
-    return new CallError(status.UNAVAILABLE, `${answer} before the response was complete`);
+    return new CallError(
+      status.UNAVAILABLE,
+      `HTTP status ${this.#httpStatus} before the response was complete`,
+    );
   }
 
   /** Returns the one message. Throws CallError if it is not whole. */
-  message(): Buffer {
-    const [first] = this.#chunks;
+  #message(): Buffer {
+    const [first] = this.#parts;
     const bytes =
-      this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+      this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);
     const length = bytes.length < PREFIX_BYTES ? -1 : bytes.readUInt32BE(1);
     if (bytes[0] !== 0 || length !== bytes.length - PREFIX_BYTES)
       throw new CallError(status.INTERNAL, 'the response is not one uncompressed message');

@@ -75,7 +75,7 @@ interface Ended {
 
 const UNREADABLE = Symbol('unreadable');
 /** The number of keys that are read in one turn of the event loop while the index is built. */
-const SLICE = 256;
+const SLICE = 512;
 
 export class KeyIndex {
   readonly #config: KeyIndexConfig;
@@ -125,19 +125,22 @@ export class KeyIndex {
     else this.#begin(key, value, revision);
   }
 
-  /** Returns the keys with the value, in order of key, and whether there are more than `limit`. */
+  /**
+   * Returns the keys with the value, in order of key, and whether there are more than `limit`.
+   * `isCertain`: the values of all of them could be read.
+   */
   keys(
     value: string,
     query: KeyQuery,
-  ): { readonly keys: readonly string[]; readonly more: boolean } {
+  ): { readonly keys: readonly string[]; readonly more: boolean; readonly isCertain: boolean } {
     const limit = query.limit || Number.POSITIVE_INFINITY;
     const keys = this.#keysOf(value, query, limit + 1);
     const unreadable = this.#keysOf(UNREADABLE, query, limit + 1);
-    const all =
-      unreadable.length === 0 ? keys : [...new Set([...keys, ...unreadable])].sort(compareKeys);
+    const isCertain = unreadable.length === 0;
+    const all = isCertain ? keys : [...new Set([...keys, ...unreadable])].sort(compareKeys);
     return all.length > limit
-      ? { keys: all.slice(0, limit), more: true }
-      : { keys: all, more: false };
+      ? { keys: all.slice(0, limit), more: true, isCertain }
+      : { keys: all, more: false, isCertain };
   }
 
   /** Forgets everything before the revision. */

@@ -271,7 +271,10 @@ export class MvccStore {
     const { revision } = query;
     this.#checkReadable(revision);
     const latest = revision === this.#revision;
-    const { keys, more } = index.keys(value, latest ? { ...query, revision: undefined } : query);
+    const { keys, more, isCertain } = index.keys(
+      value,
+      latest ? { ...query, revision: undefined } : query,
+    );
     const items: KeyValue[] = [];
     for (const key of keys) {
       const entry = this.#tree.get(key);
@@ -282,7 +285,7 @@ export class MvccStore {
         );
       items.push(kv);
     }
-    return { items, revision, more };
+    return isCertain ? { items, revision, more, isCertain } : { items, revision, more };
   }
 
   /**

@@ -217,7 +217,7 @@ class WatchCache implements Storage {
     const revision = options.revision || state.revision;
     if (revision > state.revision || revision < index.start) return undefined;
     const { within = definition.prefix, startAfter, limit } = options;
-    const { keys, more } = index.keys(value, { within, startAfter, limit, revision });
+    const { keys, more, isCertain } = index.keys(value, { within, startAfter, limit, revision });
     const items = await Promise.all(
       keys.map(async (key) => {
         const kv = state.get(key);
@@ -231,7 +231,7 @@ class WatchCache implements Storage {
         return past;
       }),
     );
-    return { items, revision, more };
+    return isCertain ? { items, revision, more, isCertain } : { items, revision, more };
   }
 
   async count(prefix: string): Promise<number> {

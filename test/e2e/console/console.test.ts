@@ -4,7 +4,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { configMaps, namespaces, pods, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { cronJobs } from '#api/groups/batch/v1/index.ts';
+import {
+  configMaps,
+  events,
+  namespaces,
+  nodes,
+  pods,
+  serviceAccounts,
+} from '#api/groups/core/v1/index.ts';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { roleBindings } from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -246,6 +254,36 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 
+  browserTest('logs of several pods are one stream', async ({ named: own }) => {
+    const labels = { app: own('choir') };
+    await client
+      .resource(deployments)
+      .namespace('default')
+      .create({
+        metadata: { name: own('choir') },
+        spec: {
+          replicas: 2,
+          selector: { matchLabels: labels },
+          template: {
+            metadata: { labels },
+            spec: pod('', 'echo "sung by $HOSTNAME"; sleep 3600').spec,
+          },
+        },
+      });
+    const inDefault = client.resource(pods).namespace('default');
+    const ofChoir = async () =>
+      (await inDefault.list({ labelSelector: `app=${own('choir')}` })).items;
+    await waitUntil(async () => {
+      const running = (await ofChoir()).filter(({ status }) => status.phase === 'Running');
+      return running.length === 2;
+    });
+    const page = await adminPage(`/object/deployments.apps/default/${own('choir')}/logs`);
+    await page.getByText('2 of 2 containers').waitFor();
+    for (const { metadata } of await ofChoir())
+      await page.getByText(`${metadata.name}/main`).first().waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+
   browserTest('a shell in a container', async ({ named: own }) => {
     await client
       .resource(pods)
@@ -362,6 +400,170 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
     },
   );
 
+  browserTest('rows are selected and deleted together', async ({ named: own }) => {
+    const maps = client.resource(configMaps).namespace('default');
+    for (const name of ['one', 'two', 'three'])
+      await maps.create({ metadata: { name: own(`bulk-${name}`), labels: { of: own('bulk') } } });
+    const page = await adminPage(`/list/configmaps/${encodeURIComponent(`of=${own('bulk')}`)}`);
+    await page.locator('[role=grid][aria-rowcount="4"]').waitFor();
+    for (const name of ['one', 'three'])
+      await page.getByRole('checkbox', { name: `Select ${own(`bulk-${name}`)}` }).click();
+    await page.getByRole('button', { name: 'Delete 2' }).click();
+    const dialog = page.getByRole('dialog', { name: /^Delete 2/ });
+    await dialog.getByText(own('bulk-three')).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.locator('[role=grid][aria-rowcount="2"]').waitFor();
+    const { items } = await maps.list({ labelSelector: `of=${own('bulk')}` });
+    expect(items.map(({ metadata }) => metadata.name)).toEqual([own('bulk-two')]);
+  });
+
+  browserTest('a rollout: new images, its history, and back again', async ({ named: own }) => {
+    const labels = { app: own('rolled') };
+    const rolled = client.resource(deployments).namespace('default');
+    await rolled.create({
+      metadata: { name: own('rolled') },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: pod('').spec },
+      },
+    });
+    const image = async (): Promise<string | undefined> =>
+      (await rolled.get(own('rolled'))).spec.template.spec.containers[0]?.image;
+    const page = await adminPage(`/object/deployments.apps/default/${own('rolled')}/rollout`);
+    await page.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Set images' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Images' });
+    await dialog.getByRole('textbox', { name: 'main' }).fill('busybox:2');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Set images' }).click();
+    await page.getByRole('button', { name: 'Back to revision 1' }).waitFor();
+    expect(await image()).toBe('busybox:2');
+    await page.getByRole('button', { name: 'Back to revision 1' }).click();
+    await page.getByRole('button', { name: 'Back to revision 2' }).waitFor();
+    expect(await image()).toBe('busybox');
+    await page.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Pause the rollout' }).click();
+    await page.getByText('A paused rollout cannot be undone').waitFor();
+    await page.getByRole('button', { name: 'Scale', exact: true }).click();
+    const scale = page.getByRole('dialog', { name: 'Scale' });
+    await scale.getByRole('textbox', { name: 'Replicas' }).fill('2');
+    await scale.getByRole('button', { name: 'Scale', exact: true }).click();
+    await waitUntil(async () => (await rolled.get(own('rolled'))).spec.replicas === 2);
+  });
+
+  browserTest('YAML of several objects is checked, and applied', async ({ named: own }) => {
+    const page = await adminPage('/apply');
+    const text = [
+      `apiVersion: v1\nkind: Namespace\nmetadata: { name: ${own('applied')} }`,
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings, namespace: ${own('applied')} }`,
+      `apiVersion: v1\nkind: Nothing\nmetadata: { name: x }`,
+    ].join('\n---\n');
+    const editor = page.getByRole('textbox', { name: 'YAML of objects' });
+    await editor.click();
+    await page.keyboard.insertText(text);
+    await page.getByRole('button', { name: 'Check' }).click();
+    const results = page.getByRole('region', { name: 'The server would do this' });
+    await results.getByText('would be created').first().waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await page.getByText('the server does not serve Nothing of v1').waitFor();
+    await page.getByRole('link', { name: 'settings' }).click();
+    await page.getByRole('heading', { name: 'settings', level: 1 }).waitFor();
+    await client.resource(configMaps).namespace(own('applied')).get('settings');
+  });
+
+  browserTest(
+    'a CronJob runs now, a pod is evicted, a node is looked into',
+    async ({ named: own }) => {
+      const inDefault = client.resource(pods).namespace('default');
+      await client
+        .resource(cronJobs)
+        .namespace('default')
+        .create({
+          metadata: { name: own('report') },
+          spec: {
+            schedule: '0 0 1 1 *',
+            jobTemplate: {
+              spec: { template: { spec: { ...pod('').spec, restartPolicy: 'Never' } } },
+            },
+          },
+        });
+      const page = await adminPage(`/object/cronjobs.batch/default/${own('report')}`);
+      await page.getByRole('button', { name: 'Actions' }).click();
+      await page.getByRole('menuitem', { name: 'Run now' }).click();
+      await page
+        .getByRole('heading', { name: new RegExp(`^${own('report')}-manual-`), level: 1 })
+        .waitFor();
+      await inDefault.create(pod(own('evicted')));
+      await waitForRunning(own('evicted'));
+      await openAddress(page, `${origin}/console/#/object/pods/default/${own('evicted')}`);
+      await page.getByRole('button', { name: 'Actions' }).click();
+      await page.getByRole('menuitem', { name: 'Evict' }).click();
+      await page.getByText('This Pod was deleted').waitFor();
+      const { items } = await client.resource(nodes).list();
+      const node = items[0]?.metadata.name ?? '';
+      await openAddress(page, `${origin}/console/#/object/nodes/_/${node}`);
+      await page.getByRole('region', { name: 'Requested by pods' }).getByText('cpu').waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Actions' }).click();
+      await page.getByRole('menuitem', { name: 'Debug' }).click();
+      const dialog = page.getByRole('dialog', { name: `Debug ${node}` });
+      await dialog.getByRole('textbox', { name: 'Image' }).waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Create the pod' }).click();
+      await page.getByRole('heading', { name: /^node-debugger-/, level: 1 }).waitFor();
+      await page.getByRole('button', { name: 'Open a shell' }).waitFor();
+    },
+  );
+
+  browserTest('what users write is text on every page', async ({ named: own }) => {
+    const hostile = `<img src=x onerror="globalThis.hacked=4">\u001b[31m\u202egnp.exe`;
+    const inDefault = client.resource(configMaps).namespace('default');
+    const annotations = { 'x/note': hostile };
+    const { metadata } = await inDefault.create({
+      metadata: { name: own('trap'), annotations },
+      data: { 'page.html': hostile },
+    });
+    const now = new Date().toISOString();
+    await client
+      .resource(events)
+      .namespace('default')
+      .create({
+        metadata: { name: own('trap') },
+        involvedObject: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          namespace: 'default',
+          name: own('trap'),
+          uid: metadata.uid,
+        },
+        type: 'Warning',
+        reason: own('Trap'),
+        message: hostile,
+        firstTimestamp: now,
+        lastTimestamp: now,
+      });
+    const page = await adminPage('/');
+    await page.getByText('<img src=x onerror="globalThis.hacked=4">').first().waitFor();
+    for (const route of [
+      `/object/configmaps/default/${own('trap')}`,
+      `/object/configmaps/default/${own('trap')}/yaml`,
+      `/object/configmaps/default/${own('trap')}/why`,
+      `/list/events.events.k8s.io/${own('Trap')}`,
+    ]) {
+      await openAddress(page, `${origin}/console/#${route}`);
+      await page
+        .getByText(/onerror=.{0,2}"globalThis\.hacked=4/)
+        .first()
+        .waitFor();
+      const text = await page.evaluate<string>('document.body.innerText');
+      expect(text, route).not.toMatch(/\p{Cf}/u);
+    }
+    expect(await page.evaluate<unknown>('globalThis.hacked')).toBeUndefined();
+  });
+
   browserTest('an object that vanishes while it is open says so', async ({ named: own }) => {
     await client
       .resource(pods)
@@ -458,6 +660,10 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
       await look('scheduler', '/scheduler', /Insufficient cpu/);
       await look('timeline', '/timeline', 'Changes');
       await look('who-can', '/who-can', /Who can/);
+      await look('usage', '/usage', 'Measured by');
+      await page.getByText('Pods', { exact: true }).last().click();
+      await page.getByRole('link', { name: /^web-/ }).first().waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
     },
   );
 

@@ -87,6 +87,8 @@ describe.skipIf(missingBrowser !== undefined)(
     };
     afterEach(async () => {
       issuer.claims = CLAIMS;
+      issuer.refreshTokens = 'none';
+      issuer.lifeSeconds = 3600;
       await closePages();
     });
     const browserTest = (name: string, body: (attempt: Attempt) => Promise<void>): void =>
@@ -120,6 +122,29 @@ describe.skipIf(missingBrowser !== undefined)(
       // A reload is no new sign-in.
       await page.reload();
       await signedInAs(page, 'jane@example.com');
+    });
+
+    browserTest('a session goes on with refreshed tokens, until the provider refuses', async () => {
+      issuer.refreshTokens = 'accepted';
+      issuer.lifeSeconds = 30;
+      const { page } = await newPage();
+      await openAddress(page, `${origin}/console/#/list/pods`);
+      await page.getByRole('link', { name: /^Sign in with/ }).click();
+      issuer.requests.length = 0;
+      await page.getByRole('link', { name: 'Allow' }).click();
+      await signedInAs(page, 'jane@example.com');
+      const tokens = (): number => issuer.requests.filter((path) => path === '/token').length;
+      await expect.poll(tokens, { timeout: 90_000 }).toBeGreaterThan(2);
+      await signedInAs(page, 'jane@example.com');
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      issuer.refreshTokens = 'refused';
+      const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+      await dialog.waitFor({ timeout: 120_000 });
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await dialog.getByRole('link', { name: /^Sign in with/ }).click();
+      await page.getByRole('link', { name: 'Allow' }).click();
+      await signedInAs(page, 'jane@example.com');
+      expect(new URL(page.url()).hash).toBe('#/list/pods');
     });
 
     browserTest('a user who says no, or has no valid identity, sees why', async () => {

@@ -4,7 +4,8 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { deployments } from '#api/groups/apps/v1/index.ts';
-import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import { nodes, pods, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { clusterRoleBindings } from '#api/groups/rbac/v1/index.ts';
 import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
 import { type ForkableCluster, startCluster } from '#cluster/embedded/start-cluster.ts';
 import { systemClock } from '#machinery/clock.ts';
@@ -20,6 +21,7 @@ import {
   openAddress,
   openPage,
   signedInAs,
+  signInWithToken,
 } from './browser.ts';
 
 describe.skipIf(missingBrowser !== undefined)(
@@ -99,6 +101,68 @@ describe.skipIf(missingBrowser !== undefined)(
       await fork.page.getByRole('button', { name: '+ 10 seconds' }).click();
       await fork.page.getByRole('button', { name: '+ 10 seconds', disabled: false }).waitFor();
       expect(cluster.clock.now()).toBe(moved);
+    });
+
+    clusterTest('a day passes while the console is connected', async () => {
+      const { clock } = cluster;
+      const { page } = await adminPage('/list/nodes');
+      await page.getByRole('link', { name: 'node-1' }).waitFor();
+      const before = clock.now();
+      await openAddress(page, `${cluster.url}/console/#/clock`);
+      await page.getByRole('button', { name: '+ 1 day' }).click();
+      await page.getByRole('button', { name: '+ 1 day', disabled: false }).waitFor();
+      expect(clock.now()).toBeGreaterThanOrEqual(before + 86_400_000);
+      // The page follows what happens afterwards.
+      await openAddress(page, `${cluster.url}/console/#/list/nodes`);
+      await page.getByRole('link', { name: 'node-1' }).waitFor();
+      await cluster.client.resource(nodes).delete('node-2');
+      await page.getByRole('link', { name: 'node-2' }).waitFor({ state: 'detached' });
+    });
+
+    clusterTest('a session ends with its token, and the page goes on after another', async () => {
+      const { client, clock } = cluster;
+      const accounts = client.resource(serviceAccounts).namespace('default');
+      await accounts.create({ metadata: { name: 'guest' } });
+      await client.resource(clusterRoleBindings).create({
+        metadata: { name: 'guest' },
+        roleRef: {
+          apiGroup: 'rbac.authorization.k8s.io',
+          kind: 'ClusterRole',
+          name: 'cluster-admin',
+        },
+        subjects: [{ kind: 'ServiceAccount', name: 'guest', namespace: 'default' }],
+      });
+      const newToken = async (): Promise<string> => {
+        const { status } = await accounts.subresource<{ status: { token: string } }>(
+          'guest',
+          'token',
+          {
+            apiVersion: 'authentication.k8s.io/v1',
+            kind: 'TokenRequest',
+            spec: { audiences: [], expirationSeconds: 600 },
+          },
+        );
+        return status.token;
+      };
+      const origin = cluster.url as string;
+      const each = await openPage(browser, origin);
+      open.push(each);
+      const { page } = each;
+      await signInWithToken(page, origin, await newToken());
+      await signedInAs(page, 'system:serviceaccount:default:guest');
+      await openAddress(page, `${origin}/console/#/apply`);
+      const editor = page.getByRole('textbox', { name: 'YAML of objects' });
+      await editor.click();
+      await page.keyboard.insertText('kind: Half-written');
+      await clock.advance('11m');
+      const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+      await dialog.waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await dialog.getByLabel('Token', { exact: true }).fill(await newToken());
+      await dialog.getByRole('button', { name: 'Sign in' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      // The typed text is still there.
+      await page.getByText('kind: Half-written').waitFor();
     });
 
     clusterTest('drains a node: a budget is waited for, and the pods move', async () => {

@@ -1,7 +1,7 @@
 // The PodSecurity plugin. Pods must comply with the Pod Security Standards that their namespace's
 // labels request. A pod that violates the enforced level is rejected. A user who creates a pod, or
 // an object with a pod template, that violates the warn level gets a warning. Violations of the
-// audit level are only counted, as there is no audit log.
+// audit level are annotations of the audit log.
 
 import type { Namespace, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -9,6 +9,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { aggregateMessage } from '#machinery/validation/field.ts';
 import type { Find, FindAll } from '#apiserver/catalog/internal-client.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import type { PodToCheck, Violation } from './control.ts';
@@ -97,7 +98,9 @@ export class PodSecurity implements AdmissionPlugin {
   validate(attributes: AdmissionAttributes): Awaitable<void> {
     if (isNamespaces(attributes.resource)) return this.#validateNamespace(attributes);
     const { namespace, user } = attributes;
-    if (this.#exempt.namespaces.has(namespace) || this.#exempt.usernames.has(user.name)) {
+    const isExemptNamespace = this.#exempt.namespaces.has(namespace);
+    if (isExemptNamespace || this.#exempt.usernames.has(user.name)) {
+      annotate(attributes, 'exempt', isExemptNamespace ? 'namespace' : 'user');
       this.#metrics.exempted(attributes);
       return undefined;
     }
@@ -127,6 +130,7 @@ export class PodSecurity implements AdmissionPlugin {
     }
     const labelledPolicy = this.#policyOf(namespace);
     if (labelledPolicy.errors.length === 0 && isFullyPrivileged(labelledPolicy.policy)) {
+      annotate(attributes, 'enforce-policy', levelVersionText(labelledPolicy.policy.enforce));
       this.#metrics.privileged(attributes);
       return;
     }
@@ -165,10 +169,15 @@ export class PodSecurity implements AdmissionPlugin {
     isPod: boolean,
   ): void {
     if (this.#exempt.runtimeClasses.has(pod.spec.runtimeClassName ?? '')) {
+      annotate(attributes, 'exempt', 'runtimeClass');
       this.#metrics.exempted(attributes);
       return;
     }
-    if (asked.errors.length > 0) this.#metrics.failed(false, attributes);
+    if (asked.errors.length > 0) {
+      const errors = aggregateMessage(asked.errors);
+      annotate(attributes, 'error', `Failed to parse policy: ${errors}`);
+      this.#metrics.failed(false, attributes);
+    }
     const { enforce, audit, warn } = asked.policy;
     const results = new Map<string, readonly Violation[]>();
     const evaluate = (policy: LevelVersion): readonly Violation[] => {
@@ -178,6 +187,7 @@ export class PodSecurity implements AdmissionPlugin {
       return violations;
     };
     const refusing = isPod ? evaluate(enforce) : [];
+    if (isPod) annotate(attributes, 'enforce-policy', levelVersionText(enforce));
     if (isPod)
       this.#metrics.evaluated(
         refusing.length > 0 ? 'deny' : 'allow',
@@ -185,7 +195,12 @@ export class PodSecurity implements AdmissionPlugin {
         'enforce',
         attributes,
       );
-    if (evaluate(audit).length > 0) this.#metrics.evaluated('deny', audit, 'audit', attributes);
+    const audited = evaluate(audit);
+    if (audited.length > 0) {
+      const text = `would violate ${policyAndDetails(audit, audited)}`;
+      annotate(attributes, 'audit-violations', text);
+      this.#metrics.evaluated('deny', audit, 'audit', attributes);
+    }
     if (refusing.length > 0) {
       throw apierrors.forbidden(
         attributes.resource,
@@ -242,6 +257,10 @@ export class PodSecurity implements AdmissionPlugin {
       isLate: () => clock.monotonic() > due,
     });
   }
+}
+
+function annotate({ caller }: AdmissionAttributes, key: string, value: string): void {
+  caller?.audit?.annotate(`pod-security.kubernetes.io/${key}`, value);
 }
 
 function policyAndDetails(policy: LevelVersion, violations: readonly Violation[]): string {

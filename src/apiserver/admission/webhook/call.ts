@@ -19,6 +19,7 @@ import {
   reviewVersionOf,
   verifiedResponse,
 } from './review.ts';
+import { annotateResponse } from './annotations.ts';
 import type { WebhookServices } from './services.ts';
 
 /**
@@ -71,6 +72,7 @@ export async function callWebhook(
       throw failure(name, `received invalid webhook response: ${error.message}`, error);
     throw error;
   }
+  annotateResponse(attributes, invocation.hook, response);
   attributes.warnings.push(...(response.warnings ?? []));
   if (!response.allowed)
     throw new WebhookRejectionError(rejection(name, response.status as Status | undefined));

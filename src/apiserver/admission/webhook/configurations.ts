@@ -28,6 +28,8 @@ export interface Hook {
   /** Identifies the webhook among those of all configurations. */
   readonly id: string;
   readonly type: WebhookType;
+  /** The name of its configuration. */
+  readonly configuration: string;
   readonly webhook: Webhook;
   /** The requests that the webhook matches, in the form that policies use. */
   readonly match: MatchResources;
@@ -100,6 +102,7 @@ export class WebhookConfigurations {
       return {
         id: `${metadata.name}/${index}/${webhook.name}`,
         type: this.#type,
+        configuration: metadata.name,
         webhook,
         match: { resourceRules: rules, matchPolicy, namespaceSelector, objectSelector },
         get conditions() {

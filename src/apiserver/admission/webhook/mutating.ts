@@ -13,6 +13,12 @@ import { convertVersion } from '../policy/conversion.ts';
 import { PolicyRequest } from '../policy/request.ts';
 import { Reinvocation } from '../reinvocation.ts';
 import { Rounds } from '../rounds.ts';
+import {
+  annotateFailOpen,
+  annotateMutation,
+  annotatePatch,
+  type CallPlace,
+} from './annotations.ts';
 import { callWebhook } from './call.ts';
 import { WebhookConfigurations } from './configurations.ts';
 import { isExempt } from './exempt.ts';
@@ -56,13 +62,19 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
       subjectOf(attributes),
     );
     let request = new PolicyRequest(attributes, services);
-    for (const hook of hooks) {
+    const round = attributes.reinvocation?.again === true ? 1 : 0;
+    for (const [index, hook] of hooks.entries()) {
       const current = request;
       const invocation = await findInvocation(hook, current, services);
       if (invocation === undefined || !rounds.takes(hook.id)) continue;
-      const outcome = await decided(hook, current.attributes, services, () =>
-        this.#call(invocation, current),
-      );
+      const place = { round, index };
+      let failedOpen = true;
+      const outcome = await decided(hook, current.attributes, services, async () => {
+        const answer = await this.#call(invocation, current, place);
+        failedOpen = false;
+        return answer;
+      });
+      if (failedOpen) annotateFailOpen(attributes, hook, place);
       if (outcome !== undefined)
         request = new PolicyRequest(await this.#changed(current, invocation, outcome), services);
       // A decoded object has no fractions of seconds. So the first patch also changes the times
@@ -76,13 +88,24 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     return request.attributes;
   }
 
-  async #call(invocation: Invocation, request: PolicyRequest): Promise<Patched | undefined> {
+  async #call(
+    invocation: Invocation,
+    request: PolicyRequest,
+    place: CallPlace,
+  ): Promise<Patched | undefined> {
     const { hook, matched, objects } = invocation;
-    const response = await callWebhook(invocation, request, this.#services);
-    const object = objects.object as Readonly<Record<string, unknown>> | undefined;
-    const result = patched(hook.webhook.name, response, object, (kind) =>
-      this.#codecFor(kind, request),
-    );
+    const { attributes } = request;
+    let result: Patched | undefined;
+    try {
+      const response = await callWebhook(invocation, request, this.#services);
+      const object = objects.object as Readonly<Record<string, unknown>> | undefined;
+      result = patched(hook.webhook.name, response, object, (kind) =>
+        this.#codecFor(kind, request),
+      );
+      if (result !== undefined) annotatePatch(attributes, hook, place, result.operations);
+    } finally {
+      annotateMutation(attributes, hook, place, result?.changed === true);
+    }
     if (result === undefined || apiVersionOf(matched.kind) === result.object['apiVersion']) {
       if (result === undefined || matched.kind.kind === result.object['kind']) return result;
     }

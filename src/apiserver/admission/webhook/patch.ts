@@ -41,6 +41,8 @@ export interface Patched {
   readonly object: Record<string, unknown>;
   /** True if the patch has changed the object. Defaults do not count. */
   readonly changed: boolean;
+  /** The patch, as the webhook sent it. */
+  readonly operations: readonly object[];
 }
 
 /**
@@ -74,7 +76,7 @@ export function patched(
   const decoded = decodeObject(codec, json, 'metadata' in object);
   const changed = !deepEqual(decoded, object);
   codec.applyDefaults(decoded);
-  return { object: decoded, changed };
+  return { object: decoded, changed, operations };
 }
 
 /** Returns the kind of a patched object; the original kind if the patch has removed it. */

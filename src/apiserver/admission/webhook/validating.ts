@@ -4,6 +4,7 @@ import { validatingWebhookConfigurations } from '#api/groups/admissionregistrati
 import * as apierrors from '#machinery/apierrors.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { PolicyRequest } from '../policy/request.ts';
+import { annotateFailOpen } from './annotations.ts';
 import { callWebhook } from './call.ts';
 import { WebhookConfigurations } from './configurations.ts';
 import { isExempt } from './exempt.ts';
@@ -53,11 +54,14 @@ export class ValidatingAdmissionWebhook implements AdmissionPlugin {
   async #callAll(invocations: readonly Invocation[], request: PolicyRequest): Promise<void> {
     const errors: unknown[] = [];
     const services = this.#services;
-    const call = async (invocation: Invocation): Promise<void> => {
+    const call = async (invocation: Invocation, index: number): Promise<void> => {
+      const { hook } = invocation;
+      const { attributes } = request;
       try {
-        await decided(invocation.hook, request.attributes, services, () =>
+        const response = await decided(hook, attributes, services, () =>
           callWebhook(invocation, request, services),
         );
+        if (response === undefined) annotateFailOpen(attributes, hook, { round: 0, index });
       } catch (error) {
         errors.push(error);
       }

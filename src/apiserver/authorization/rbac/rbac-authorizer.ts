@@ -6,7 +6,6 @@ import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import {
-  ALLOW,
   type Attributes,
   type Authorizer,
   type Decision,
@@ -29,7 +28,7 @@ export class RbacAuthorizer implements Authorizer {
       if (!holds(binding, attributes)) continue;
       const rules = this.#roles.rulesOf(binding);
       if (rules === undefined) (missing ??= []).push(binding);
-      else if (rules.some((rule) => allows(rule, attributes))) return ALLOW;
+      else if (rules.some((rule) => allows(rule, attributes))) return binding.allowed;
     }
     return missing === undefined
       ? NO_OPINION

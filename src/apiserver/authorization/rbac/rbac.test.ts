@@ -9,6 +9,7 @@ import {
   roleBindings,
   roles,
 } from '#api/groups/rbac/v1/index.ts';
+import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { can } from '../policy/words.ts';
@@ -36,6 +37,37 @@ beforeEach(async () => {
 afterEach(async () => {
   await t.stop();
   expect(t.logger.errors).toEqual([]);
+});
+
+test('a review says which binding allows the request', async () => {
+  const { client } = t;
+  await client
+    .resource(clusterRoles)
+    .create({ metadata: { name: 'see' }, rules: [can('list', '', 'pods')] });
+  const group = { kind: 'Group', apiGroup: GROUP, name: 'team' };
+  const account = { kind: 'ServiceAccount', name: 'robot', namespace: 'b' };
+  await client
+    .resource(clusterRoleBindings)
+    .create({ metadata: { name: 'all' }, subjects: [group], roleRef: toClusterRole('see') });
+  await client
+    .resource(roleBindings)
+    .namespace('a')
+    .create({ metadata: { name: 'one' }, subjects: [account], roleRef: toClusterRole('see') });
+  const review = async (user: string, groups: readonly string[]): Promise<unknown> => {
+    const resourceAttributes = { verb: 'list', resource: 'pods', namespace: 'a' };
+    const { status } = await client
+      .resource(subjectAccessReviews)
+      .create({ metadata: {}, spec: { user, groups: [...groups], resourceAttributes } });
+    return status;
+  };
+  expect(await review('joe', ['team'])).toEqual({
+    allowed: true,
+    reason: 'RBAC: allowed by ClusterRoleBinding "all" of ClusterRole "see" to Group "team"',
+  });
+  expect(await review('system:serviceaccount:b:robot', [])).toEqual({
+    allowed: true,
+    reason: 'RBAC: allowed by RoleBinding "one/a" of ClusterRole "see" to ServiceAccount "robot/b"',
+  });
 });
 
 describe('a role', () => {

@@ -14,7 +14,9 @@ import {
   type Subject,
 } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { UserInfo } from '#apiserver/request.ts';
+import type { Decision } from '../authorizer.ts';
 import { Follower, type FollowerConfig, type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 
 /** The part of a binding that decisions depend on. */
@@ -22,6 +24,8 @@ export interface Binding {
   /** The namespace in which the binding applies. Undefined: everywhere. */
   readonly namespace: string | undefined;
   readonly role: { readonly kind: string; readonly name: string };
+  /** The decision for a request that the role permits, which names the binding. */
+  readonly allowed: Decision;
 }
 
 type Rules = readonly Immutable<PolicyRule>[];
@@ -31,11 +35,8 @@ export class RoleCache {
   readonly #clusterRoles = new Map<string, Rules>();
   /** Rules of roles by 'namespace/name'. */
   readonly #roles = new Map<string, Rules>();
-  /** Bindings by 'resource namespace/name', with the subjects under which they are indexed. */
-  readonly #bindings = new Map<
-    string,
-    { readonly binding: Binding; readonly subjects: readonly string[] }
-  >();
+  /** Bindings by 'resource namespace/name': one for each subject under which they are indexed. */
+  readonly #bindings = new Map<string, ReadonlyMap<string, Binding>>();
   readonly #bySubject = new Map<string, Set<Binding>>();
 
   constructor(config: FollowerConfig) {
@@ -95,38 +96,70 @@ export class RoleCache {
       const filed = this.#bindings.get(`${resource} ${key}`);
       if (filed === undefined) return;
       this.#bindings.delete(`${resource} ${key}`);
-      for (const subject of filed.subjects) {
+      for (const [subject, binding] of filed) {
         const set = this.#bySubject.get(subject);
-        set?.delete(filed.binding);
+        set?.delete(binding);
         if (set?.size === 0) this.#bySubject.delete(subject);
       }
     };
     return {
       set: (object) => {
-        const {
-          metadata,
-          roleRef,
-          subjects = [],
-        } = object as Immutable<RoleBinding | ClusterRoleBinding>;
+        const stored = object as Immutable<RoleBinding | ClusterRoleBinding>;
         const key = keyOf(object);
         forget(key);
-        const binding: Binding = {
-          namespace: metadata.namespace,
-          role: { kind: roleRef.kind, name: roleRef.name },
-        };
-        const keys = [
-          ...new Set(subjects.map((subject) => subjectKey(subject, metadata.namespace))),
-        ];
-        this.#bindings.set(`${resource} ${key}`, { binding, subjects: keys });
-        for (const each of keys) {
-          const set = this.#bySubject.get(each);
-          if (set === undefined) this.#bySubject.set(each, new Set([binding]));
+        const bindings = bindingsOf(stored);
+        this.#bindings.set(`${resource} ${key}`, bindings);
+        for (const [subject, binding] of bindings) {
+          const set = this.#bySubject.get(subject);
+          if (set === undefined) this.#bySubject.set(subject, new Set([binding]));
           else set.add(binding);
         }
       },
       delete: forget,
     };
   }
+}
+
+/** Returns a binding for each of its subjects, by the subject's index key. */
+function bindingsOf({
+  metadata,
+  roleRef,
+  subjects = [],
+}: Immutable<RoleBinding | ClusterRoleBinding>): ReadonlyMap<string, Binding> {
+  const bindings = new Map<string, Binding>();
+  const { name, namespace } = metadata;
+  for (const subject of subjects) {
+    const key = subjectKey(subject, namespace);
+    if (bindings.has(key)) continue;
+    const reason = allowedBy(namespace, name, roleRef, subject);
+    bindings.set(key, {
+      namespace,
+      role: { kind: roleRef.kind, name: roleRef.name },
+      allowed: { decision: 'allow', reason },
+    });
+  }
+  return bindings;
+}
+
+/** Returns upstream's reason for a request that a binding permits. */
+function allowedBy(
+  namespace: string | undefined,
+  name: string,
+  role: { readonly kind: string; readonly name: string },
+  subject: Immutable<Subject>,
+): string {
+  const binding =
+    namespace === undefined
+      ? `ClusterRoleBinding ${quote(name)}`
+      : `RoleBinding ${quote(`${name}/${namespace}`)}`;
+  const subjectName =
+    subject.kind === 'ServiceAccount'
+      ? `${subject.name}/${subject.namespace || (namespace ?? '')}`
+      : subject.name;
+  return (
+    `RBAC: allowed by ${binding} of ${role.kind} ${quote(role.name)} to ` +
+    `${subject.kind} ${quote(subjectName)}`
+  );
 }
 
 const rulesOf = (object: KubeObject): Rules =>

@@ -13,6 +13,11 @@ export interface Grant {
    * deleted. Absent: only the time ends them.
    */
   readonly isValid?: () => Promise<boolean>;
+  /**
+   * Gets later credentials of the same user. Resolves to undefined if there are none any more, and
+   * rejects if they cannot be had at the moment. Absent: the user has to sign in again.
+   */
+  readonly renew?: () => Promise<Grant | undefined>;
 }
 
 type Authenticate = ConsoleServices['authenticate'];

@@ -35,7 +35,7 @@ export interface SessionPathsConfig {
   readonly limits?: Partial<SessionLimits>;
   /** Absent: users do not sign in at an OpenID Connect provider. */
   readonly oidc?: OidcClient;
-  /** Called with the reason of a sign-in at the provider that has failed. */
+  /** Called with the reason of a sign-in at the provider, or of a renewal, that has failed. */
   readonly onFailure?: (reason: string) => void;
 }
 
@@ -59,10 +59,8 @@ export class SessionPaths {
         random,
         onFailure,
         attempt: (address) => this.#attempt(address),
-        beginSession: async (request, token) => {
-          const grant = await grantOfToken(config.authenticate, token);
-          return settingCookie(this.#begin(request, grant).cookie);
-        },
+        grantOf: (token) => grantOfToken(config.authenticate, token),
+        beginSession: (request, grant) => settingCookie(this.#begin(request, grant).cookie),
       });
   }
 
@@ -108,7 +106,7 @@ export class SessionPaths {
       default: {
         const session = cookie === undefined ? undefined : await this.#sessions.find(cookie);
         if (session === undefined) throw apierrors.unauthorized('there is no session');
-        return json(describe(session));
+        return json(this.#describe(session));
       }
     }
   }
@@ -117,7 +115,7 @@ export class SessionPaths {
     const body = await jsonBody(request, ['token', 'code']);
     this.#attempt(request.remoteAddress);
     const { cookie, session } = this.#begin(request, await this.#grantOf(body));
-    return json(describe(session), {
+    return json(this.#describe(session), {
       code: 201,
       headers: { 'set-cookie': settingCookie(cookie) },
     });
@@ -171,13 +169,14 @@ export class SessionPaths {
       { code: 201 },
     );
   }
-}
 
-/** Returns the facts that a page gets of its session. */
-function describe({ user, expiresMs }: Session): object {
-  return {
-    user: user.name,
-    groups: user.groups,
-    expires: new Date(expiresMs).toISOString(),
-  };
+  /** Returns the facts that a page gets of its session. */
+  #describe({ user, expiresMs }: Session): object {
+    return {
+      user: user.name,
+      groups: user.groups,
+      expires: new Date(expiresMs).toISOString(),
+      expiresInSeconds: Math.floor((expiresMs - this.#config.clock.now()) / 1000),
+    };
+  }
 }

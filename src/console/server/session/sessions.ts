@@ -24,6 +24,8 @@ const DEFAULTS: SessionLimits = {
   perUser: 20,
 };
 const SWEEP_INTERVAL_MS = 15_000;
+/** Credentials are renewed so long before they expire; short-lived ones after half of their life. */
+const RENEWAL_BEFORE_MS = 120_000;
 
 /** A request that lasts as long as its session at most: a watch, a log, an exec. */
 interface Stream {
@@ -31,18 +33,93 @@ interface Stream {
 }
 
 export class Session {
-  readonly user: User;
-  /** When the session ends at the latest, in wall-clock ms. */
-  readonly expiresMs: number;
-  readonly isValid: (() => Promise<boolean>) | undefined;
   readonly streams = new Set<Stream>();
   lastUsedMs: number;
+  /** When the session ends at the latest, in wall-clock ms. */
+  readonly #endsMs: number;
+  #grant: Grant;
+  /** When the credentials expire, in wall-clock ms. */
+  #grantEndsMs: number;
+  /** When the credentials are renewed. Infinity: they cannot be. */
+  #renewalMs = Infinity;
+  #renewing: Promise<void> | undefined;
 
-  constructor(grant: Grant, now: number, lifeMs: number) {
-    this.user = grant.user;
-    this.isValid = grant.isValid;
-    this.expiresMs = now + lifeMs;
+  /** `lifeMs`: how long the session lasts at most; `grantLifeMs`: how long the credentials do. */
+  constructor(grant: Grant, now: number, lifeMs: number, grantLifeMs: number) {
     this.lastUsedMs = now;
+    this.#endsMs = now + lifeMs;
+    this.#grant = grant;
+    this.#grantEndsMs = now + grantLifeMs;
+    this.#planRenewal(now);
+  }
+
+  get user(): User {
+    return this.#grant.user;
+  }
+
+  get isValid(): Grant['isValid'] {
+    return this.#grant.isValid;
+  }
+
+  /** When the session ends, in wall-clock ms: with its credentials, unless they are renewed. */
+  get expiresMs(): number {
+    return this.canRenew(this.lastUsedMs)
+      ? this.#endsMs
+      : Math.min(this.#endsMs, this.#grantEndsMs);
+  }
+
+  /** Reports whether the session, or the credentials that it has now, have expired. */
+  hasExpired(now: number): boolean {
+    return now >= Math.min(this.#endsMs, this.#grantEndsMs);
+  }
+
+  /** Reports whether later credentials can be had, also if the present ones have expired. */
+  canRenew(now: number): boolean {
+    return Number.isFinite(this.#renewalMs) && now < this.#endsMs;
+  }
+
+  /**
+   * Renews the credentials if that is due; one renewal runs at a time. `lifeOf` returns how long a
+   * grant lasts. Never rejects: a failed renewal is tried again as long as the credentials last.
+   */
+  renewIfDue(now: number, lifeOf: (grant: Grant) => number): Promise<void> {
+    const { renew } = this.#grant;
+    if (renew === undefined || now < this.#renewalMs || !this.canRenew(now))
+      return Promise.resolve();
+    this.#renewing ??= this.#renew(renew, now, lifeOf).finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #renew(
+    renew: NonNullable<Grant['renew']>,
+    now: number,
+    lifeOf: (grant: Grant) => number,
+  ): Promise<void> {
+    let next: Grant | undefined;
+    try {
+      next = await renew();
+    } catch {
+      // The provider does not answer, which `renew` has reported. The session ends with its
+      // credentials unless a later attempt succeeds.
+      return;
+    }
+    if (next === undefined) {
+      this.#renewalMs = Infinity;
+      return;
+    }
+    this.#grant = next;
+    this.#grantEndsMs = now + lifeOf(next);
+    this.#planRenewal(now);
+  }
+
+  #planRenewal(now: number): void {
+    const lifeMs = this.#grantEndsMs - now;
+    this.#renewalMs =
+      this.#grant.renew === undefined || !Number.isFinite(lifeMs)
+        ? Infinity
+        : this.#grantEndsMs - Math.min(RENEWAL_BEFORE_MS, lifeMs / 2);
   }
 }
 
@@ -80,8 +157,7 @@ export class Sessions {
   /** Starts a session. Returns it with the value of its cookie, which is not kept. */
   begin(grant: Grant): { readonly cookie: string; readonly session: Session } {
     const { sessions, perUser, absoluteMs } = this.#limits;
-    const lifeMs = Math.min(absoluteMs, grant.expiresMs - this.#clusterClock.now());
-    const session = new Session(grant, this.#clock.now(), lifeMs);
+    const session = new Session(grant, this.#clock.now(), absoluteMs, this.#lifeOf(grant));
     const ofUser = [...this.#sessions].filter(([, { user }]) => user.name === grant.user.name);
     if (ofUser.length >= perUser) this.#end(ofUser[0]![0]);
     else if (this.#sessions.size >= sessions) this.#end(this.#sessions.keys().next().value!);
@@ -96,6 +172,8 @@ export class Sessions {
     const key = digestOf(cookie);
     const session = this.#sessions.get(key);
     if (session === undefined) return undefined;
+    // The process may have slept, so that no renewal was in time.
+    if (session.hasExpired(this.#clock.now())) await this.#renewIfDue(session);
     const valid = !this.#isOver(session) && (await session.isValid?.()) !== false;
     // It may have ended in the meantime.
     if (this.#sessions.get(key) !== session) return undefined;
@@ -119,11 +197,23 @@ export class Sessions {
     for (const key of this.#sessions.keys()) this.#end(key);
   }
 
+  /** Returns how long the credentials of a grant last, in ms. */
+  #lifeOf({ expiresMs }: Grant): number {
+    return expiresMs - this.#clusterClock.now();
+  }
+
+  #renewIfDue(session: Session): Promise<void> {
+    if (this.#isIdle(session)) return Promise.resolve();
+    return session.renewIfDue(this.#clock.now(), (grant) => this.#lifeOf(grant));
+  }
+
   #isOver(session: Session): boolean {
-    const now = this.#clock.now();
-    // A session with an open watch is in use.
-    const isIdle = session.streams.size === 0 && now - session.lastUsedMs >= this.#limits.idleMs;
-    return isIdle || now >= session.expiresMs;
+    return this.#isIdle(session) || session.hasExpired(this.#clock.now());
+  }
+
+  /** A session with an open watch is in use. */
+  #isIdle({ streams, lastUsedMs }: Session): boolean {
+    return streams.size === 0 && this.#clock.now() - lastUsedMs >= this.#limits.idleMs;
   }
 
   #end(key: string): void {
@@ -140,14 +230,18 @@ export class Sessions {
 
   #sweep(): void {
     for (const [key, session] of this.#sessions) {
-      if (this.#isOver(session)) this.#end(key);
-      else void this.#endIfInvalid(key, session);
+      if (this.#isOver(session) && !session.canRenew(this.#clock.now())) this.#end(key);
+      else void this.#renewOrEnd(key, session);
     }
   }
 
-  /** Ends a session whose token was revoked, so that its open streams end, too. */
-  async #endIfInvalid(key: string, session: Session): Promise<void> {
-    const valid = await session.isValid?.();
-    if (valid === false && this.#sessions.get(key) === session) this.#end(key);
+  /**
+   * Renews the credentials if that is due. Ends a session whose token was revoked, so that its open
+   * streams end, too.
+   */
+  async #renewOrEnd(key: string, session: Session): Promise<void> {
+    await this.#renewIfDue(session);
+    const valid = !this.#isOver(session) && (await session.isValid?.()) !== false;
+    if (!valid && this.#sessions.get(key) === session) this.#end(key);
   }
 }

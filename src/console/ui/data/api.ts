@@ -6,10 +6,13 @@ import { ApiError, isAbort, type StatusBody, UnreachableError } from './api-erro
 export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly accept?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly contentType?: string;
   /** Sent as it is if it is text, otherwise as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  /** Another server answers, through this one: its status says nothing about the session. */
+  readonly proxied?: boolean;
 }
 
 /** Called with what each request says about the server. */
@@ -37,10 +40,12 @@ export class Api {
    */
   async request(path: string, options: RequestOptions = {}): Promise<Response> {
     const { method = 'GET', accept = 'application/json', contentType, body, signal } = options;
+    const { headers } = options;
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const init: RequestInit = {
       method,
       headers: {
+        ...headers,
         Accept: accept,
         ...(text !== undefined && { 'Content-Type': contentType ?? 'application/json' }),
       },
@@ -48,7 +53,7 @@ export class Api {
       signal,
     };
     const response = await this.#send(path, init, method === 'GET' ? 1 : 0);
-    this.#observer.answered(response.status);
+    if (options.proxied !== true) this.#observer.answered(response.status);
     if (!response.ok) throw await toApiError(response);
     return response;
   }

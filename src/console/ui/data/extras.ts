@@ -39,6 +39,11 @@ export class Extras {
     return (await this.#features).has(name);
   }
 
+  /** Another user may have other permissions. */
+  forget(): void {
+    this.#features = undefined;
+  }
+
   /** A failure is not kept: the next call asks again. */
   async #read(): Promise<ReadonlySet<string>> {
     try {

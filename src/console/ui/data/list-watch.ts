@@ -57,6 +57,8 @@ export interface ListWatchConfig<D extends ListDocument> {
   readonly accept?: string;
   /** The kinds' own subset; false follows no changes (kinds without watch). */
   readonly watch?: boolean;
+  /** Returns the time after which a watch is asked to end, in seconds. Default: nine minutes. */
+  readonly watchSeconds?: () => Promise<number>;
   readonly sink: ListWatchSink<D>;
 }
 
@@ -68,7 +70,12 @@ const MAX_BACKOFF_MS = 15_000;
 /** Kinds without watch are listed again after this time. */
 const RELIST_MS = 15_000;
 /** A watch is asked to end after this time, so that connections do not grow old. */
-const WATCH_SECONDS = 540;
+export const WATCH_SECONDS = 540;
+/**
+ * On a virtual clock a node's heartbeats are computed when the clock stops, unless a watch wants
+ * each of them: a day would take minutes. Other servers ignore it.
+ */
+const LATEST_HEARTBEATS = { 'Coxswain-Heartbeats': 'latest' };
 
 /** Follows the collection until the signal aborts, or it turns out that nothing can follow. */
 export async function listWatch<D extends ListDocument>(
@@ -172,19 +179,21 @@ class WatchBroken extends Error {
 
 /** Watches until the server ends the watch, and returns the version that it has come to. */
 async function watchFrom<D extends ListDocument>(
-  { api, path, query, accept, sink }: ListWatchConfig<D>,
+  { api, path, query, accept, sink, watchSeconds }: ListWatchConfig<D>,
   from: string,
   signal: AbortSignal,
 ): Promise<string> {
+  const seconds = (await watchSeconds?.()) ?? WATCH_SECONDS;
   const search = new URLSearchParams({
     ...query,
     watch: 'true',
     allowWatchBookmarks: 'true',
     resourceVersion: from,
-    timeoutSeconds: String(WATCH_SECONDS),
+    timeoutSeconds: String(seconds),
   });
   let version = from;
-  const response = await api.request(`${path}?${search}`, { accept, signal });
+  const headers = LATEST_HEARTBEATS;
+  const response = await api.request(`${path}?${search}`, { accept, headers, signal });
   sink.state({ kind: 'live' });
   if (response.body === null) return version;
   try {

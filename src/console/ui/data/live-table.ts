@@ -95,6 +95,7 @@ export class LiveTable {
   }
 
   setFilter(text: string): void {
+    if (text === this.#filter) return;
     const narrower =
       this.#filterError === undefined && isNarrower(this.#filter, text) && this.#filter !== '';
     this.#filter = text;

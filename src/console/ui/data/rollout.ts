@@ -134,6 +134,20 @@ export const restartPatch = (time: string): Patch => ({
   body: { spec: { template: { metadata: { annotations: { [RESTARTED_AT]: time } } } } },
 });
 
+/** Returns the patch of new images, by container. */
+export const imagePatch = (images: Readonly<Record<string, string>>): Patch => ({
+  contentType: STRATEGIC,
+  body: {
+    spec: {
+      template: {
+        spec: {
+          containers: Object.entries(images).map(([name, image]) => ({ name, image })),
+        },
+      },
+    },
+  },
+});
+
 export const scalePatch = (replicas: number): Patch => ({
   contentType: MERGE,
   body: { spec: { replicas } },

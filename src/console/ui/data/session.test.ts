@@ -4,13 +4,18 @@ import { Api } from './api.ts';
 import { Connection } from './connection.ts';
 import { loginCode, Session } from './session.ts';
 
-function sessionWith(server: FakeServer): { session: Session; others: () => number } {
+function sessionWith(server: FakeServer): {
+  readonly session: Session;
+  readonly clock: TestClock;
+  readonly others: () => number;
+} {
   let others = 0;
-  const connection = new Connection(new TestClock(), async () => undefined);
-  const session = new Session(new Api(server.fetch, connection), () => {
+  const clock = new TestClock();
+  const connection = new Connection(clock, async () => undefined);
+  const session = new Session(new Api(server.fetch, connection), clock, () => {
     others += 1;
   });
-  return { session, others: () => others };
+  return { session, clock, others: () => others };
 }
 
 describe('Session', () => {
@@ -25,6 +30,23 @@ describe('Session', () => {
     await session.read();
     expect(others()).toBe(2);
     expect(session.info.get()?.user).toBe('bob');
+  });
+
+  test('the end of a session is announced five minutes before', async () => {
+    const server = new FakeServer();
+    const { session, clock } = sessionWith(server);
+    server.nextJson({ user: 'ann', expiresInSeconds: 3600 });
+    await session.read();
+    await clock.advance(55 * 60_000 - 1);
+    expect(session.endsSoon.get()).toBe(false);
+    await clock.advance(1);
+    expect(session.endsSoon.get()).toBe(true);
+    // Another sign-in.
+    server.nextJson({ user: 'ann', expiresInSeconds: 120 });
+    await session.read();
+    expect(session.endsSoon.get()).toBe(false);
+    await clock.advance(60_000);
+    expect(session.endsSoon.get()).toBe(true);
   });
 
   test('no session is no error; another error is one', async () => {

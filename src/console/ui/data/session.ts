@@ -1,5 +1,6 @@
 // The session with the server: who is signed in, and the ways in and out.
 
+import type { Clock, Timer } from '../browser/clock.ts';
 import type { Api } from './api.ts';
 import { isNotFound, isUnauthorized } from './api-error.ts';
 import { Store } from './store.ts';
@@ -9,6 +10,8 @@ export interface SessionInfo {
   readonly groups?: readonly string[];
   /** When the session ends; absent if it does not end by itself. */
   readonly expires?: string;
+  /** The same from now on: the clocks of browser and server may differ. */
+  readonly expiresInSeconds?: number;
 }
 
 /** How users may sign in, beside a token. */
@@ -17,15 +20,22 @@ export interface SignInWays {
 }
 
 const PATH = '/console/session';
+/** A session that ends so soon is announced, in ms; a short one after half of its time. */
+const ANNOUNCED_MS = 5 * 60_000;
 
 export class Session {
   readonly info = new Store<SessionInfo | undefined>(undefined);
+  /** Whether the session is about to end. */
+  readonly endsSoon = new Store(false);
   readonly #api: Api;
+  readonly #clock: Clock;
   readonly #onOtherUser: () => void;
+  #announcing: Timer | undefined;
 
-  /** `onOtherUser` is called before another user's session is published. */
-  constructor(api: Api, onOtherUser: () => void) {
+  /** `clock`: of the browser. `onOtherUser` is called before another user's session is published. */
+  constructor(api: Api, clock: Clock, onOtherUser: () => void) {
     this.#api = api;
+    this.#clock = clock;
     this.#onOtherUser = onOtherUser;
   }
 
@@ -35,6 +45,7 @@ export class Session {
       const info = await this.#api.json<SessionInfo>(PATH);
       if (info.user !== this.info.get()?.user) this.#onOtherUser();
       this.info.set(info);
+      this.#planAnnouncement(info);
       return true;
     } catch (error) {
       if (isUnauthorized(error)) return false;
@@ -64,6 +75,18 @@ export class Session {
   async signOut(): Promise<void> {
     await this.#api.request(PATH, { method: 'DELETE' });
     this.info.set(undefined);
+    this.#planAnnouncement({});
+  }
+
+  #planAnnouncement({ expiresInSeconds }: Partial<SessionInfo>): void {
+    this.#announcing?.cancel();
+    this.#announcing = undefined;
+    this.endsSoon.set(false);
+    if (expiresInSeconds === undefined) return;
+    const leftMs = expiresInSeconds * 1000;
+    this.#announcing = this.#clock.setTimer(leftMs - Math.min(ANNOUNCED_MS, leftMs / 2), () =>
+      this.endsSoon.set(true),
+    );
   }
 }
 

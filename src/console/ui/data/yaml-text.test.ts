@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fromYaml, inOrderOf, toYaml, YamlError } from './yaml-text.ts';
+import { allFromYaml, fromYaml, inOrderOf, toYaml, YamlError } from './yaml-text.ts';
 
 describe('YAML', () => {
   test('texts that YAML 1.1 would read otherwise are quoted', () => {
@@ -39,4 +39,17 @@ test('inOrderOf', () => {
     { a: [{ p: 0, q: 0 }], b: { x: 0 } },
   );
   expect(JSON.stringify(value)).toBe('{"a":[{"p":2,"q":1}],"b":{"x":2,"y":1},"c":1}');
+});
+
+test('several documents: empty ones are left out, lists are their items', () => {
+  const text = [
+    '# nothing',
+    'kind: A\nmetadata: { name: a }',
+    '',
+    'kind: List\nitems:\n  - kind: B\n    metadata: { name: b }\n  - kind: C\n    metadata: { name: c }',
+  ].join('\n---\n');
+  expect(allFromYaml(text).map(({ kind }) => kind)).toEqual(['A', 'B', 'C']);
+  expect(allFromYaml('')).toEqual([]);
+  expect(() => allFromYaml('a: [')).toThrow(YamlError);
+  expect(() => allFromYaml('kind: A\nmetadata: {}\n---\njust text')).toThrow(/not an object/);
 });

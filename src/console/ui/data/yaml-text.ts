@@ -1,6 +1,6 @@
 // Objects as YAML for the editor, and back.
 
-import { parseDocument, stringify } from 'yaml';
+import { type Document, parseAllDocuments, parseDocument, stringify } from 'yaml';
 import type { KubeObject } from './live-object.ts';
 
 /** Returns the object as the editor shows it: without the owners of fields, which have their own tab. */
@@ -37,12 +37,42 @@ export class YamlError extends Error {}
 /** Anchors that refer to anchors could make a small text a huge value. */
 const MAX_ALIASES = 100;
 
+const OPTIONS = { version: '1.1', prettyErrors: true } as const;
+
 /** Returns the object in a text. Throws YamlError with a text for the user. */
 export function fromYaml(text: string): KubeObject {
-  const document = parseDocument(text, { version: '1.1', prettyErrors: true });
+  return asObject(valueOf(parseDocument(text, OPTIONS)));
+}
+
+/**
+ * Returns the objects in a text of several documents. Empty documents are left out, and Lists are
+ * their items. Throws YamlError.
+ */
+export function allFromYaml(text: string): readonly KubeObject[] {
+  const documents = parseAllDocuments(text, OPTIONS);
+  if (!Array.isArray(documents)) return [];
+  return documents
+    .map(valueOf)
+    .filter((value) => value !== null)
+    .flatMap((value) => (isList(value) ? value.items.map(asObject) : [asObject(value)]));
+}
+
+const isList = (value: unknown): value is { readonly items: readonly unknown[] } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'kind' in value &&
+  String(value.kind).endsWith('List') &&
+  'items' in value &&
+  Array.isArray(value.items);
+
+/** Returns the value of a document; null for an empty one. */
+function valueOf(document: Document.Parsed): unknown {
   const [error] = document.errors;
   if (error !== undefined) throw new YamlError(error.message);
-  const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+  return document.toJS({ maxAliasCount: MAX_ALIASES });
+}
+
+function asObject(value: unknown): KubeObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new YamlError('the text is not an object');
   const { metadata } = value as { metadata?: unknown };

@@ -296,9 +296,7 @@ const GridRow = memo(
           readOnly
         />
       </div>
-      {columns.map((column) => (
-        <GridCell key={column.name} row={row} column={column} now={now} href={href} />
-      ))}
+      {columns.map((column) => cellOf(column, row, now, href))}
     </div>
   ),
   (before, after) =>
@@ -312,21 +310,12 @@ const GridRow = memo(
 );
 GridRow.displayName = 'GridRow';
 
-function GridCell({
-  row,
-  column,
-  now,
-  href,
-}: {
-  readonly row: Row;
-  readonly column: ListColumn;
-  readonly now: number;
-  readonly href: string;
-}): ReactNode {
+/** Returns the cell as an element. It is no component: a row is drawn at every step of scrolling. */
+function cellOf(column: ListColumn, row: Row, now: number, href: string): ReactNode {
   const text = printable(cellText(row, column, now));
   if (column.kind === 'name')
     return (
-      <div role="gridcell" className="grid-cell grid-name">
+      <div key={column.name} role="gridcell" className="grid-cell grid-name">
         <a href={href} tabIndex={-1}>
           {text}
         </a>
@@ -337,8 +326,11 @@ function GridCell({
     column.kind === 'cell' ? cellSeverity(column.name, row.cells[column.index]) : 'neutral';
   return (
     <div
+      key={column.name}
       role="gridcell"
-      className={`grid-cell${column.numeric ? ' grid-number' : ''} state-${severity}`}
+      className={
+        column.numeric ? `grid-cell grid-number state-${severity}` : `grid-cell state-${severity}`
+      }
     >
       {severity !== 'neutral' && <SeverityMark severity={severity} />}
       {text}

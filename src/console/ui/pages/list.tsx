@@ -11,11 +11,12 @@ import { listColumns } from '../data/columns.ts';
 import type { LiveTable, TableSnapshot } from '../data/live-table.ts';
 import { printable } from '../data/printable.ts';
 import type { ResourceType } from '../data/resource-type.ts';
-import { objectRoute } from '../data/routes.ts';
+import { listRoute, objectRoute } from '../data/routes.ts';
 import type { Sorting } from '../data/sort.ts';
 import { Store } from '../data/store.ts';
 import { Empty, ErrorBox, Loading } from '../parts/basics.tsx';
 import { useLiveTable, usePreferences, useStore, useTypes } from '../parts/hooks.ts';
+import { useServices } from '../services.ts';
 import { Grid } from './grid.tsx';
 
 const BulkDelete = lazyComponent(async () => (await import('./bulk-delete.tsx')).BulkDelete);
@@ -35,6 +36,36 @@ export function ListPage({
   return <KindList type={type} initialFilter={initialFilter} />;
 }
 
+/** An address changes when nothing has been typed for this time. */
+const TYPING_MS = 400;
+
+/** Returns the filter, which the address has as well: it can be shared, and the way back finds it. */
+function useFilter(
+  type: ResourceType,
+  ofAddress: string,
+): readonly [string, (filter: string) => void] {
+  const { clock } = useServices();
+  const [, navigate] = useLocation();
+  const [filter, setFilter] = useState(ofAddress);
+  const latest = useRef(ofAddress);
+  useEffect(() => {
+    // Another address, which this page has not made.
+    if (ofAddress !== latest.current) setFilter(ofAddress);
+    latest.current = ofAddress;
+  }, [ofAddress]);
+  useEffect(() => {
+    if (filter === latest.current) return undefined;
+    const timer = clock.setTimer(TYPING_MS, () => {
+      // The user may have left: this page stays until the next one is loaded.
+      if (location.hash !== `#${listRoute(type, latest.current)}`) return;
+      latest.current = filter;
+      navigate(listRoute(type, filter), { replace: true });
+    });
+    return () => timer.cancel();
+  }, [clock, navigate, type, filter]);
+  return [filter, setFilter];
+}
+
 const noTable = new Store<TableSnapshot>({
   columns: [],
   rows: [],
@@ -52,7 +83,7 @@ function KindList({
   const { namespace } = usePreferences();
   const live = useLiveTable(type, type.namespaced ? namespace : '');
   const snapshot = useStore(live?.snapshot ?? noTable);
-  const [filter, setFilter] = useState(initialFilter);
+  const [filter, setFilter] = useFilter(type, initialFilter);
   const [sorting, setSorting] = useState<Sorting>();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [deleting, setDeleting] = useState(false);
@@ -92,7 +123,11 @@ function KindList({
             aria-label="Filter"
             placeholder="Filter: words, app=web, status:running, restarts>3"
             value={filter}
-            onChange={(event) => setFilter(event.currentTarget.value)}
+            onChange={(event) => {
+              // Not only by the effect: text and rows are drawn together then.
+              live?.setFilter(event.currentTarget.value);
+              setFilter(event.currentTarget.value);
+            }}
             error={snapshot.filterError}
             rightSection={<FilterHelp />}
             spellCheck={false}

@@ -12,6 +12,8 @@ export const GO_TO: Readonly<Record<string, readonly [title: string, route: stri
   n: ['Nodes', '/list/nodes'],
   e: ['Events', '/list/events.events.k8s.io'],
   m: ['Map', '/map'],
+  u: ['Usage', '/usage'],
+  a: ['Apply YAML', '/apply'],
   t: ['Timeline', '/timeline'],
 };
 

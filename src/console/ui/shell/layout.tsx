@@ -24,6 +24,7 @@ import { Logo } from './logo.tsx';
 import { NamespaceSelect } from './namespace-select.tsx';
 import { Navigation } from './navigation.tsx';
 import { Pages } from './pages.tsx';
+import { SessionBanner } from './session-banner.tsx';
 
 const Search = lazyComponent(async () => (await import('./search.tsx')).Search);
 const KeyHelp = lazyComponent(async () => (await import('./key-help.tsx')).KeyHelp);
@@ -106,6 +107,7 @@ export function Layout(): ReactNode {
       </Drawer>
       <main className="content" id="content" tabIndex={-1} ref={main}>
         <ConnectionBanner />
+        <SessionBanner />
         <ErrorBoundary resetKey={location}>
           <Suspense fallback={<Loading what="the page" />}>
             <Pages />

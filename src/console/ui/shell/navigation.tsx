@@ -13,8 +13,9 @@ import type { ExtraName } from '../data/extras.ts';
 const PAGES: readonly (readonly [title: string, route: string, needs?: ExtraName])[] = [
   ['Overview', '/'],
   ['Map', '/map'],
-  ['Node usage', '/usage'],
+  ['Usage', '/usage'],
   ['Who can', '/who-can'],
+  ['Apply YAML', '/apply'],
   ['Timeline', '/timeline'],
   ['Traffic', '/traffic', 'traffic'],
   ['Scheduler', '/scheduler', 'scheduler'],

@@ -25,6 +25,7 @@ const SchedulerPage = lazyComponent(
 const TimelinePage = lazyComponent(
   async () => (await import('../pages/tools/timeline.tsx')).TimelinePage,
 );
+const ApplyPage = lazyComponent(async () => (await import('../pages/tools/apply.tsx')).ApplyPage);
 const ClockPage = lazyComponent(async () => (await import('../pages/tools/clock.tsx')).ClockPage);
 
 export const Pages = (): ReactNode => (
@@ -65,6 +66,9 @@ export const Pages = (): ReactNode => (
     </Route>
     <Route path="/timeline">
       <TimelinePage />
+    </Route>
+    <Route path="/apply">
+      <ApplyPage />
     </Route>
     <Route path="/clock">
       <ClockPage />

@@ -19,6 +19,7 @@ import { PolicySource } from '../policy-source.ts';
 import { PolicyRequest } from '../request.ts';
 import type { PolicyServices } from '../services.ts';
 import { type Binding, type CompiledPolicy, compilePolicy, type Policy } from './compile.ts';
+import { annotateFailure, PolicyAnnotations } from './annotations.ts';
 import { validate } from './validate.ts';
 
 const CODES: Readonly<Record<string, number>> = {
@@ -65,14 +66,16 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     if (hooks.length === 0) return;
     const request = new PolicyRequest(attributes, this.#services);
     const denials: Denial[] = [];
+    const annotations = new PolicyAnnotations();
     for (const { invocation, misconfiguration } of await findInvocations(request, hooks)) {
       if (invocation !== undefined) {
-        denials.push(...(await this.#invoke(request, invocation)));
+        denials.push(...(await this.#invoke(request, invocation, annotations)));
       } else if (misconfiguration.policy.spec.failurePolicy !== 'Ignore') {
         const { policy, binding, problem } = misconfiguration;
         denials.push({ message: denialText(policy, binding, problem), reason: '' });
       }
     }
+    annotations.publish(attributes);
     const [first] = denials;
     if (first !== undefined) throw denied(attributes, first);
   }
@@ -80,6 +83,7 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
   async #invoke(
     request: PolicyRequest,
     invocation: Invocation<Policy, Binding, CompiledPolicy>,
+    annotations: PolicyAnnotations,
   ): Promise<readonly Denial[]> {
     const { policy, binding, compiled, matched, objects, param } = invocation;
     const { authorizer, clock, celMetrics: metrics } = this.#services;
@@ -117,7 +121,8 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
         action,
         seconds,
       );
-    for (const { allowed, failed, message, reason, seconds } of verdict.decisions) {
+    for (const [index, decision] of verdict.decisions.entries()) {
+      const { allowed, failed, message, reason, seconds } = decision;
       if (allowed) {
         if (failed) observe(message, 'allow', seconds);
         continue;
@@ -136,13 +141,14 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
             break;
           }
           case 'Audit':
-            // There is no audit log to write to, so the action is only counted.
+            annotateFailure(request.attributes, binding, index, message);
             observe(message, 'audit', seconds);
             break;
         }
       }
     }
-    for (const { problem } of verdict.auditAnnotations) {
+    for (const { key, value, problem } of verdict.auditAnnotations) {
+      if (value !== undefined) annotations.add(policy.metadata.name, key, value);
       if (problem === undefined || ignoreFailures) continue;
       denials.push({ message: denialText(policy, binding, problem), reason: '' });
       observe(problem, 'deny', 0);

@@ -22,7 +22,7 @@ export interface Decision {
  */
 export type AuditAnnotation =
   | { readonly key: string; readonly value: string; readonly problem?: undefined }
-  | { readonly key: string; readonly problem: string };
+  | { readonly key: string; readonly value?: undefined; readonly problem: string };
 
 export interface Verdict {
   readonly decisions: readonly Decision[];

@@ -31,6 +31,7 @@ const podKind = defineKind<Pod, PodServices>({
     // Indexed, since each kubelet follows the pods of its node.
     'spec.nodeName': {
       value: ({ spec }) => spec.nodeName ?? '',
+      path: ['spec', 'nodeName'],
       indexed: true,
       oldNames: ['spec.host'],
     },
@@ -39,7 +40,11 @@ const podKind = defineKind<Pod, PodServices>({
     'spec.serviceAccountName': ({ spec }) => spec.serviceAccountName ?? '',
     'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
     // Indexed, since consoles and operators look for the few pods that are not running.
-    'status.phase': { value: ({ status }) => status.phase ?? '', indexed: true },
+    'status.phase': {
+      value: ({ status }) => status.phase ?? '',
+      path: ['status', 'phase'],
+      indexed: true,
+    },
     'status.podIP': ({ status }) => status.podIPs?.[0]?.ip ?? status.podIP ?? '',
     // Upstream accepts this name, too, and never sets the field.
     'status.podIPs': () => '',

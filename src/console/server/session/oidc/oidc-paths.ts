@@ -1,9 +1,17 @@
 // GET /console/oidc/login and /console/oidc/callback: a browser leaves for the provider, and returns.
 
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { type ConsoleRequest, type ConsoleResponse, expectMethod, PREFIX } from '../../http.ts';
 import { cookieOf } from '../cookie.ts';
-import { OidcSignIn, type OidcSignInConfig, SIGN_IN_LIFE_MS, SignInError } from './sign-in.ts';
+import type { Grant } from '../grant.ts';
+import {
+  OidcSignIn,
+  type OidcSignInConfig,
+  type OidcTokens,
+  SIGN_IN_LIFE_MS,
+  SignInError,
+} from './sign-in.ts';
 
 export const OIDC_PATHS = '/console/oidc/';
 const LOGIN = `${OIDC_PATHS}login`;
@@ -19,9 +27,11 @@ const MAX_COOKIE = 4000;
 export interface OidcPathsConfig extends OidcSignInConfig {
   /** Counts an attempt of a client's address. Throws TooManyRequests. */
   readonly attempt: (address: string) => void;
-  /** Begins a session with the token. Returns its Set-Cookie header. Throws Unauthorized. */
-  readonly beginSession: (request: ConsoleRequest, token: string) => Promise<string>;
-  /** Called with the reason of a sign-in that has failed. */
+  /** Returns the grant of an ID token. Throws Unauthorized. */
+  readonly grantOf: (token: string) => Promise<Grant>;
+  /** Begins a session with the grant. Returns its Set-Cookie header. Throws Unauthorized. */
+  readonly beginSession: (request: ConsoleRequest, grant: Grant) => string;
+  /** Called with the reason of a sign-in, or of a renewal of its token, that has failed. */
   readonly onFailure: (reason: string) => void;
 }
 
@@ -61,11 +71,31 @@ export class OidcPaths {
   async #callback(request: ConsoleRequest): Promise<ConsoleResponse> {
     this.#config.attempt(request.remoteAddress);
     const cookie = cookieOf(request.headers['cookie'], OIDC_COOKIE, MAX_COOKIE);
-    const { token, route } = await this.#signIn.finish(cookie, request.query);
-    const session = await this.#config.beginSession(request, token);
+    const { route, ...tokens } = await this.#signIn.finish(cookie, request.query);
+    const session = this.#config.beginSession(request, await this.#grantOf(tokens));
     // The cookie of the sign-in is left to expire: a header can set one cookie, and the provider
     // redeems a code once.
     return redirect(route === '' ? PREFIX : `${PREFIX}#${route}`, session);
+  }
+
+  /** Returns the grant of an ID token, which a refresh token renews. */
+  async #grantOf({ token, refreshToken }: OidcTokens): Promise<Grant> {
+    const grant = await this.#config.grantOf(token);
+    if (refreshToken === undefined) return grant;
+    return { ...grant, renew: () => this.#renew({ token, refreshToken }, grant) };
+  }
+
+  async #renew(tokens: Required<OidcTokens>, { user }: Grant): Promise<Grant | undefined> {
+    try {
+      const grant = await this.#grantOf(await this.#signIn.refresh(tokens));
+      if (grant.user.name === user.name) return grant;
+      this.#config.onFailure('the new ID token names another user');
+    } catch (error) {
+      const isFinal = error instanceof SignInError && error.problem !== 'provider-unavailable';
+      this.#config.onFailure(`renewing an ID token: ${errorMessage(error)}`);
+      if (!isFinal && !apierrors.isUnauthorized(error)) throw error;
+    }
+    return undefined;
   }
 
   /** The page shows why: the browser has followed a redirect, so no script waits for a status. */

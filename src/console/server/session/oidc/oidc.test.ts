@@ -44,6 +44,7 @@ afterAll(() => issuer.stop());
 
 beforeEach(async () => {
   issuer.claims = CLAIMS;
+  issuer.refreshTokens = 'none';
   issuer.requests.length = 0;
   failures = [];
   const provider = new OidcProvider({ issuer: issuer.url, ca, clock: systemClock });
@@ -192,6 +193,91 @@ describe('no session', () => {
     expect(await problemOf(back, cookie)).toBe('/console/#sign-in=too-many');
     await running.clock.advance(6000);
     expect((await follow(back, cookie)).headers['location']).toBe('/console/');
+  });
+});
+
+describe('a session with a refresh token', () => {
+  const MINUTE_MS = 60_000;
+  let cookie: string;
+  const session = () => running.page('GET', '/console/session', { cookie });
+  const refreshes = (): number => issuer.requests.filter((path) => path === '/token').length - 1;
+  /** Advances the time, in which the page uses the session. */
+  const advance = async (minutes: number): Promise<void> => {
+    for (let left = minutes; left > 0; left -= 30) {
+      await running.clock.advance(Math.min(left, 30) * MINUTE_MS);
+      await running.page('GET', '/console/api/features', { cookie });
+    }
+  };
+
+  beforeEach(async () => {
+    issuer.refreshTokens = 'accepted';
+    const begun = await begin();
+    cookie = cookieIn(await follow(begun.back, begun.cookie));
+  });
+
+  test('goes on with the next ID token, and the groups of it', async () => {
+    const end = new Date(running.clock.now() + 12 * 3_600_000).toISOString();
+    expect((await session()).json).toMatchObject({ user: 'jane', expires: end });
+    await advance(50);
+    expect(refreshes()).toBe(0);
+    issuer.claims = { ...CLAIMS, groups: ['operators'] };
+    await advance(15);
+    expect((await session()).json).toMatchObject({
+      groups: ['operators', 'system:authenticated'],
+      expires: end,
+    });
+    expect(refreshes()).toBe(1);
+    // The refresh token of the last answer is used for the next one.
+    await advance(60);
+    expect((await session()).code).toBe(200);
+    expect(refreshes()).toBe(2);
+    expect(failures).toEqual([]);
+  });
+
+  test('ends after twelve hours in any case', async () => {
+    await advance(12 * 60 - 1);
+    expect((await session()).code).toBe(200);
+    expect(refreshes()).toBe(12);
+    await running.clock.advance(MINUTE_MS);
+    expect((await session()).code).toBe(401);
+  });
+
+  test('ends without use, and its tokens are not renewed any more', async () => {
+    await running.clock.advance(2 * 3_600_000 + MINUTE_MS);
+    expect((await session()).code).toBe(401);
+    await running.clock.advance(2 * 3_600_000);
+    expect(refreshes()).toBeLessThanOrEqual(2);
+  });
+
+  test('ends with its ID token if the provider refuses another', async () => {
+    issuer.refreshTokens = 'refused';
+    const end = Math.floor(running.clock.now() / 1000) * 1000 + 3_600_000;
+    await advance(59);
+    expect((await session()).json).toMatchObject({ expires: new Date(end).toISOString() });
+    await advance(2);
+    expect((await session()).code).toBe(401);
+    expect(refreshes()).toBe(1);
+    expect(failures.at(-1)).toContain('"invalid_grant"');
+  });
+
+  test('asks again while the provider does not answer, and ends with its ID token', async () => {
+    issuer.refreshTokens = 'unavailable';
+    await advance(59);
+    expect((await session()).code).toBe(200);
+    expect(refreshes()).toBeGreaterThan(1);
+    issuer.refreshTokens = 'accepted';
+    await advance(5);
+    expect((await session()).code).toBe(200);
+    issuer.refreshTokens = 'unavailable';
+    await advance(65);
+    expect((await session()).code).toBe(401);
+  });
+
+  test('ends if the next ID token is of another user', async () => {
+    issuer.claims = { ...CLAIMS, sub: 'mallory' };
+    await advance(62);
+    expect((await session()).code).toBe(401);
+    expect(failures.at(-1)).toContain('another user');
   });
 });
 

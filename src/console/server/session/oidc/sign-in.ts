@@ -1,6 +1,8 @@
 // Signing in at an OpenID Connect provider: the authorization code flow with PKCE (RFC 7636). The
 // browser is sent to the provider with a state, a nonce and a challenge; the code with which it
-// returns is redeemed for an ID token, which the API server authenticates as any bearer token.
+// returns is redeemed for an ID token, which the API server authenticates as any bearer token. If
+// the provider also returns a refresh token, it is redeemed for another ID token before that one
+// expires.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '#machinery/clock.ts';
@@ -43,6 +45,14 @@ export type SignInProblem =
   | 'provider-error'
   | 'not-accepted'
   | 'too-many';
+
+/** The tokens of a provider. */
+export interface OidcTokens {
+  /** The ID token, whose signature is not verified. */
+  readonly token: string;
+  /** Absent: the provider gives no further ID tokens without the user. */
+  readonly refreshToken?: string;
+}
 
 export class SignInError extends Error {
   readonly problem: SignInProblem;
@@ -102,19 +112,21 @@ export class OidcSignIn {
       nonce: begun.nonce,
       code_challenge: createHash('sha256').update(begun.verifier).digest('base64url'),
       code_challenge_method: 'S256',
+      // Required with this scope (OpenID Connect Core, 11).
+      ...(client.scopes.includes('offline_access') && { prompt: 'consent' }),
     };
     for (const [name, value] of Object.entries(parameters)) location.searchParams.set(name, value);
     return { location: location.href, cookie: this.#sealer.seal(JSON.stringify(begun)) };
   }
 
   /**
-   * Redeems the code with which a browser returns. `cookie`: of `begin`. Returns the ID token, whose
-   * signature is not verified, and the route to return to. Throws SignInError.
+   * Redeems the code with which a browser returns. `cookie`: of `begin`. Returns the tokens, and the
+   * route to return to. Throws SignInError.
    */
   async finish(
     cookie: string | undefined,
     query: URLSearchParams,
-  ): Promise<{ readonly token: string; readonly route: string }> {
+  ): Promise<OidcTokens & { readonly route: string }> {
     const begun = this.#begunOf(cookie);
     if (begun === undefined || !isEqual(query.get('state') ?? '', begun.state))
       throw new SignInError('not-begun', 'this browser has not begun the sign-in, or too long ago');
@@ -129,12 +141,34 @@ export class OidcSignIn {
     }
     const code = query.get('code') ?? '';
     if (code === '') throw new SignInError('provider-error', 'the provider sends no code');
-    const token = await this.#redeem(code, begun);
+    const tokens = await this.#redeem({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: begun.redirectUri,
+      code_verifier: begun.verifier,
+    });
     // A token of another sign-in may be stolen.
-    const nonce = claimsOf(token)?.['nonce'];
+    const nonce = claimsOf(tokens.token)?.['nonce'];
     if (typeof nonce !== 'string' || !isEqual(nonce, begun.nonce))
       throw new SignInError('not-accepted', 'the ID token has another nonce');
-    return { token, route: begun.route };
+    return { ...tokens, route: begun.route };
+  }
+
+  /**
+   * Redeems a refresh token for the next tokens of the same user. A provider that returns no new
+   * refresh token leaves the last one valid. Throws SignInError: 'provider-unavailable' if the
+   * provider does not answer, another problem if it refuses.
+   */
+  async refresh({ token, refreshToken }: Required<OidcTokens>): Promise<Required<OidcTokens>> {
+    const next = await this.#redeem({
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      scope: this.#config.client.scopes.join(' '),
+    });
+    const [before, after] = [claimsOf(token), claimsOf(next.token)];
+    if (typeof after?.['sub'] !== 'string' || after['sub'] !== before?.['sub'])
+      throw new SignInError('not-accepted', 'the new ID token is of another user');
+    return { refreshToken, ...next };
   }
 
   #begunOf(cookie: string | undefined): Begun | undefined {
@@ -144,18 +178,13 @@ export class OidcSignIn {
     return begun.expiresMs > this.#config.clock.now() ? begun : undefined;
   }
 
-  async #redeem(code: string, { verifier, redirectUri }: Begun): Promise<string> {
+  /** Sends a grant to the token endpoint. */
+  async #redeem(grant: Readonly<Record<string, string>>): Promise<OidcTokens> {
     const { client } = this.#config;
     const { tokenEndpoint, tokenAuthMethods } = await this.#metadata();
     if (tokenEndpoint === undefined)
       throw new SignInError('provider-error', `${this.issuer} has no token_endpoint`);
-    const form = new URLSearchParams({
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-      client_id: client.clientId,
-      code_verifier: verifier,
-    });
+    const form = new URLSearchParams({ ...grant, client_id: client.clientId });
     const headers: Record<string, string> = {};
     if (client.clientSecret !== undefined) {
       if (tokenAuthMethods.includes('client_secret_basic'))
@@ -163,7 +192,10 @@ export class OidcSignIn {
       else form.set('client_secret', client.clientSecret);
     }
     const { status, json } = await unavailable(client.provider.post(tokenEndpoint, form, headers));
-    const token = isPlainObject(json) ? json['id_token'] : undefined;
+    const { id_token: token, refresh_token: refreshToken } = isPlainObject(json) ? json : {};
+    // A provider that fails may work again a moment later.
+    if (status >= 500)
+      throw new SignInError('provider-unavailable', `the token endpoint answers with ${status}`);
     if (status !== 200 || typeof token !== 'string') {
       const reason = isPlainObject(json) ? JSON.stringify(json['error']) : 'no JSON';
       throw new SignInError(
@@ -171,7 +203,7 @@ export class OidcSignIn {
         `the token endpoint answers with status ${status}, ${reason}`,
       );
     }
-    return token;
+    return { token, ...(typeof refreshToken === 'string' && { refreshToken }) };
   }
 
   #metadata(): ReturnType<OidcProvider['metadata']> {

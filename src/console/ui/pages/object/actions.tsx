@@ -3,7 +3,10 @@
 import { Button, Menu, Modal, NumberInput } from '@mantine/core';
 import { type ReactNode, Suspense, useState } from 'react';
 import { lazyComponent } from '../../parts/lazy-component.ts';
-import { objectPath, typeId } from '../../data/resource-type.ts';
+import { useLocation } from 'wouter';
+import type { KubeObject } from '../../data/live-object.ts';
+import { jobOf } from '../../data/one-off.ts';
+import { collectionPath, objectPath, typeId } from '../../data/resource-type.ts';
 import {
   cordonPatch,
   type Patch,
@@ -12,7 +15,9 @@ import {
   scalePatch,
   suspendPatch,
 } from '../../data/rollout.ts';
+import { objectRoute } from '../../data/routes.ts';
 import { ErrorBox } from '../../parts/basics.tsx';
+import { useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';
 import type { TabProps } from './tab-props.ts';
 
@@ -20,7 +25,11 @@ const BulkDelete = lazyComponent(async () => (await import('../bulk-delete.tsx')
 
 const Drain = lazyComponent(async () => (await import('./drain.tsx')).Drain);
 
-const RESTARTABLE: ReadonlySet<string> = new Set([
+const NodeDebug = lazyComponent(async () => (await import('./node-debug.tsx')).NodeDebug);
+const SetImage = lazyComponent(async () => (await import('./set-image.tsx')).SetImage);
+
+/** Workloads that replace their pods when their template changes. */
+const ROLLING: ReadonlySet<string> = new Set([
   'deployments.apps',
   'statefulsets.apps',
   'daemonsets.apps',
@@ -28,33 +37,66 @@ const RESTARTABLE: ReadonlySet<string> = new Set([
 
 interface Action {
   readonly title: string;
-  readonly patch: () => Patch;
+  readonly run: () => void;
 }
+
+type Dialog = 'scale' | 'images' | 'drain' | 'debug' | 'delete';
 
 export function Actions({ type, object }: TabProps): ReactNode {
   const { api, clock } = useServices();
+  const types = useTypes();
+  const [, navigate] = useLocation();
   const { metadata, spec } = object;
   const [error, setError] = useState<unknown>();
-  const [scaling, setScaling] = useState(false);
-  const [deleting, setDeleting] = useState(false);
-  const [draining, setDraining] = useState(false);
+  const [dialog, setDialog] = useState<Dialog>();
+  const close = (): void => setDialog(undefined);
   const id = typeId(type);
-  const canScale = type.subresources.includes('scale');
-  const run = async (patch: Patch, subresource?: string): Promise<void> => {
+  const path = (subresource?: string): string =>
+    objectPath(type, metadata.namespace, metadata.name, subresource);
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     setError(undefined);
     try {
-      const path = objectPath(type, metadata.namespace, metadata.name, subresource);
-      await api.request(path, { method: 'PATCH', ...patch });
+      await work();
     } catch (error_) {
       setError(error_);
     }
   };
-  const actions = actionsOf(id, spec, () => new Date(clock.now()).toISOString());
+  const send = (patch: Patch, subresource?: string): void =>
+    void attempt(() => api.request(path(subresource), { method: 'PATCH', ...patch }));
+  const evict = (): void =>
+    void attempt(() =>
+      api.request(path('eviction'), {
+        method: 'POST',
+        body: {
+          apiVersion: 'policy/v1',
+          kind: 'Eviction',
+          metadata: { name: metadata.name, namespace: metadata.namespace },
+          deleteOptions: { preconditions: { uid: metadata.uid } },
+        },
+      }),
+    );
+  const runNow = (): void =>
+    void attempt(async () => {
+      const jobs = types.byId('jobs.batch');
+      if (jobs === undefined) return;
+      const created = await api.json<KubeObject>(collectionPath(jobs, metadata.namespace ?? ''), {
+        method: 'POST',
+        body: jobOf(object),
+      });
+      navigate(objectRoute(jobs, metadata.namespace, created.metadata.name));
+    });
+  const actions = actionsOf(id, spec, {
+    now: () => new Date(clock.now()).toISOString(),
+    open: setDialog,
+    send,
+    evict,
+    runNow,
+  });
   return (
     <>
       <div className="actions">
-        {canScale && (
-          <Button size="xs" variant="default" onClick={() => setScaling(true)}>
+        {type.subresources.includes('scale') && (
+          <Button size="xs" variant="default" onClick={() => setDialog('scale')}>
             Scale
           </Button>
         )}
@@ -66,17 +108,16 @@ export function Actions({ type, object }: TabProps): ReactNode {
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
-              {actions.map(({ title, patch }) => (
-                <Menu.Item key={title} onClick={() => void run(patch())}>
+              {actions.map(({ title, run }) => (
+                <Menu.Item key={title} onClick={run}>
                   {title}
                 </Menu.Item>
               ))}
-              {id === 'nodes' && <Menu.Item onClick={() => setDraining(true)}>Drain …</Menu.Item>}
             </Menu.Dropdown>
           </Menu>
         )}
         {type.verbs.includes('delete') && (
-          <Button size="xs" variant="outline" color="red" onClick={() => setDeleting(true)}>
+          <Button size="xs" variant="outline" color="red" onClick={() => setDialog('delete')}>
             Delete
           </Button>
         )}
@@ -91,19 +132,30 @@ export function Actions({ type, object }: TabProps): ReactNode {
           <ErrorBox error={error} />
         </Modal>
       )}
-      {scaling && (
+      {dialog === 'scale' && (
         <Scale
           current={Number(spec?.['replicas'] ?? 0)}
-          onClose={() => setScaling(false)}
+          onClose={close}
           onScale={(replicas) => {
-            setScaling(false);
-            void run(scalePatch(replicas), 'scale');
+            close();
+            send(scalePatch(replicas), 'scale');
           }}
         />
       )}
       <Suspense>
-        {draining && <Drain type={type} object={object} onClose={() => setDraining(false)} />}
-        {deleting && (
+        {dialog === 'images' && (
+          <SetImage
+            object={object}
+            onClose={close}
+            onPatch={(patch) => {
+              close();
+              send(patch);
+            }}
+          />
+        )}
+        {dialog === 'drain' && <Drain type={type} object={object} onClose={close} />}
+        {dialog === 'debug' && <NodeDebug node={metadata.name} onClose={close} />}
+        {dialog === 'delete' && (
           <BulkDelete
             type={type}
             rows={[
@@ -113,7 +165,7 @@ export function Actions({ type, object }: TabProps): ReactNode {
                 uid: metadata.uid ?? '',
               },
             ]}
-            onClose={() => setDeleting(false)}
+            onClose={close}
           />
         )}
       </Suspense>
@@ -121,27 +173,42 @@ export function Actions({ type, object }: TabProps): ReactNode {
   );
 }
 
+interface Effects {
+  readonly now: () => string;
+  readonly open: (dialog: Dialog) => void;
+  readonly send: (patch: Patch) => void;
+  readonly evict: () => void;
+  readonly runNow: () => void;
+}
+
 function actionsOf(
   id: string,
   spec: Readonly<Record<string, unknown>> | undefined,
-  now: () => string,
+  { now, open, send, evict, runNow }: Effects,
 ): readonly Action[] {
   const actions: Action[] = [];
-  const add = (title: string, patch: () => Patch): void => void actions.push({ title, patch });
-  if (RESTARTABLE.has(id)) add('Restart the pods', () => restartPatch(now()));
+  const add = (title: string, run: () => void): void => void actions.push({ title, run });
+  if (ROLLING.has(id)) {
+    add('Restart the pods', () => send(restartPatch(now())));
+    add('Set images …', () => open('images'));
+  }
   if (id === 'deployments.apps') {
     const paused = spec?.['paused'] === true;
-    add(paused ? 'Resume the rollout' : 'Pause the rollout', () => pausePatch(!paused));
+    add(paused ? 'Resume the rollout' : 'Pause the rollout', () => send(pausePatch(!paused)));
   }
+  if (id === 'pods') add('Evict (a disruption budget may forbid it)', evict);
   if (id === 'nodes') {
     const cordoned = spec?.['unschedulable'] === true;
     add(cordoned ? 'Take new pods (uncordon)' : 'Take no new pods (cordon)', () =>
-      cordonPatch(!cordoned),
+      send(cordonPatch(!cordoned)),
     );
+    add('Drain …', () => open('drain'));
+    add('Debug …', () => open('debug'));
   }
+  if (id === 'cronjobs.batch') add('Run now', runNow);
   if (id === 'cronjobs.batch' || id === 'jobs.batch') {
     const suspended = spec?.['suspend'] === true;
-    add(suspended ? 'Resume' : 'Suspend', () => suspendPatch(!suspended));
+    add(suspended ? 'Resume' : 'Suspend', () => send(suspendPatch(!suspended)));
   }
   return actions;
 }

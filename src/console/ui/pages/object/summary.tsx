@@ -9,6 +9,7 @@ import { typeId } from '../../data/resource-type.ts';
 import { conditionSeverity, conditionsOf } from '../../data/status-words.ts';
 import { Age, ObjectLink, PlainTable, Section, SeverityMark } from '../../parts/basics.tsx';
 import { useTypes } from '../../parts/hooks.ts';
+import { Allocation } from './allocation.tsx';
 import { Containers } from './containers.tsx';
 import { Data } from './data.tsx';
 import { Events } from './events.tsx';
@@ -20,6 +21,7 @@ export const Summary = ({ type, object }: TabProps): ReactNode => (
   <div className="summary">
     <div className="summary-main">
       {typeId(type) === 'pods' && <Containers object={object} />}
+      {typeId(type) === 'nodes' && <Allocation type={type} object={object} />}
       <Conditions object={object} />
       <Pods type={type} object={object} />
       <Data type={type} object={object} />

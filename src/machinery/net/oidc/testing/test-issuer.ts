@@ -29,6 +29,13 @@ export interface TestIssuer {
   readonly requests: string[];
   /** Further claims of tokens. A test may change them; undefined leaves one out. */
   claims: Readonly<Record<string, unknown>>;
+  /** How long ID tokens are valid. A test may change it. */
+  lifeSeconds: number;
+  /**
+   * Whether sign-ins return a refresh token, which is replaced whenever it is used. 'refused': it is
+   * not accepted; 'unavailable': the token endpoint fails. A test may change it.
+   */
+  refreshTokens: 'none' | 'accepted' | 'refused' | 'unavailable';
   /** Signs a token with the issuer's key, without a sign-in. */
   token(claims?: Readonly<Record<string, unknown>>): Promise<string>;
   /** Returns where the provider's page sends the browser when the user has signed in. */
@@ -39,12 +46,10 @@ export interface TestIssuer {
   stop(): Promise<void>;
 }
 
-/** The lifetime of tokens, in seconds. */
-const LIFE_SECONDS = 3600;
-
 export async function startTestIssuer(config: TestIssuerConfig): Promise<TestIssuer> {
   const requests: string[] = [];
   const codes = new Map<string, URLSearchParams>();
+  const refreshable = new Set<string>();
   let { privateKey, publicKey } = await generateKeyPair('RS256');
   let keyId = 1;
   let url = '';
@@ -54,6 +59,8 @@ export async function startTestIssuer(config: TestIssuerConfig): Promise<TestIss
     },
     requests,
     claims: config.claims,
+    lifeSeconds: 3600,
+    refreshTokens: 'none',
     token: (claims = {}) => {
       const seconds = Math.floor(config.now() / 1000);
       const all = {
@@ -61,7 +68,7 @@ export async function startTestIssuer(config: TestIssuerConfig): Promise<TestIss
         aud: config.clientId,
         sub: 'user-1',
         iat: seconds,
-        exp: seconds + LIFE_SECONDS,
+        exp: seconds + issuer.lifeSeconds,
         ...issuer.claims,
         ...claims,
       };
@@ -96,12 +103,13 @@ export async function startTestIssuer(config: TestIssuerConfig): Promise<TestIss
     form: URLSearchParams,
     authorization: string,
   ): Promise<readonly [number, object]> {
-    const begun = codes.get(form.get('code') ?? '');
-    codes.delete(form.get('code') ?? '');
     const { clientId, clientSecret } = config;
     const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
     if (clientSecret !== undefined && authorization !== `Basic ${basic}`)
       return [401, { error: 'invalid_client' }];
+    if (form.get('grant_type') === 'refresh_token') return refreshed(form);
+    const begun = codes.get(form.get('code') ?? '');
+    codes.delete(form.get('code') ?? '');
     const challenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
@@ -114,10 +122,23 @@ export async function startTestIssuer(config: TestIssuerConfig): Promise<TestIss
       form.get('client_id') === clientId;
     if (!isRight) return [400, { error: 'invalid_grant' }];
     const nonce = begun.get('nonce');
-    return [
-      200,
-      { token_type: 'Bearer', id_token: await issuer.token({ nonce, ...issuer.claims }) },
-    ];
+    return [200, await tokens({ nonce, ...issuer.claims })];
+  }
+
+  async function tokens(claims: Readonly<Record<string, unknown>>): Promise<object> {
+    const all = { token_type: 'Bearer', id_token: await issuer.token(claims) };
+    if (issuer.refreshTokens === 'none') return all;
+    const refreshToken = Buffer.from(systemRandom.bytes(16)).toString('base64url');
+    refreshable.add(refreshToken);
+    return { ...all, refresh_token: refreshToken };
+  }
+
+  async function refreshed(form: URLSearchParams): Promise<readonly [number, object]> {
+    if (issuer.refreshTokens === 'unavailable') return [503, {}];
+    const isKnown = refreshable.delete(form.get('refresh_token') ?? '');
+    const isRight = isKnown && form.get('client_id') === config.clientId;
+    if (!isRight || issuer.refreshTokens !== 'accepted') return [400, { error: 'invalid_grant' }];
+    return [200, await tokens(issuer.claims)];
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,0 +1,143 @@
+// Measures the start of a large cluster on its data, and requests to it afterwards. The data is that
+// of a small cluster, repeated (grow-state.ts), so 150,000 pods are there in minutes. Costs are
+// processor time and memory of the process.
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '#machinery/clock.ts';
+import { BuiltCluster } from '../built-cluster.ts';
+import { connectTo } from '../connect.ts';
+import { Http1Connection } from '../load/http1-connection.ts';
+import { mainThreadMs, peakResidentMB, residentMB, threadsMs } from '../process-usage.ts';
+import { heading, note, quantile } from '../report.ts';
+import { HEAP_FLAGS, heapsOf, totalMB } from '../scale/heap.ts';
+import * as load from '../scale/load.ts';
+import { growState, podRangeOf, SMALL_NODES } from './grow-state.ts';
+
+export interface GrownOptions {
+  readonly nodes: number;
+  readonly pods: number;
+  /** Whether the kubelets of all nodes run. Otherwise one does, and no node is found dead. */
+  readonly kubelets: boolean;
+  /** A directory that an earlier run has filled, or that this run fills and keeps. */
+  readonly dataDir: string | undefined;
+  readonly nodeFlags: readonly string[];
+}
+
+/** The controllers that would evict the pods of nodes without kubelets. */
+const WITHOUT_EVICTION =
+  '*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller';
+const LISTS = 3;
+const CHANGES = 300;
+const SETTLE_MS = 2000;
+const REST_MS = 20_000;
+
+export async function grown(options: GrownOptions): Promise<void> {
+  const { nodes, pods, kubelets } = options;
+  heading(
+    `grown: ${nodes} nodes, ${pods} pods, ${kubelets ? 'all kubelets run' : 'one kubelet runs'}`,
+  );
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coxswain-bench-grown-'));
+  try {
+    if (!existsSync(join(dataDir, 'store'))) await fill(dataDir, options);
+    await measure(dataDir, options);
+  } finally {
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function fill(dataDir: string, size: GrownOptions): Promise<void> {
+  mkdirSync(dataDir, { recursive: true });
+  const began = systemClock.monotonic();
+  const cluster = await BuiltCluster.start({ flags: flagsFor(size, SMALL_NODES), dataDir });
+  const { client, close } = connectTo(cluster.target);
+  try {
+    await load.untilNodesReady(client, SMALL_NODES);
+    await load.createDeployments(client, 1);
+    await systemClock.sleep(SETTLE_MS);
+  } finally {
+    close();
+    await cluster.stop();
+  }
+  await growState(dataDir, size);
+  note(`filled in ${seconds(systemClock.monotonic() - began)} s`);
+}
+
+async function measure(dataDir: string, options: GrownOptions): Promise<void> {
+  const { nodes, pods, kubelets, nodeFlags } = options;
+  const cluster = await BuiltCluster.start({
+    flags: [
+      ...flagsFor(options, kubelets ? nodes : 1),
+      ...(kubelets ? [] : ['--controllers', WITHOUT_EVICTION]),
+    ],
+    dataDir,
+    nodeFlags: [...HEAP_FLAGS, ...nodeFlags],
+  });
+  const { pid, target } = cluster;
+  const { client, close } = connectTo(target);
+  const usage = (what: string): void =>
+    note(
+      `${what}: CPU ${seconds(threadsMs(pid))} s, of the main thread ${seconds(mainThreadMs(pid))} s; ` +
+        `resident ${residentMB(pid).toFixed(0)} MB, at most ${peakResidentMB(pid).toFixed(0)} MB`,
+    );
+  try {
+    note(`ready after ${seconds(cluster.readyMs)} s`);
+    usage('ready');
+    if (kubelets) {
+      await load.untilNodesReady(client, nodes);
+      usage('all nodes Ready');
+      await load.untilAvailable(client, Math.ceil(pods / load.REPLICAS));
+      usage('all pods available');
+    }
+    await systemClock.sleep(SETTLE_MS);
+    usage('after a while');
+    const before = threadsMs(pid);
+    await systemClock.sleep(REST_MS);
+    note(`at rest: ${((threadsMs(pid) - before) / (REST_MS / 1000)).toFixed(0)} ms/s`);
+    await measureLists(cluster);
+    const changes = await load.changePods(client, CHANGES);
+    note(
+      `changes of pods: p50 ${quantile(changes, 0.5).toFixed(0)} ms, p99 ${quantile(changes, 0.99).toFixed(0)} ms`,
+    );
+    const heaps = await heapsOf(pid);
+    const each = [heaps.main, ...heaps.threads].map(
+      ({ heapMB, externalMB }) => `${heapMB.toFixed(0)}+${externalMB.toFixed(0)}`,
+    );
+    note(
+      `heaps after collection: ${each.join(', ')} MB, ` +
+        `${((1000 * totalMB(heaps)) / pods).toFixed(1)} kB per pod in all`,
+    );
+    usage('at the end');
+  } finally {
+    close();
+    await cluster.stop();
+  }
+}
+
+async function measureLists({ pid, target }: BuiltCluster): Promise<void> {
+  const connection = await Http1Connection.open(target);
+  try {
+    for (let i = 0; i < LISTS; i++) {
+      const [cpu, began] = [threadsMs(pid), systemClock.monotonic()];
+      const { status } = await connection.request('GET', '/api/v1/pods', undefined);
+      if (status !== 200) throw new Error(`a list was answered with ${status}`);
+      note(
+        `list of all pods: ${seconds(systemClock.monotonic() - began)} s, ` +
+          `CPU ${seconds(threadsMs(pid) - cpu)} s`,
+      );
+    }
+  } finally {
+    connection.close();
+  }
+}
+
+/** The range of pods must be the same whatever the number of nodes. */
+function flagsFor(size: GrownOptions, nodes: number): readonly string[] {
+  const range = ['--pod-cidr', podRangeOf(size.nodes).cidr];
+  return ['--runtime', 'simulated', '--nodes', String(nodes), ...range];
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(2);
+}

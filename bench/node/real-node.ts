@@ -1,0 +1,201 @@
+// A containerd and a kubelet, ours or upstream's, each a process of its own.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '#machinery/clock.ts';
+import { freePorts } from '#machinery/net/testing/free-ports.ts';
+import { createContainerdRuntime } from '#runtime/containerd/index.ts';
+import { ensureCommand } from '../../test/conformance/binaries.ts';
+import { NODE_FLAGS, PROGRAM } from '../built-cluster.ts';
+import { note } from '../report.ts';
+
+export type Maker = 'ours' | 'upstream';
+
+export interface NodeConfig {
+  readonly maker: Maker;
+  /** A new directory for all of the node's files. */
+  readonly dir: string;
+  /** The certificates of the cluster. */
+  readonly pki: string;
+  /** The URL of the API server. */
+  readonly server: string;
+  readonly maxPods: number;
+}
+
+export interface RunningNode {
+  /** The name of its Node. */
+  readonly name: string;
+  /** The process of the kubelet. */
+  readonly pid: number;
+  /** The socket of its containerd. */
+  readonly endpoint: string;
+  /** Resolves when containerd has no sandbox. */
+  untilEmpty(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const POD_CIDR = '10.251.1.0/24';
+/** Both kubelets have cgroups of pods below this one. */
+const CGROUP = '/coxswain-bench';
+const EMPTY_TIMEOUT_MS = 300_000;
+const containerdProcess = fileURLToPath(
+  new URL('../../test/swap/containerd-process.ts', import.meta.url),
+);
+const tsx = fileURLToPath(new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url));
+
+export async function startNode(config: NodeConfig): Promise<RunningNode> {
+  const { maker, dir, pki, server, maxPods } = config;
+  const name = `bench-${maker}`;
+  mkdirSync(dir, { recursive: true });
+  const certs = (...args: readonly string[]): void =>
+    void execFileSync(process.execPath, [PROGRAM, 'certs', ...args, '--cert-dir', pki]);
+  certs('node', name, '--hosts', '127.0.0.1');
+  const kubeconfig = join(dir, 'kubelet.conf');
+  certs('kubeconfig', 'kubelet', '--node', name, '--server', server, '-f', kubeconfig);
+  const [port = 0, health = 0] = await freePorts(2);
+  const containerd = start(dir, 'containerd', [
+    process.execPath,
+    '--import',
+    tsx,
+    containerdProcess,
+    join(dir, 'containerd'),
+    POD_CIDR,
+  ]);
+  const children: ChildProcess[] = [containerd];
+  const stop = async (): Promise<void> => {
+    for (const child of children.splice(0).reverse()) await end(child);
+  };
+  try {
+    const endpoint = await readyLine(containerd);
+    const command =
+      maker === 'ours'
+        ? ours({ kubeconfig, pki, dir, name, port, endpoint, maxPods })
+        : upstream({ kubeconfig, pki, dir, name, port, health, endpoint, maxPods });
+    const kubelet = start(dir, 'kubelet', command);
+    children.push(kubelet);
+    const runtime = createContainerdRuntime({ endpoint, clock: systemClock });
+    return {
+      name,
+      pid: kubelet.pid!,
+      endpoint,
+      async untilEmpty() {
+        const deadline = systemClock.monotonic() + EMPTY_TIMEOUT_MS;
+        while ((await runtime.runtime.listPodSandbox()).length > 0) {
+          if (systemClock.monotonic() > deadline) throw new Error('sandboxes are left');
+          await systemClock.sleep(500);
+        }
+      },
+      async stop() {
+        await runtime.close();
+        await stop();
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface KubeletSettings {
+  readonly kubeconfig: string;
+  readonly pki: string;
+  readonly dir: string;
+  readonly name: string;
+  readonly port: number;
+  readonly endpoint: string;
+  readonly maxPods: number;
+}
+
+function ours(settings: KubeletSettings): readonly string[] {
+  const { kubeconfig, pki, dir, name, port, endpoint, maxPods } = settings;
+  return [
+    process.execPath,
+    ...NODE_FLAGS,
+    PROGRAM,
+    'kubelet',
+    `--kubeconfig=${kubeconfig}`,
+    `--cert-dir=${pki}`,
+    `--data-dir=${join(dir, 'node')}`,
+    `--hostname-override=${name}`,
+    '--node-ip=127.0.0.1',
+    `--port=${port}`,
+    `--container-runtime-endpoint=${endpoint}`,
+    `--cgroup-root=${CGROUP}`,
+    `--max-pods=${maxPods}`,
+  ];
+}
+
+function upstream(settings: KubeletSettings & { readonly health: number }): readonly string[] {
+  const { kubeconfig, pki, dir, name, port, health, endpoint, maxPods } = settings;
+  const config = join(dir, 'kubelet.yaml');
+  // JSON is YAML, too.
+  writeFileSync(
+    config,
+    JSON.stringify({
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      authentication: {
+        anonymous: { enabled: false },
+        webhook: { enabled: true },
+        x509: { clientCAFile: join(pki, 'ca.crt') },
+      },
+      authorization: { mode: 'Webhook' },
+      tlsCertFile: join(pki, `kubelet-${name}.crt`),
+      tlsPrivateKeyFile: join(pki, `kubelet-${name}.key`),
+      containerRuntimeEndpoint: endpoint,
+      cgroupDriver: 'cgroupfs',
+      cgroupRoot: CGROUP,
+      failCgroupV1: false,
+      failSwapOn: false,
+      maxPods,
+      port,
+      healthzPort: health,
+      resolvConf: '/etc/resolv.conf',
+    }),
+  );
+  return [
+    ensureCommand('kubelet', note),
+    `--kubeconfig=${kubeconfig}`,
+    `--config=${config}`,
+    `--root-dir=${join(dir, 'node')}`,
+    `--hostname-override=${name}`,
+    '--node-ip=127.0.0.1',
+  ];
+}
+
+/** Starts a process with a log of its errors. */
+function start(
+  dir: string,
+  name: string,
+  [program = '', ...args]: readonly string[],
+): ChildProcess {
+  const log = openSync(join(dir, `${name}.log`), 'w');
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', log] });
+  closeSync(log);
+  child.once('exit', (code) => {
+    if (code !== 0 && code !== null)
+      note(`${name} ended: ${readFileSync(join(dir, `${name}.log`), 'utf8').slice(-2000)}`);
+  });
+  return child;
+}
+
+/** Resolves with the text after `ready: ` in the program's output. */
+function readyLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      if (line.startsWith('ready: ')) resolve(line.slice('ready: '.length));
+    });
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error('containerd ended before it was ready')));
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  await exited;
+}

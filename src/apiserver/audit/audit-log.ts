@@ -1,0 +1,46 @@
+// The audit log of a server: its policy, where its events go, and the filters that make them.
+
+import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Filter } from '../request.ts';
+import { audit, auditFailedAuthentication } from './filter.ts';
+import type { AuditMetrics } from './metrics.ts';
+import type { AuditPolicy } from './policy.ts';
+import type { AuditSink, ReportLoss } from './sink.ts';
+
+export interface AuditSettings {
+  readonly policy: AuditPolicy;
+  /** Returns where events go. `lost`: is called for events that cannot be written. */
+  readonly sink: (lost: ReportLoss) => AuditSink;
+}
+
+interface AuditLogConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: Random;
+  readonly metrics: AuditMetrics;
+}
+
+export class AuditLog {
+  readonly #sink: AuditSink;
+  readonly filters: { readonly requests: Filter; readonly failedAuthentication: Filter };
+
+  constructor({ policy, sink }: AuditSettings, { clock, logger, random, metrics }: AuditLogConfig) {
+    this.#sink = sink((plugin, error, lost) => {
+      metrics.lost(plugin, lost);
+      logger.error('audit events are lost', { plugin, events: lost, reason: errorMessage(error) });
+    });
+    const config = { policy, sink: this.#sink, metrics, clock, random };
+    this.filters = {
+      requests: audit(config),
+      failedAuthentication: auditFailedAuthentication(config),
+    };
+  }
+
+  /** Writes what is waiting. */
+  stop(): Promise<void> {
+    return this.#sink.stop();
+  }
+}
