@@ -1,4 +1,4 @@
-// What the statistics of a node with real processes cost: processor time of the whole program for each
+// Measures the statistics of a node with real processes: processor time of the whole program for each
 // request, through the API server's proxy, as metrics-server and Prometheus make them.
 
 import { Agent, get } from 'node:https';

@@ -36,7 +36,7 @@ export function readStat(pid: number): ProcessStat | undefined {
     // A scan of all processes reads many of these: readFileSync takes twice as long.
     const file = openSync(`/proc/${pid}/stat`, 'r');
     try {
-      stat = statBuffer.latin1Slice(0, readSync(file, statBuffer));
+      stat = statBuffer.toString('latin1', 0, readSync(file, statBuffer));
     } finally {
       closeSync(file);
     }

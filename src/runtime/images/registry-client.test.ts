@@ -58,6 +58,7 @@ afterEach(async () => {
 const url = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const client = (auth?: AuthConfig): RegistryClient =>
   new RegistryClient(parseReference('registry.example/team/app:v1'), {
+    httpGet: fetch,
     mirrors: new Map([['registry.example', url()]]),
     auth,
     signal: undefined,

@@ -38,6 +38,7 @@ import { PodRuntime, type UsableImages } from '../pod-runtime.ts';
 import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
+import type { HttpGet } from '../images/registry-client.ts';
 import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
@@ -47,6 +48,7 @@ import { programOf } from './isolation/plan.ts';
 import { forwardInNamespace } from './isolation/port-forward.ts';
 import { isolatedContainerStats, isolatedSandboxStats } from './isolation/stats.ts';
 import type { Tools } from './program.ts';
+import { followSizes, hasPty, onPty } from './pty.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
 import { ProcessState, readPids, type StoredContainer } from './state.ts';
 import { findGroupLeader, hasStats, type Usage, usageByGroup } from './stats.ts';
@@ -265,10 +267,19 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     if (this.#isolation !== undefined) {
       const targetId = record.config.linux?.securityContext?.namespaceOptions?.targetId;
       const target = targetId ? this.#pods.runningContainer(targetId).programPid : undefined;
+      const placed = this.#isolation.place(record, sandbox, dir, target);
+      const tty = record.config.tty === true;
+      if (tty && !hasPty())
+        throw new CriError(
+          'Unimplemented',
+          'a container with a terminal needs the script command of util-linux',
+        );
       return {
-        ...this.#isolation.place(record, sandbox, dir, target),
+        ...placed,
+        ...(tty && { command: onPty(placed.command, terminalOf(dir)) }),
         cwd: '/',
         reports: true,
+        needsInput: tty,
       };
     }
     const program = this.#check(container);
@@ -387,6 +398,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
           `container ${containerId} has no standard input, or lost it when the runtime was restarted`,
         );
       streams.stdin.pipe(stdin, { end: container.record.config.stdinOnce ?? false });
+    }
+    if (this.#isolation !== undefined && container.record.config.tty && streams.resize) {
+      // Ends with the caller's sizes, or with the terminal.
+      void followSizes(terminalOf(container.dir), streams.resize, () => Promise.resolve()).catch(
+        () => undefined,
+      );
     }
     try {
       await this.followOutput(container, streams, signal);
@@ -671,6 +688,9 @@ const NO_ISOLATION = {
     'namespaces are not enforced, and Pod Security levels protect nothing',
 };
 
+/** Returns the file that names a container's terminal. */
+const terminalOf = (dir: string): string => join(dir, 'terminal');
+
 /** Returns a function that calls `make` at most once. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
@@ -687,6 +707,8 @@ function findTools(path: string): Tools {
 }
 
 export interface IsolatedRuntimeConfig extends ProcessRuntimeConfig {
+  /** Reads from registries. Default: fetch. */
+  readonly httpGet?: HttpGet;
   /** The addresses of pods. Default: 10.86.0.0/16. */
   readonly podCidr?: string;
   /** The base URL that serves the images of a registry, by the registry's host. */
@@ -700,7 +722,8 @@ export interface IsolatedRuntimeConfig extends ProcessRuntimeConfig {
 export async function createIsolatedRuntime(config: IsolatedRuntimeConfig): Promise<Runtime> {
   const { clock = systemClock, random = systemRandom, logger = silentLogger } = config;
   const path = absoluteOnly(config.path ?? process.env['PATH'] ?? SYSTEM_PATH);
-  const isolation = await Isolation.create({ ...config, path, clock, random, logger });
+  const { httpGet = fetch } = config;
+  const isolation = await Isolation.create({ ...config, httpGet, path, clock, random, logger });
   const runtime = new ProcessRuntime(config, isolation.images, isolation);
   return {
     name: 'process',

@@ -35,7 +35,7 @@ test('the security context comes before the user of the image', () => {
 
 test.each<[string, Context, string]>([
   ['user group is specified without user', { runAsGroup: { value: 3 } }, ''],
-  ['no users found', { runAsUsername: 'nobody-here' }, ''],
+  ['no users found', { runAsUsername: 'no-such-user' }, ''],
   ['no users found', {}, 'missing'],
   ['no groups found', {}, 'app:missing'],
   ['no users found', { runAsUser: { value: -1 } }, ''],

@@ -267,6 +267,11 @@ describe.skipIf(missing !== undefined)(named('in namespaces'), () => {
     expect(text).toContain("cat: can't open '/tmp/y': Permission denied");
   });
 
+  test.skipIf(!hasPty())('a terminal of its own', async () => {
+    const { text } = await output('test -t 0 && test -t 1 && echo terminal', { tty: true });
+    expect(text).toBe('terminal');
+  });
+
   test('users and groups', async () => {
     const linux = { securityContext: { runAsUsername: 'ann', supplementalGroups: [7] } };
     const { text, status } = await output('id; echo $HOME', { linux });

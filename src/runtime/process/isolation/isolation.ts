@@ -36,6 +36,7 @@ import type { Random } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { AddressPool } from '../../address-pool.ts';
 import { ImageStore, type StoredImage } from '../../images/image-store.ts';
+import type { HttpGet } from '../../images/registry-client.ts';
 import { isAlive, signalProcess } from '../../process-identity.ts';
 import { type ContainerRecord, exitReason, type SandboxRecord } from '../../records.ts';
 import { ensureToolbox, requireProgram, type Toolbox, toolCommand } from '../../toolbox.ts';
@@ -67,6 +68,8 @@ export interface IsolationConfig {
   readonly stateDir: string;
   /** The PATH of the host's programs. */
   readonly path: string;
+  /** Reads from registries. */
+  readonly httpGet: HttpGet;
   /** The addresses of pods. Default: 10.86.0.0/16. */
   readonly podCidr?: string;
   /** The base URL that serves the images of a registry, by the registry's host. */
@@ -127,6 +130,7 @@ export class Isolation {
       clock,
       logger,
       unpacking: { toolbox, unshare: programs.unshare, path },
+      httpGet: config.httpGet,
       mirrors: config.registryMirrors ?? new Map(),
     });
   }
@@ -228,7 +232,7 @@ export class Isolation {
   }
 
   async #openPorts({ id, config, ip }: SandboxRecord): Promise<void> {
-    const map = new PortMap(this.#config.logger);
+    const map = new PortMap(this.#config);
     await map.open(config.portMappings ?? [], ip);
     this.#ports.set(id, map);
   }
