@@ -105,6 +105,7 @@ const buildEntries = () =>
       cox: 'tools/program/cox.ts',
       entries: 'tools/program/entries.ts',
       'components-thread': 'tools/program/components-thread.ts',
+      'api-worker': 'tools/program/api-worker.ts',
       // A worker's entry is loaded by its own URL. It shares no code, so that it stays one small
       // file.
       'storage-worker': 'src/storage/embedded/worker.ts',

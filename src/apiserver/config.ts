@@ -96,6 +96,14 @@ export interface ApiServerConfig {
    * false.
    */
   readonly sharesStorage?: boolean;
+  /**
+   * This server is a worker: another server with the same storage and port is the main one, which
+   * creates the objects of the cluster, repairs services, publishes endpoints and keeps the status
+   * of definitions and APIServices. Default: false.
+   */
+  readonly worker?: boolean;
+  /** Reports whether workers of this server run. Absent: it never has any. */
+  readonly hasWorkers?: () => boolean;
   /** The port to listen at; 0: any free port. Default: 6443. */
   readonly port?: number;
   /**

@@ -68,6 +68,11 @@ export class ServerHealth {
     this.#hooks.finish(...hooks);
   }
 
+  /** Records that all steps of the start are done. */
+  finishAll(): void {
+    this.#hooks.finish(...START_HOOKS);
+  }
+
   checks(path: string): readonly HealthCheck[] {
     const storage = (): Promise<void> => this.#config.storage.health();
     const etcd: HealthCheck = { name: 'etcd', check: storage };

@@ -1,6 +1,7 @@
 // The API server, composed from the parts in this folder. `listen` opens its port; without it only
 // in-process clients can connect, and no socket is opened.
 
+import type { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
@@ -183,9 +184,8 @@ export class ApiServer {
       client: this.#loopback,
       find: this.#objects.find,
       isServed: (definition) => this.#customResources.serves(definition),
-      sharesStorage: config.sharesStorage ?? false,
-      // A server without a port cannot tell.
-      hasOtherServers: async () => (await this.#ownEndpoints?.hasOthers()) ?? true,
+      sharesStorage: config.sharesStorage === true || config.hasWorkers !== undefined,
+      hasOtherServers: () => this.#hasOtherServers(),
     });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
     const { detectMutations } = config;
@@ -352,6 +352,7 @@ export class ApiServer {
    * before other clients connect. Objects that exist already stay unchanged.
    */
   async start(): Promise<void> {
+    if (this.#config.worker === true) return this.#startAsWorker();
     const client = this.#loopback;
     const { clock, random, logger } = this.#config;
     const port = this.#port ?? this.#config.port ?? DEFAULT_PORT;
@@ -435,6 +436,27 @@ export class ApiServer {
     ]);
   }
 
+  /** Starts to follow what the main server writes. */
+  async #startAsWorker(): Promise<void> {
+    await this.#definitions.start([this.#customResources]);
+    await this.#aggregator.start();
+    this.#aggregator.expectRegistered();
+    if (this.#flowFollower !== undefined) await this.#flowControl?.start(this.#flowFollower);
+    if (this.#config.authorizer === undefined)
+      await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
+    this.#health.finishAll();
+    const signal = sharedByMany(this.#background.signal);
+    this.#backgroundWork = this.#aggregator.runAsWorker(signal);
+  }
+
+  /** Reports whether other servers serve the objects of this storage. */
+  async #hasOtherServers(): Promise<boolean> {
+    const { hasWorkers, sharesStorage } = this.#config;
+    if (hasWorkers?.() === true) return true;
+    // A server without a port cannot tell.
+    return sharesStorage === true && ((await this.#ownEndpoints?.hasOthers()) ?? true);
+  }
+
   /** Reports whether an admission webhook is configured. */
   async #hasWebhooks(): Promise<boolean> {
     const group = 'admissionregistration.k8s.io';
@@ -444,8 +466,11 @@ export class ApiServer {
     return (await Promise.all(lists)).some((list) => list.length > 0);
   }
 
-  /** Opens the secure port. Rejects if the port is not available, or if the config has no `tls`. */
-  async listen(): Promise<{ readonly port: number; readonly url: string }> {
+  /**
+   * Opens the secure port. Rejects if the port is not available, or if the config has no `tls`.
+   * `shared`: the socket of another process, which listens already.
+   */
+  async listen(shared?: NetServer): Promise<{ readonly port: number; readonly url: string }> {
     const { tls, logger, random } = this.#config;
     if (tls === undefined)
       throw new Error('an API server without a certificate cannot listen: its config has no `tls`');
@@ -463,13 +488,26 @@ export class ApiServer {
       requestHeaderCa: this.#config.requestHeader?.ca,
     });
     this.#aggregator.expectRequests();
-    this.#port = await listener.start();
+    this.#port = await listener.start(shared);
     this.#listener = listener;
     const host = bindAddress === '0.0.0.0' || bindAddress === '::' ? '127.0.0.1' : bindAddress;
     return {
       port: this.#port,
       url: `https://${host.includes(':') ? `[${host}]` : host}:${this.#port}`,
     };
+  }
+
+  /** The listening socket, for workers. Undefined before `listen`. */
+  get socket(): NetServer | undefined {
+    return this.#listener?.socket;
+  }
+
+  /**
+   * Makes clients open this share of their connections anew, after the requests in flight: GOAWAY,
+   * or `Connection: close`. Workers get some of the new ones. `share`: from 0 to 1.
+   */
+  shedConnections(share: number): void {
+    this.#listener?.shed(share);
   }
 
   /**
@@ -516,12 +554,13 @@ export class ApiServer {
 
   /**
    * Returns a connection to this server that speaks HTTP/1.1. All requests on it are made by
-   * `user`: they are not authenticated.
+   * `user`: they are not authenticated. Without a user they are, by their headers, and come from
+   * `remoteAddress`.
    */
-  connect(user: UserInfo): Duplex {
+  connect(user: UserInfo | undefined, remoteAddress?: string): Duplex {
     if (this.#stopped) throw STOPPING;
     this.#local ??= new LocalConnections({ handler: this.handler, logger: this.#config.logger });
-    return this.#local.open(user);
+    return this.#local.open(user, remoteAddress);
   }
 
   /**

@@ -16,6 +16,7 @@ import { typed } from './own-command.ts';
 import type { SimulateFlags } from './simulate.ts';
 import { withAuditFlags } from './audit-flags.ts';
 import { withOidcFlags } from './oidc-flags.ts';
+import { withWorkerFlags } from './worker-flags.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { runtimeOption } from './role-commands/common-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
@@ -247,7 +248,7 @@ Examples:
   $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
   $ cox down                                     stops a cluster started with --detach`,
     );
-  withAuditFlags(withOidcFlags(up)).action(async (options) => {
+  withWorkerFlags(withAuditFlags(withOidcFlags(up))).action(async (options) => {
     const { up: start } = await import('./up.ts');
     await start(options, build);
   });

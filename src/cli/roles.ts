@@ -1,6 +1,6 @@
 // The roles as processes: started from their flags, until a signal or until something ends that should not.
 
-import { createLogger, type Logger, type LogLevel } from '#machinery/log.ts';
+import { createLogger, type Logger, type LoggerConfig, type LogLevel } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { startApiServerRole, type ApiServerRoleConfig } from '#cluster/roles/api-server.ts';
@@ -39,6 +39,7 @@ import { UserError } from '#cluster/user-error.ts';
 import { flagValues } from './flag-values.ts';
 import { checkFeatureGates } from './upstream/feature-gates.ts';
 import { progressLine, stopSignal } from './terminal.ts';
+import { type WorkerFlags, workersOf } from './worker-flags.ts';
 
 /** The time that an aborted start has to clean up. */
 const GIVE_UP_MS = 5000;
@@ -72,8 +73,9 @@ interface ElectionOptions {
 type Given<T> = Omit<T, keyof RoleConfig>;
 
 export async function apiServer(
-  options: CommonOptions & EtcdOptions & Omit<Given<ApiServerRoleConfig>, 'etcd'>,
+  options: CommonOptions & EtcdOptions & WorkerFlags & Omit<Given<ApiServerRoleConfig>, 'etcd'>,
 ): Promise<void> {
+  const workers = workersOf(options, loggingOf(options));
   const {
     etcdServers: servers = [],
     etcdCafile: caFile,
@@ -90,6 +92,7 @@ export async function apiServer(
       ...options,
       ...role,
       etcd,
+      ...(workers !== undefined && { workers }),
       flags: flagValues(options),
       otherMetrics: () => faults.metrics(),
     });
@@ -308,15 +311,20 @@ function endAfterUncaught(faults: UncaughtErrors): void {
   process.on('unhandledRejection', end);
 }
 
+/** Returns the settings of the loggers of this process, and of processes that belong to it. */
+function loggingOf({
+  logFormat,
+  loggingFormat = logFormat,
+  verbose,
+  v,
+}: CommonOptions): Pick<LoggerConfig, 'format' | 'level'> {
+  return { format: loggingFormat, level: levelOf(verbose ? 4 : v) };
+}
+
 async function run(options: CommonOptions, start: Start): Promise<void> {
   for (const warning of checkFeatureGates(options.featureGates ?? ''))
     process.stderr.write(`cox: warning: ${warning}\n`);
-  const { logFormat, loggingFormat = logFormat, verbose, v } = options;
-  const logger: Logger = createLogger({
-    format: loggingFormat,
-    level: levelOf(verbose ? 4 : v),
-    destination: process.stderr,
-  });
+  const logger: Logger = createLogger({ ...loggingOf(options), destination: process.stderr });
   const progress = progressLine(false);
   const stop = stopSignal();
   let fatal!: (error: Error) => void;

@@ -26,10 +26,11 @@ import type { OidcFlags } from '#cluster/roles/oidc-flags.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
 import { typed } from './own-command.ts';
+import { type WorkerFlags, workersOf } from './worker-flags.ts';
 import { keepLogSmall } from './rotate-log.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
-export interface UpOptions extends AuditFlags, OidcFlags {
+export interface UpOptions extends AuditFlags, OidcFlags, WorkerFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly console: boolean;
@@ -90,6 +91,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   // A log in a file is read days later.
   const dated = process.env[DETACHED_VARIABLE] !== undefined;
   const logging = { format: options.logFormat, level, dated };
+  const apiWorkers = workersOf(options, logging);
   const logger = createLogger({ ...logging, destination: process.stderr });
 
   const rotation = dated
@@ -142,6 +144,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
           ? undefined
           : readSchedulerConfig(options.schedulerConfig),
       install: options.install,
+      ...(apiWorkers !== undefined && { apiWorkers }),
       logger,
       faults,
       logging,

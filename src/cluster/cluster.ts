@@ -25,6 +25,7 @@ import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
+import { ApiWorkers, type ApiWorkersSettings } from './api-workers/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { type ConsoleSettings, mountsOf, permitConsole } from './console.ts';
 import { bounded } from './component-health.ts';
@@ -63,6 +64,10 @@ export interface ClusterConfig {
   readonly pki?: Pki;
   /** Absent: no port is opened. Port 0: any that is free. */
   readonly listen?: { readonly bindAddress: string; readonly port: number };
+  /**
+   * Processes that serve the API beside this one. They need `listen`. Default: there are none.
+   */
+  readonly apiWorkers?: ApiWorkersSettings;
   /** The ports of the kubelets. Absent: they open no ports. */
   readonly kubeletPorts?: KubeletPorts;
   /** The cluster's DNS server. Absent: there is none, and pods have the node's. */
@@ -184,6 +189,7 @@ export class Cluster {
   /** The components of all threads. */
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
+  readonly #workers: ApiWorkers | undefined;
   readonly #dns: ClusterDns | undefined;
   #dnsRunning: Promise<void> | undefined;
   readonly #ingress: ClusterIngress | undefined;
@@ -300,7 +306,7 @@ export class Cluster {
       ...(thread === undefined ? [] : [thread]),
     ];
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
-    this.#server = new ApiServer({
+    const serverConfig: ApiServerConfig = {
       ...config.inProcess,
       ...(tls !== undefined && mountsOf({ ...config, decisions: () => this.#decisions() })),
       storage,
@@ -326,7 +332,8 @@ export class Cluster {
           texts.join('') +
           (this.#dns?.metrics() ?? '') +
           (this.#ingress?.metrics() ?? '') +
-          (config.faults?.metrics() ?? '')
+          (config.faults?.metrics() ?? '') +
+          (this.#workers?.metrics() ?? '')
         );
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
@@ -343,7 +350,11 @@ export class Cluster {
         bindAddress: config.listen.bindAddress,
         port: config.listen.port,
       }),
-    });
+      ...(config.apiWorkers !== undefined && { hasWorkers: () => this.#workers?.any === true }),
+    };
+    this.#server = new ApiServer(serverConfig);
+    if (config.apiWorkers !== undefined && tls !== undefined)
+      this.#workers = ApiWorkers.of({ ...config.apiWorkers, server: serverConfig });
     this.client = this.#clientOfProgram(ADMIN_USER);
     this.#dns =
       config.dns === undefined
@@ -429,6 +440,8 @@ export class Cluster {
       this.#keepCertificates();
     }
     await this.#server.start();
+    if (this.#url !== undefined)
+      this.#workers?.start(this.#server, Number(new URL(this.#url).port));
     await this.#permitPodNetwork();
     if (this.#tls !== undefined) await permitConsole(this.#config, this.client);
   }
@@ -560,7 +573,10 @@ export class Cluster {
       this.#elsewhere = undefined;
       return servingCertificate(this.#config, listen.bindAddress);
     };
-    const use = (pair: KeyPair): void => this.#server.setServingCertificate(pair);
+    const use = (pair: KeyPair): void => {
+      this.#server.setServingCertificate(pair);
+      this.#workers?.setServingCertificate(pair);
+    };
     void keepRenewed(
       { clock, logger, name: 'apiserver', current, periodMs: RENEWAL_PERIOD_MS, latest, use },
       this.#abort.signal,
@@ -573,7 +589,10 @@ export class Cluster {
         current: current.proxyClient,
         periodMs: RENEWAL_PERIOD_MS,
         latest: () => current.frontProxy.certificate(),
-        use: (pair) => (this.#proxyClient = pair),
+        use: (pair) => {
+          this.#proxyClient = pair;
+          this.#workers?.settingsChanged();
+        },
       },
       this.#abort.signal,
     );
@@ -682,7 +701,7 @@ export class Cluster {
       ),
     );
     await all(this.#running.map((components) => components.stop()));
-    await all([this.#server.stop()]);
+    await all([this.#workers?.stop() ?? Promise.resolve(), this.#server.stop()]);
     await all([this.#config.storage.close()]);
     await all(
       [...new Set(this.#config.nodes.map((node) => node.runtime))].map((runtime) =>

@@ -126,6 +126,8 @@ export interface LaunchConfig {
   readonly faults?: UncaughtErrors;
   /** The settings of the logger, for loggers of other threads. Absent: other threads do not log. */
   readonly logging?: Logging;
+  /** Processes that serve the API beside this one. Absent: there are none. */
+  readonly apiWorkers?: ClusterConfig['apiWorkers'];
   /** Called with what is being done. Texts that begin with the same `step` replace each other. */
   readonly progress: (step: string, count?: string) => void;
   /** Aborts the start. */
@@ -284,6 +286,7 @@ async function start(
     progress: ({ step, done, total = 0 }) =>
       progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
+    ...(config.apiWorkers !== undefined && { apiWorkers: config.apiWorkers }),
     ...(oidc !== undefined && { oidc: oidc.config }),
     ...(audit !== undefined && { audit }),
     ...(config.console === true && {

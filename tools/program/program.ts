@@ -1,6 +1,7 @@
 // The built program: all of src/ in one file, whose parts are evaluated at their first use.
 
 import type { Build } from '#cli/build.ts';
+import type * as apiWorkerProcess from '#cluster/api-workers/worker.ts';
 import type * as threadWorker from '#cluster/thread/worker.ts';
 import type * as client from '#exports/client.ts';
 import type * as controller from '#exports/controller.ts';
@@ -23,6 +24,8 @@ export interface Program {
   readonly entries: Entries;
   /** Runs the thread of the components. */
   thread(): typeof threadWorker;
+  /** Runs an API server worker. */
+  apiWorker(): typeof apiWorkerProcess;
 }
 
 export const cox: Program['cox'] = async (build) => (await import('#cli/cox.ts')).runCox(build);
@@ -37,3 +40,6 @@ export const entries: Entries = {
 };
 
 export const thread: Program['thread'] = () => require('../../src/cluster/thread/worker.ts');
+
+export const apiWorker: Program['apiWorker'] = () =>
+  require('../../src/cluster/api-workers/worker.ts');

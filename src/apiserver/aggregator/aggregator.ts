@@ -175,6 +175,11 @@ export class Aggregator {
     await this.#authentication.start(this.#follower);
   }
 
+  /** Follows what the main server registers, and writes nothing. Instead of `registerLocal`. */
+  expectRegistered(): void {
+    this.#groups.registered(this.#local.served);
+  }
+
   metricsText(): string {
     return this.#metrics.text() + this.#certificateMetrics.text();
   }
@@ -192,6 +197,11 @@ export class Aggregator {
       this.#discovery.run(signal),
       this.#authentication.run(signal),
     ]);
+  }
+
+  /** Follows the discovery of other servers until the signal aborts. Instead of `run`. */
+  async runAsWorker(signal: AbortSignal): Promise<void> {
+    await this.#discovery.run(signal);
   }
 
   stop(): void {

@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions, TLSSocket } from 'node:tls';
 
@@ -169,18 +169,41 @@ export class Listener {
     };
   }
 
-  /** Resolves with the port. Rejects if it is not available (in use, no permission). */
-  start(): Promise<number> {
+  /**
+   * Resolves with the port. Rejects if it is not available (in use, no permission). `shared`: the
+   * listening socket of another process, of which this server gets some connections.
+   */
+  start(shared?: NetServer): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(this.#config.port, this.#config.bindAddress, () => {
+      const listening = (): void => {
         this.#server.off('error', reject);
         this.#server.on('error', (error) =>
           this.#config.logger.error('secure port: listener failed', { err: error }),
         );
         resolve((this.#server.address() as AddressInfo).port);
-      });
+      };
+      if (shared !== undefined) this.#server.listen(shared, listening);
+      else this.#server.listen(this.#config.port, this.#config.bindAddress, listening);
     });
+  }
+
+  /** The listening socket, for other processes. */
+  get socket(): NetServer {
+    return this.#server;
+  }
+
+  /**
+   * Makes clients open this share of their connections anew. Nothing in flight is disturbed: an
+   * HTTP/2 client gets GOAWAY and keeps its open streams; one of HTTP/1.1 gets `Connection: close`
+   * with the next response.
+   */
+  shed(share: number): void {
+    for (const session of this.#sessions) {
+      if (!session.closed && this.#config.random.float() < share) session.close();
+    }
+    for (const connection of this.#connections.open)
+      if (connection.goodbye === undefined) connection.isLast = this.#config.random.float() < share;
   }
 
   /**
@@ -321,9 +344,9 @@ export class Listener {
     );
     response.on('close', () => request.abort(CLIENT_GONE));
     response.on('error', (error) => request.abort(error));
-    if (this.#draining) response.setHeader('connection', 'close');
     const { socket } = message;
     const connection = (socket as Tracked)[CONNECTION];
+    if (this.#draining || connection?.isLast === true) response.setHeader('connection', 'close');
     connection?.begin();
     const sink = new Http1Sink(response, () => {
       // Destroying the socket with unread bytes would reset the connection, and the client might

@@ -1,6 +1,7 @@
 // Serves HTTP/1.1 on connections inside the process, so that HTTP clients can reach the server
 // without a port. The user is fixed for each connection; headers cannot change it, except by
-// impersonation, which the handler chain authorizes.
+// impersonation, which the handler chain authorizes. Connections that workers pass on have no user:
+// their requests are authenticated.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -28,6 +29,12 @@ export interface LocalConnectionsConfig {
   readonly logger: Logger;
 }
 
+/** The client of a connection. */
+interface Peer {
+  readonly user: UserInfo | undefined;
+  readonly remoteAddress: string;
+}
+
 /** The header limit of the secure port, since selectors may be long. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
@@ -35,7 +42,7 @@ export class LocalConnections {
   readonly #config: LocalConnectionsConfig;
   /** Parses requests. It never listens. */
   readonly #server: Server;
-  readonly #users = new WeakMap<object, UserInfo>();
+  readonly #peers = new WeakMap<object, Peer>();
   readonly #connections = new Set<Duplex>();
   readonly #requests = new LinkedList<RequestState>();
 
@@ -52,10 +59,13 @@ export class LocalConnections {
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Returns the client's end of a new connection. All requests on it are made by `user`. */
-  open(user: UserInfo): Duplex {
+  /**
+   * Returns the client's end of a new connection. All requests on it are made by `user`. Without a
+   * user they are authenticated.
+   */
+  open(user: UserInfo | undefined, remoteAddress = '127.0.0.1'): Duplex {
     const [near, far] = duplexPair();
-    this.#users.set(far, user);
+    this.#peers.set(far, { user, remoteAddress });
     this.#connections.add(far);
     far.once('close', () => this.#connections.delete(far));
     far.on('error', (error) =>
@@ -85,8 +95,7 @@ export class LocalConnections {
       headers: flat(message.headers),
       rawHeaders: message.rawHeaders,
       body,
-      remoteAddress: '127.0.0.1',
-      user: this.#users.get(message.socket),
+      ...(this.#peers.get(message.socket) as Peer),
       upgrade,
     });
     this.#requests.add(request);

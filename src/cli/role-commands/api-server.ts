@@ -16,6 +16,7 @@ import {
 } from '../flags.ts';
 import { withAuditBackendFlags, withAuditFlags } from '../audit-flags.ts';
 import { withOidcFlags } from '../oidc-flags.ts';
+import { withWorkerFlags } from '../worker-flags.ts';
 import { withCommonFlags } from './common-flags.ts';
 
 /** Parses the value of --version=v…: the version that is spoken, with or without a suffix of the user's. */
@@ -272,7 +273,8 @@ Examples:
   $ cox apiserver --etcd-servers http://127.0.0.1:2379 --cert-dir pki`,
       ),
   );
-  withAuditBackendFlags(withAuditFlags(withOidcFlags(command))).action(async (options) =>
+  const withFlags = withAuditBackendFlags(withAuditFlags(withOidcFlags(command)));
+  withWorkerFlags(withFlags).action(async (options) =>
     (await import('../roles.ts')).apiServer(options),
   );
 }

@@ -9,10 +9,12 @@ import { createTlsNodeConnector } from '#apiserver/node-connector.ts';
 import type { AnonymousRequests } from '#apiserver/filters/authentication.ts';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
+import type { ApiServerConfig } from '#apiserver/config.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
+import { ApiWorkers, type ApiWorkersSettings } from '../api-workers/index.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
@@ -114,6 +116,8 @@ export interface ApiServerRoleConfig
   /** Published at /metrics beside the server's own, in the form that Prometheus reads. */
   readonly otherMetrics?: () => string;
   readonly disableAdmissionPlugins?: readonly string[];
+  /** Processes that serve the API beside this one. Absent: there are none. */
+  readonly workers?: ApiWorkersSettings;
   /** Whether the web console is served. Default: false. */
   readonly console?: boolean;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
@@ -224,6 +228,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   });
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
   let server: ApiServer | undefined;
+  let workers: ApiWorkers | undefined;
   /** The scheduler runs apart. */
   const record = new RecordReader({
     client: () => clientOfMasters(server as ApiServer),
@@ -234,11 +239,12 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const stop = async (): Promise<void> => {
     reloading.abort();
     await inner?.stop();
-    await server?.stop();
+    await Promise.all([workers?.stop(), server?.stop()]);
     await storage.close();
   };
   try {
-    server = new ApiServer({
+    const { workers: workersWanted } = config;
+    const serverConfig: ApiServerConfig = {
       storage,
       clock,
       random: random.derive(`apiserver/${hostname()}`),
@@ -246,7 +252,9 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
       nodeConnector: inner?.connector(nodeConnector) ?? nodeConnector,
-      otherMetrics: config.otherMetrics,
+      otherMetrics: async () =>
+        ((await config.otherMetrics?.()) ?? '') + (workers?.metrics() ?? ''),
+      ...(workersWanted !== undefined && { hasWorkers: () => workers?.any === true }),
       componentHealth: localComponentHealth(clock),
       version: config.reportedVersion ?? KUBERNETES_VERSION.gitVersion,
       serviceAccounts: {
@@ -295,15 +303,22 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
           decisions: () => record.decisions(),
           schedulerConfiguration: () => record.configuration(),
         })),
-    });
-    const { url } = await server.listen();
+    };
+    server = new ApiServer(serverConfig);
+    if (workersWanted !== undefined)
+      workers = ApiWorkers.of({ ...workersWanted, server: serverConfig });
+    const { url, port } = await server.listen();
     await server.start();
     if (config.console === true)
       await permitConsole({ console: { clock, random }, logger }, clientOfMasters(server), [
         RecordReader.grant,
       ]);
     await inner?.start(server);
-    const use = (renewed: KeyPair): void => server?.setServingCertificate(renewed);
+    workers?.start(server, port);
+    const use = (renewed: KeyPair): void => {
+      server?.setServingCertificate(renewed);
+      workers?.setServingCertificate(renewed);
+    };
     void keepRenewed(
       {
         clock,

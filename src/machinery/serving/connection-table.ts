@@ -57,6 +57,8 @@ export class TrackedConnection {
   #requests = 0;
   /** Ends the connection in its protocol. Default: ends the socket. */
   goodbye: (() => void) | undefined;
+  /** The next response of HTTP/1.1 is the last one. */
+  isLast = false;
 
   constructor(table: ConnectionTable, socket: Duplex) {
     this.#table = table;
@@ -122,6 +124,12 @@ export class ConnectionTable {
   /** The number of open connections. */
   get size(): number {
     return this.#size;
+  }
+
+  /** The connections whose handshake is complete and that are not closing. */
+  get open(): Iterable<TrackedConnection> {
+    const { unasked, idle, active } = this.#byState;
+    return [...unasked, ...idle, ...active];
   }
 
   /** The number of connections in each state. */

@@ -74,6 +74,11 @@ export class OidcProvider {
     this.#keys = new Requested(config.clock, () => this.#requestKeys());
   }
 
+  /** Certificate authorities of the provider, as PEM. Absent: those of Node. */
+  get ca(): string | undefined {
+    return this.#config.ca;
+  }
+
   /** Returns the provider's configuration. Rejects if it is not available, or of another issuer. */
   metadata(): Promise<ProviderMetadata> {
     return this.#metadata.get();

@@ -1,0 +1,66 @@
+// The console in a worker. Its sessions are in the memory of the main process, which therefore
+// serves the console's paths, and requests with a session's cookie.
+
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { MountFactory } from '#apiserver/mount.ts';
+import { NodeRelay, type RelayTarget } from '#apiserver/node-proxy/relay.ts';
+import type { ApiRequest, ApiResponse } from '#apiserver/request.ts';
+import { COOKIE } from '#console/server/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { MainProcess } from './main-process.ts';
+
+const PATH = '/console';
+
+/** Returns the mount for a worker's server. */
+export function forwardConsole(main: MainProcess, clock: Clock): MountFactory {
+  return ({ authenticate }) => {
+    const forward = async (request: ApiRequest): Promise<ApiResponse> => {
+      const { peerCertificate, remoteAddress } = request;
+      // The certificate belongs to this connection. All other credentials are headers.
+      const user =
+        peerCertificate && (await authenticate({ headers: request.headers, peerCertificate }));
+      const relay = new NodeRelay({
+        clock,
+        connector: {
+          connect: (_node, signal) =>
+            main.connect({ remoteAddress, ...(user !== undefined && { user }) }, signal),
+        },
+        headers: ownHeaders,
+        unreachable: apierrors.serviceUnavailable,
+      });
+      const target = targetOf(request);
+      return request.upgrade === undefined
+        ? relay.forward(request, target)
+        : relay.upgrade(request, target);
+    };
+    return {
+      filter: (next) => (request) => (isOfConsole(request) ? forward(request) : next(request)),
+      routes: [],
+    };
+  };
+}
+
+/** Reports whether the main process serves the request. */
+export function isOfConsole({ path, headers }: Pick<ApiRequest, 'path' | 'headers'>): boolean {
+  return path.startsWith(PATH) || headers['cookie']?.includes(COOKIE) === true;
+}
+
+function targetOf({ path, query }: ApiRequest): RelayTarget {
+  const text = query.toString();
+  return {
+    node: { name: 'main', host: '', port: 0 },
+    path: text === '' ? path : `${path}?${text}`,
+    resource: { group: '', resource: 'console' },
+    name: 'main',
+  };
+}
+
+/** Returns the headers that belong to this server, and that a relay would leave out. */
+function ownHeaders({ headers }: ApiRequest): OutgoingHttpHeaders {
+  const own: OutgoingHttpHeaders = { host: headers['host'] ?? headers[':authority'] ?? 'main' };
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && (name === 'authorization' || name.startsWith('impersonate-')))
+      own[name] = value;
+  return own;
+}

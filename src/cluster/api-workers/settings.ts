@@ -1,0 +1,129 @@
+// What a worker needs to know to be the same API server as the main process: values only, since
+// they go to another process. They contain private keys, so they go by the link alone (link.ts).
+
+import type { ApiServerConfig } from '#apiserver/config.ts';
+import type { UserInfo } from '#apiserver/request.ts';
+import type { ClaimSettings } from '#apiserver/authentication/oidc/claims.ts';
+import type { LoggerConfig } from '#machinery/log.ts';
+import type { KeyPair } from '../pki.ts';
+import { COXSWAIN_VERSION } from '../version.ts';
+
+/** The settings of a process' logger. */
+export type Logging = Pick<LoggerConfig, 'format' | 'level' | 'dated'>;
+
+/** The part of an API server's configuration that consists of values. */
+const VALUES = [
+  'tls',
+  'bindAddress',
+  'advertiseAddress',
+  'connectionLimits',
+  'serviceAccounts',
+  'authorizationModes',
+  'anonymous',
+  'eventTtlMs',
+  'defaultTolerationSeconds',
+  'disableAdmissionPlugins',
+  'podSecurity',
+  'runtimeConfig',
+  'serviceCidr',
+  'serviceNodePortRange',
+  'version',
+  'flags',
+  'requestHeader',
+  'priorityAndFairness',
+  'requestTimeoutMs',
+  'minWatchTimeoutMs',
+  'shutdownDelayMs',
+  'shutdownTimeoutMs',
+] as const;
+
+/** Functions and open files of the program, which cannot go to another process. */
+const FUNCTIONS = [
+  'audit',
+  'scheme',
+  'intercept',
+  'interceptWebhook',
+  'authenticators',
+  'authorizer',
+  'localAuthorizer',
+  'localWebhooks',
+  'wrapHandler',
+  'admissionPlugins',
+] as const;
+
+export interface OidcValues extends ClaimSettings {
+  readonly issuer: string;
+  readonly ca?: string;
+  readonly clientId: string;
+  readonly signingAlgorithms?: readonly string[];
+}
+
+export interface WorkerSettings {
+  /** The version of the program. Both processes have to be of the same one. */
+  readonly programVersion: string;
+  /** Absent: nothing is logged. */
+  readonly logging?: Logging;
+  readonly server: Pick<ApiServerConfig, (typeof VALUES)[number]>;
+  readonly port: number;
+  readonly tokens?: readonly (readonly [token: string, user: UserInfo])[];
+  /** The limits; null is no limit, since JSON has no infinity. */
+  readonly maxInFlight: { readonly maxReads?: number | null; readonly maxWrites?: number | null };
+  readonly oidc?: OidcValues;
+  readonly proxyClientCertificate?: KeyPair;
+  /** The main process connects to nodes. */
+  readonly hasNodes: boolean;
+  /** Names of components whose health the main process knows. */
+  readonly components: readonly string[];
+  /** The main process serves the console. */
+  readonly hasConsole: boolean;
+}
+
+export interface SettingsSource {
+  readonly config: ApiServerConfig;
+  readonly port: number;
+  /** The present certificate of the server. */
+  readonly certificate: KeyPair;
+  readonly logging: Logging | undefined;
+}
+
+/**
+ * Returns the parts of a server that cannot go to another process. A server with such parts has no
+ * workers.
+ */
+export function partsOfProcess(config: ApiServerConfig): readonly string[] {
+  return FUNCTIONS.filter((name) => config[name] !== undefined);
+}
+
+/** Returns the settings at this moment. */
+export function settingsOf({ config, port, certificate, logging }: SettingsSource): WorkerSettings {
+  const { maxReads, maxWrites } = config.maxInFlight ?? {};
+  const { oidc, tls, tokens } = config;
+  const proxyClientCertificate = config.aggregation?.proxyClientCertificate?.();
+  const values = Object.fromEntries(VALUES.map((name) => [name, config[name]]));
+  return {
+    programVersion: COXSWAIN_VERSION,
+    ...(logging !== undefined && { logging }),
+    server: { ...values, ...(tls !== undefined && { tls: { ...tls, ...certificate } }) },
+    port,
+    ...(tokens !== undefined && { tokens: [...tokens] }),
+    maxInFlight: {
+      ...(maxReads !== undefined && { maxReads: finite(maxReads) }),
+      ...(maxWrites !== undefined && { maxWrites: finite(maxWrites) }),
+    },
+    ...(oidc !== undefined && { oidc: oidcValues(oidc) }),
+    ...(proxyClientCertificate !== undefined && { proxyClientCertificate }),
+    hasNodes: config.nodeConnector !== undefined,
+    components: Object.keys(config.componentHealth ?? {}),
+    hasConsole: (config.mounts ?? []).length > 0,
+  };
+}
+
+function oidcValues({ provider, ...values }: NonNullable<ApiServerConfig['oidc']>): OidcValues {
+  return {
+    ...values,
+    issuer: provider.issuer,
+    ...(provider.ca !== undefined && { ca: provider.ca }),
+  };
+}
+
+const finite = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
