@@ -75,6 +75,7 @@ export default defineConfig({
             'test/swap/**/*.test.ts',
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
+            'test/critest/**/*.test.ts',
             'test/differential/**/*.test.ts',
             'test/gateway/**/*.test.ts',
             'test/kubectl-commands/**/*.test.ts',

@@ -314,6 +314,11 @@ const commands = {
     run(bin('tsx'), [inRoot('test', 'fuzz', 'main.ts'), ...args]);
   },
   conformance() {
+    if (args[0] === 'critest') {
+      ensureDependencies();
+      run(bin('tsx'), [inRoot('test', 'critest', 'main.ts'), ...args.slice(1)]);
+      return;
+    }
     ensureBuilt();
     run(bin('tsx'), [inRoot('test', 'conformance', 'main.ts'), ...args]);
   },

@@ -94,6 +94,7 @@ export async function growState(dataDir: string, size: GrownSize): Promise<void>
 
     const deployments = Math.ceil(size.pods / REPLICAS);
     const journal = createWriteStream(`${journalPath}.new`, { mode: 0o600 });
+    let draining: Promise<unknown> | undefined;
     await eachAtOnce(deployments, DEPLOYMENTS_AT_ONCE, async (d) => {
       const common: Replacements = [
         [`"${DEPLOYMENT}"`, `"scale-${d}"`],
@@ -108,7 +109,8 @@ export async function growState(dataDir: string, size: GrownSize): Promise<void>
         for (const line of template.lines) journal.write(`${replaced(line, replace)}\n`);
         await write(storage, template.object, replace);
       }
-      if (journal.writableNeedDrain) await once(journal, 'drain');
+      if (journal.writableNeedDrain)
+        await (draining ??= once(journal, 'drain').finally(() => (draining = undefined)));
     });
     journal.end();
     await once(journal, 'finish');

@@ -11,6 +11,7 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import { startCluster } from '#cluster/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { heading, show } from '../report.ts';
+import { realNode } from './real-node.ts';
 
 const NODES = 50;
 const PODS_PER_NODE = 20;
@@ -20,6 +21,7 @@ const AUTOSCALER_PERIOD_MS = 15_000;
 
 export async function metrics(): Promise<void> {
   await scrapes();
+  await realNode();
   await filters();
 }
 

@@ -30,6 +30,8 @@ export interface RunningNode {
   readonly name: string;
   /** The process of the kubelet. */
   readonly pid: number;
+  /** The socket of its containerd. */
+  readonly endpoint: string;
   /** Resolves when containerd has no sandbox. */
   untilEmpty(): Promise<void>;
   stop(): Promise<void>;
@@ -78,6 +80,7 @@ export async function startNode(config: NodeConfig): Promise<RunningNode> {
     return {
       name,
       pid: kubelet.pid!,
+      endpoint,
       async untilEmpty() {
         const deadline = systemClock.monotonic() + EMPTY_TIMEOUT_MS;
         while ((await runtime.runtime.listPodSandbox()).length > 0) {

@@ -71,13 +71,17 @@ export async function rollingUpdateCommand(
     };
     if (flags.recreate === true) {
       const { image } = flags;
-      const { metadata, status } = await recreatePods({
+      const { metadata, spec } = await recreatePods({
         ...shared,
         name: oldName,
         ...(image !== undefined && { image }),
       });
-      const { readyReplicas = 0 } = status;
-      if (isJson) return writeJson({ controller: metadata.name, recreated: true, readyReplicas });
+      if (isJson)
+        return writeJson({
+          controller: metadata.name,
+          recreated: true,
+          replicas: spec.replicas ?? 1,
+        });
       process.stdout.write(`replicationcontroller/${oldName} recreated\n`);
       return;
     }
@@ -93,13 +97,13 @@ export async function rollingUpdateCommand(
       ...(container !== undefined && { container }),
       ...(imagePullPolicy !== undefined && { imagePullPolicy }),
     });
-    const { metadata, status } = result.controller;
+    const { metadata, spec } = result.controller;
     const { name } = metadata;
     if (isJson)
       return writeJson({
         controller: name,
         renamed: result.renamed,
-        readyReplicas: status.readyReplicas ?? 0,
+        replicas: spec.replicas ?? 1,
       });
     const outcome = result.renamed ? 'rolling updated' : `rolling updated to "${name}"`;
     process.stdout.write(`replicationcontroller/${name} ${outcome}\n`);

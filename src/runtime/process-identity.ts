@@ -2,7 +2,7 @@
 // may be reused.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -26,11 +26,20 @@ export interface ProcessStat {
   readonly cpuTicks: number;
 }
 
+/** Longer than any line of numbers in /proc/PID/stat. */
+const statBuffer = Buffer.alloc(4096);
+
 /** Reads a process from /proc. Returns undefined if the process or /proc does not exist. */
 export function readStat(pid: number): ProcessStat | undefined {
   let stat: string;
   try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // A scan of all processes reads many of these: readFileSync takes twice as long.
+    const file = openSync(`/proc/${pid}/stat`, 'r');
+    try {
+      stat = statBuffer.toString('latin1', 0, readSync(file, statBuffer));
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return undefined;
   }

@@ -34,7 +34,8 @@ export interface SandboxRecord {
 export interface ContainerRecord {
   readonly id: string;
   readonly podSandboxId: string;
-  readonly config: ContainerConfig;
+  /** Replaced when its resources are updated. */
+  config: ContainerConfig;
   readonly imageRef: string;
   /** The absolute path of the log file, or empty. */
   readonly logPath: string;

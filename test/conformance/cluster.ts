@@ -39,9 +39,7 @@ export interface RunningCluster {
 }
 
 /** The flags of `npm run up` for three simulated nodes: tests move pods between nodes. */
-const SIMULATED = [
-  ...['--runtime', 'simulated', '--nodes', '3', '--store', 'memory', '--secure-port', '0'],
-];
+const SIMULATED = '--runtime simulated --nodes 3 --store memory --secure-port 0'.split(' ');
 
 /** Returns the flags of `npm run up` on the first machine. */
 const realFlags = (

@@ -126,10 +126,14 @@ function rowsOf({ needs, results }: DocumentInput): Row[] {
   return [...needs].map(([key, set]): Row => ({ key, set, result: byKey.get(key) }));
 }
 
-/** Returns the parts «Failing» and «Skipped». */
+/** Returns the parts «Failing» and «Skipped», and «Not run» for tests that cannot run here. */
 function problems(rows: readonly Row[], causes: readonly Cause[], heading: string): string[] {
   const failed = rows.filter(({ result }) => result?.outcome === 'failed');
   const skipped = rows.filter(({ result }) => result?.outcome === 'skipped');
+  const impossible = rows.flatMap(({ key, result }) => {
+    const known = causes.find(({ pattern }) => pattern.test(key));
+    return result === undefined && known !== undefined ? [{ key, ...known }] : [];
+  });
   return [
     `${heading} Failing`,
     '',
@@ -141,6 +145,14 @@ function problems(rows: readonly Row[], causes: readonly Cause[], heading: strin
       ? ['None.']
       : skipped.map(({ key, result }) => `- ${code(key)}: ${cell(result?.reason ?? '')}`)),
     '',
+    ...(impossible.length === 0
+      ? []
+      : [
+          `${heading} Not run, since they cannot pass on the machine of the recorded runs`,
+          '',
+          ...impossible.map(({ key, cause }) => `- ${code(key)}: ${cause}`),
+          '',
+        ]),
   ];
 }
 

@@ -146,9 +146,8 @@ function checkUnused(namespace: string): void {
 }
 
 /** Packets to other networks, such as a registry, get this machine's own source address. */
-const masquerade = (links: string): readonly string[] => [
-  ...['POSTROUTING', '-s', links, '!', '-d', links, '-j', 'MASQUERADE'],
-];
+const masquerade = (links: string): readonly string[] =>
+  `POSTROUTING -s ${links} ! -d ${links} -j MASQUERADE`.split(' ');
 
 /** Returns the command that runs a program in the network of a machine. */
 export const onMachine = (
@@ -169,6 +168,8 @@ shift 4
 "$@" &
 while kill -0 $! 2>/dev/null; do wait $!; status=$?; done
 exit $status`;
+
+const UNSHARE = 'unshare --uts --mount --pid --fork --propagation slave'.split(' ');
 
 /** The directories of a machine. */
 export interface MachineFiles {
@@ -197,10 +198,8 @@ export function asMachine(
     mkdirSync(dirname(join(upper, name)), { recursive: true });
     writeFileSync(join(upper, name), text);
   }
-  return onMachine(machine, [
-    ...['unshare', '--uts', '--mount', '--pid', '--fork', '--propagation', 'slave'],
-    ...['sh', '-c', INIT, machine.node, upper, work, directory, path, ...command],
-  ]);
+  const start = ['sh', '-c', INIT, machine.node, upper, work, directory, path, ...command];
+  return onMachine(machine, [...UNSHARE, ...start]);
 }
 
 /** Starts a program in a process group of its own, with pipes for its output. */

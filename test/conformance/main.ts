@@ -34,6 +34,7 @@ const recordedResults = join(root, 'docs', 'conformance.tsv');
 const page = join(root, 'docs', 'conformance.md');
 const othersPage = join(root, 'docs', 'conformance-others.md');
 const usage = `usage: npm run conformance -- [flags]
+       npm run conformance -- critest [flags]: container runtimes (test/critest/README.md)
   --focus REGEX      only tests whose name matches
   --skip REGEX       not tests whose name matches
   --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler,
@@ -323,8 +324,9 @@ async function runSwaps(
         on: simulated ? `${name}, simulated nodes` : name,
         folder: join('swap', name, simulated ? 'simulated' : 'containers'),
         needsImages: !simulated,
-        start: (logDir) =>
+        start: (logDir, archives) =>
           startSwapCluster({
+            archives,
             swap,
             simulated,
             network: options.network,

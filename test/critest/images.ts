@@ -41,8 +41,23 @@ const staging = (...names: readonly string[]): readonly string[] =>
 
 const RECIPES: readonly Recipe[] = [
   { names: [`${E2E}/busybox:1.29-2`], from: 'busybox' },
-  { names: [`${E2E}/nginx:1.14-2`], from: 'nginx' },
+  {
+    // Upstream's image has busybox's grep, whose matches in /proc files are text.
+    names: [`${E2E}/nginx:1.14-2`],
+    from: 'nginx',
+    files: [{ path: 'usr/local/bin/grep', link: { target: '/bin/busybox', kind: 'symbolic' } }],
+  },
   { names: [`${E2E}/nonewprivs:1.3`], from: 'nonewprivs' },
+  {
+    names: staging('hostnet-nginx-amd64:latest', 'hostnet-nginx-arm64:latest'),
+    from: 'nginx',
+    files: [
+      text(
+        'etc/nginx/conf.d/default.conf',
+        'server { listen 12003; location / { root /var/www/html; index index.html; } }\n',
+      ),
+    ],
+  },
   {
     // Upstream's is Apache, which logs its own name as this one does.
     names: [`${E2E}/httpd:2.4.39-4`],

@@ -1,4 +1,4 @@
-// `npm run critest`: upstream's tests of container runtimes against our process runtime, in a room
+// `npm run conformance -- critest`: upstream's tests of container runtimes against our process runtime, in a room
 // of namespaces where they cannot change the machine. The README beside this file describes it.
 
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import { judge, parseReasons, parseReport } from './results.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = join(here, '..', '..');
-const usage = `usage: npm run critest -- [flags]
+const usage = `usage: npm run conformance -- critest [flags]
   --focus REGEXP  only specs whose names match
   --output DIR    where the report and logs go (default .cache/critest)
   --if-built      do nothing, and say so, where critest has not been built yet
@@ -65,7 +65,7 @@ async function main(): Promise<number> {
     'if-built': { type: 'boolean', default: false },
   });
   if (flags['if-built'] && !existsSync(binary())) {
-    say(`critest has not been built here: npm run critest builds ${binary()}`);
+    say(`critest has not been built here: npm run conformance -- critest builds ${binary()}`);
     return 0;
   }
   if (!isRoot()) throw new UserError('critest needs root, for the namespaces that it runs in');
@@ -80,8 +80,15 @@ async function main(): Promise<number> {
   spawnSync(
     join(here, 'room.sh'),
     [
-      ...[output, process.execPath, '--import', 'tsx', join(here, 'inside.ts')],
-      ...[critest, images, '/out', ...focus],
+      output,
+      process.execPath,
+      '--import',
+      'tsx',
+      join(here, 'inside.ts'),
+      critest,
+      images,
+      '/out',
+      ...focus,
     ],
     { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
   );

@@ -92,4 +92,8 @@ pivot_root . old
 umount -l /old
 rmdir /old
 cd "$directory"
-exec "$@"
+# This shell is process 1: it reaps what the command leaves.
+code=0
+"$@" &
+wait $! || code=$?
+exit $code

@@ -113,11 +113,12 @@ describe.skipIf(missing !== undefined)(named('images', missing), () => {
   test('without a password the pull fails, and is backed off from', async () => {
     const image = `${locked.host}/team/app:1`;
     await node.create(podWith('stranger', image));
-    expect(await eventOf('stranger', 'Failed: Failed to pull')).toBe(
+    const event = await eventOf('stranger', 'Failed: Failed to pull');
+    expect(event).toContain(
       `Failed: Failed to pull image "${image}": failed to pull and unpack image "${image}": ` +
-        `failed to resolve reference "${image}": pull access denied, repository does not exist or ` +
-        'may require authorization: authorization failed: no basic auth credentials',
+        `failed to resolve reference "${image}": `,
     );
+    expect(event).toMatch(/401 Unauthorized|no basic auth credentials/);
     await node.until(
       'the back-off',
       async () => (await waiting('stranger')) === 'ImagePullBackOff',
@@ -233,10 +234,17 @@ describe.skipIf(missing !== undefined)(named('images', missing), () => {
     await node.create(podWith('quick', `${faulty.host}/quick:1`));
     await node.ready('quick');
     expect(await waiting('hanging')).toBe('ContainerCreating');
-    // containerd gives a pull up that makes no progress for a minute.
+    // A pod that waits for its image can be deleted.
+    faulty.add('abandoned', busyboxBlobs('abandoned'), 'hang');
+    await node.create(podWith('abandoned', `${faulty.host}/abandoned:1`));
+    await node.until('its pull', async () => (await node.eventsOf('abandoned')).length > 0);
+    await node.remove('abandoned');
+    // The registry is restarted: the pull fails, and is repeated.
+    faulty.behaviors.set('hanging', 'serve');
+    faulty.dropConnections();
     expect(await eventOf('hanging', 'Failed: Failed to pull')).toContain(
       `Failed: Failed to pull image "${faulty.host}/hanging:1": `,
     );
-    expect(['ErrImagePull', 'ImagePullBackOff']).toContain(await waiting('hanging'));
+    await node.ready('hanging');
   });
 });

@@ -91,7 +91,7 @@ describe.skipIf(missingRealNode !== undefined)(named('a full disk', missingRealN
           }),
         );
         await node.create(podRunning('critical', writing(10), { priority: 2_000_000_000 }));
-        await node.until('the bystanders', async () => {
+        await node.until(`the bystanders of round ${round}`, async () => {
           const ready = await Promise.all(['small', 'within-request', 'critical'].map(isReady));
           return ready.every(Boolean);
         });
@@ -99,10 +99,12 @@ describe.skipIf(missingRealNode !== undefined)(named('a full disk', missingRealN
         expect(await node.condition('DiskPressure')).toBe('False');
 
         await node.create(podRunning('greedy', writing(70 - small - large + 30)));
-        await node.until('the eviction', async () => (await node.evicted()).includes('greedy'));
+        await node.until(`the eviction of round ${round}`, async () =>
+          (await node.evicted()).includes('greedy'),
+        );
         const { status } = await node.get('greedy');
         expect(status.message).toMatch(
-          /^The node was low on resource: ephemeral-storage\. Threshold quantity: \d+\w*, available: \d+Ki\. /,
+          /^The node was low on resource: ephemeral-storage\. Threshold quantity: \d+\w*, available: \d+[KM]i\. /,
         );
         expect(status.conditions).toContainEqual(
           expect.objectContaining({ type: 'DisruptionTarget', reason: 'TerminationByKubelet' }),
@@ -220,7 +222,7 @@ describe.skipIf(missingRealNode !== undefined)(named('full memory', missingRealN
             priority: 1000,
           }),
         );
-        await node.until('the bystanders', async () => {
+        await node.until(`the bystanders of round ${round}`, async () => {
           const all = await Promise.all(['steady', 'important'].map((name) => node.get(name)));
           return all.every(({ status }) =>
             status.conditions?.some(({ type, status: met }) => type === 'Ready' && met === 'True'),
@@ -228,13 +230,15 @@ describe.skipIf(missingRealNode !== undefined)(named('full memory', missingRealN
         });
         expect(await node.evicted()).toEqual([]);
         await node.create(podRunning('greedy', writing(290 - steady), inMemory));
-        await node.until('the eviction', async () => (await node.evicted()).includes('greedy'));
+        await node.until(`the eviction of round ${round}`, async () =>
+          (await node.evicted()).includes('greedy'),
+        );
         const { status } = await node.get('greedy');
         expect(status.message).toMatch(
-          /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+Ki\. /,
+          /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+[KM]i\. /,
         );
         expect(status.message).toMatch(
-          /Container main was using \d+Ki, request is 0, has larger consumption of memory\. $/,
+          /Container main was using \d+[KM]i, request is 0, has larger consumption of memory\. $/,
         );
         await node.until(
           'the end of the pressure',

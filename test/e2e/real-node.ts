@@ -132,6 +132,8 @@ export async function startRealNode(
       rootDir,
       podLogsDir: join(dir, 'logs'),
       clusterDNS: [],
+      // The only image cannot be pulled again if the machine's own disk is almost full.
+      imageGc: { highThresholdPercent: 100 },
       ...(typeof config === 'function' ? config(dir) : config),
     });
     await kubelet.start();
@@ -146,7 +148,13 @@ export async function startRealNode(
           ({ metadata, status }) =>
             `${metadata.name} ${status.phase} ${status.reason ?? ''} ${status.message ?? ''}`,
         );
-        throw new Error(`waited in vain for ${what}:\n${states.join('\n')}`, { cause: error });
+        const recent = (await client.resource(events).list()).items
+          .slice(-20)
+          .map(({ involvedObject, reason, message }) =>
+            [involvedObject.name, reason, message].join(' '),
+          );
+        const lines = [...states, 'events:', ...recent].join('\n');
+        throw new Error(`waited in vain for ${what}:\n${lines}`, { cause: error });
       }
     };
     const node = () => client.resource(nodes).get(NODE);

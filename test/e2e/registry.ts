@@ -119,8 +119,13 @@ export class FaultyRegistry {
     this.behaviors.set(repository, behavior);
   }
 
-  stop(): void {
+  /** Closes all connections, as a restart does. */
+  dropConnections(): void {
     this.#server.closeAllConnections();
+  }
+
+  stop(): void {
+    this.dropConnections();
     this.#server.close();
   }
 

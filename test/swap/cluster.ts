@@ -10,11 +10,13 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { registryDirIn } from '#runtime/containerd/index.ts';
 import * as wait from '#machinery/wait.ts';
 import { makeCgroup, removeCgroup } from './cgroup.ts';
 import { type Cable, layCable, onOtherMachine, removeCable, run } from '../conformance/cable.ts';
 import { cleanUp } from '../conformance/clean-up.ts';
 import { type RunningCluster, removeNamespaces } from '../conformance/cluster.ts';
+import { mirrorToml, readContent, serveRegistry } from '../conformance/registry.ts';
 import {
   API_PORT,
   commandOf,
@@ -33,6 +35,8 @@ const tsx = fileURLToPath(new URL('../../node_modules/tsx/dist/loader.mjs', impo
 const containerdProcess = fileURLToPath(new URL('containerd-process.ts', import.meta.url));
 
 const NODE = 'swap';
+/** The registry of the suite's images. */
+const REGISTRY = 'registry.k8s.io';
 const SIMULATED_NODES = ['swap-1', 'swap-2', 'swap-3'];
 const ROLES_OF_NODES: readonly Role[] = ['kubelet', 'proxy', 'dns'];
 const READY_TIMEOUT_MS = 180_000;
@@ -49,6 +53,8 @@ export interface SwapClusterConfig {
   readonly simulated: boolean;
   /** The number of its addresses: see swapNetwork. */
   readonly network: number;
+  /** Archives of images, which a real node pulls from a registry here. Default: published images. */
+  readonly archives?: readonly string[];
   readonly programs: SwapPrograms;
   readonly kubectl: string;
   /** The directory of one log for each process. */
@@ -60,7 +66,7 @@ export interface SwapClusterConfig {
  * process ends or the time is up.
  */
 export async function startSwapCluster(config: SwapClusterConfig): Promise<RunningCluster> {
-  const { swap, simulated, programs, kubectl, logDir } = config;
+  const { swap, simulated, programs, kubectl, logDir, archives = [] } = config;
   const nodes = simulated ? SIMULATED_NODES : [NODE];
   mkdirSync(logDir, { recursive: true });
   const dir = mkdtempSync(join(tmpdir(), 'cox-swap-'));
@@ -79,6 +85,17 @@ export async function startSwapCluster(config: SwapClusterConfig): Promise<Runni
     for (const range of simulated ? [] : [network.pods, network.services]) {
       run('ip', 'route', 'replace', range, 'via', cable.secondAddress);
       undo.push(() => void spawnSync('ip', ['route', 'delete', range]));
+    }
+    if (!simulated && archives.length > 0) {
+      const registry = await serveRegistry(
+        await readContent(archives),
+        REGISTRY,
+        cable.firstAddress,
+      );
+      undo.push(() => registry.close());
+      const mirrors = join(registryDirIn(join(dir, 'containerd')), REGISTRY);
+      mkdirSync(mirrors, { recursive: true });
+      writeFileSync(join(mirrors, 'hosts.toml'), mirrorToml(REGISTRY, registry));
     }
     if (!simulated && makerOf(swap, 'kubelet') === 'upstream') {
       makeCgroup(cable.namespace);

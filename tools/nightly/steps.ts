@@ -78,6 +78,12 @@ const suites: readonly Step[] = [
     minutes: 30,
   },
   {
+    name: 'critest',
+    command: npm('conformance', 'critest'),
+    short: npm('conformance', 'critest', '--focus', 'Runtime info|Idempotence'),
+    minutes: 60,
+  },
+  {
     name: 'differential',
     command: npm('differential', '--upstream'),
     short: npm('differential', '--upstream', '--kinds', 'wire,requests,versions'),
@@ -101,6 +107,8 @@ const benches: readonly Step[] = [
   bench('replicaset', 40),
   bench('deployments', 40),
   bench('restart', 40, '', '--nodes 50 --pods 1000'),
+  bench('grown', 60, '', '--nodes 50 --pods 1000'),
+  bench('node', 60, '', '--pods 20'),
   bench('scale', 120, '', '--nodes 20 --pods 200'),
   bench('at-rest', 40),
   bench('namespace', 40),

@@ -1,7 +1,7 @@
 // A sink that collects events and sends them in batches, so that requests do not wait for it.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
-import { TokenBucket } from '#client/workqueue/rate-limiter.ts';
+import { TokenBucket } from '#machinery/token-bucket.ts';
 import type { AuditEvent } from './event.ts';
 import type { AuditSink, ReportLoss } from './sink.ts';
 

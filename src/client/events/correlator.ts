@@ -10,7 +10,7 @@ import type { Event } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { parseTime } from '#machinery/text/time.ts';
-import { TokenBucket } from '../workqueue/rate-limiter.ts';
+import { TokenBucket } from '#machinery/token-bucket.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 
 export interface EventCorrelatorConfig {

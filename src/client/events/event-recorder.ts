@@ -9,7 +9,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Client } from '../client.ts';
-import { TokenBucket } from '../workqueue/rate-limiter.ts';
+import { TokenBucket } from '#machinery/token-bucket.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { EventCorrelator, type EventCorrelatorConfig } from './correlator.ts';
 

@@ -2,6 +2,7 @@
 
 import type { ResourceQuota } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { tryParseQuantity } from '#machinery/text/quantity.ts';
 import { type Cause, cause, type ObjectRef, refText } from './cause.ts';
 import type { ObjectSet } from './object-set.ts';
@@ -38,10 +39,11 @@ export function quotaBehind(text: string, namespace: string, objects: ObjectSet)
 }
 
 const usageText = ({ status, spec }: Immutable<ResourceQuota>, resource: string): string =>
-  `${status?.used?.[resource] ?? '0'} of ${(status?.hard ?? spec?.hard)?.[resource]} ${resource} are used`;
+  `${ownValue(status?.used, resource) ?? '0'} of ` +
+  `${ownValue(status?.hard ?? spec?.hard, resource)} ${resource} are used`;
 
 function isUsedUp({ status }: Immutable<ResourceQuota>, resource: string): boolean {
-  const used = tryParseQuantity(status?.used?.[resource] ?? '0')?.toNumber() ?? 0;
-  const hard = tryParseQuantity(status?.hard?.[resource] ?? '')?.toNumber();
+  const used = tryParseQuantity(ownValue(status?.used, resource) ?? '0')?.toNumber() ?? 0;
+  const hard = tryParseQuantity(ownValue(status?.hard, resource) ?? '')?.toNumber();
   return hard !== undefined && used >= hard;
 }

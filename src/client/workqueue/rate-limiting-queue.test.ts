@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
+import { TokenBucket } from '#machinery/token-bucket.ts';
 import { DelayingQueue } from './delaying-queue.ts';
 import {
   BucketRateLimiter,
   ExponentialRateLimiter,
   MaxOfRateLimiters,
-  TokenBucket,
   defaultControllerRateLimiter,
 } from './rate-limiter.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';

@@ -6,6 +6,7 @@
 import type { Secret } from '#api/groups/core/v1/index.ts';
 import type { Role, RoleBinding } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Decision } from '#scheduler/decisions.ts';
 
@@ -70,7 +71,7 @@ export const decodeConfiguration = (record: Immutable<Secret>): unknown =>
   jsonOf(record, 'configuration') ?? undefined;
 
 function jsonOf({ data }: Immutable<Secret>, field: string): unknown {
-  const encoded = data?.[field];
+  const encoded = ownValue(data, field);
   if (encoded === undefined) return undefined;
   try {
     return JSON.parse(Buffer.from(encoded, 'base64').toString('utf8'));

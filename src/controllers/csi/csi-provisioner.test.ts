@@ -172,6 +172,50 @@ describe('CsiProvisioner', () => {
     expect((await volumes().list()).items).toEqual([]);
   });
 
+  test('a changed reclaim policy decides whether the volume waits for the driver', async () => {
+    await addNode('n', 'a');
+    const { calls } = await start();
+    const name = await claimed('n');
+    const finalizer = 'external-provisioner.volume.kubernetes.io/finalizer';
+    const change = async (persistentVolumeReclaimPolicy: string) => {
+      await volumes().patch(name, MERGE, { spec: { persistentVolumeReclaimPolicy } });
+      await settle();
+      return (await volumes().get(name)).metadata.finalizers;
+    };
+    expect(await change('Retain')).toEqual(['kubernetes.io/pv-protection']);
+    expect(await change('Delete')).toContain(finalizer);
+    expect(await change('Retain')).not.toContain(finalizer);
+    await claims().delete('c');
+    await cluster.clock.advance('1m');
+    expect(calls.some((call) => call.startsWith('delete'))).toBe(false);
+    expect((await volumes().get(name)).status.phase).toBe('Released');
+  });
+
+  test('a volume that a user has made is deleted, too, if its policy says so', async () => {
+    const { calls } = await start();
+    await volumes().create({
+      metadata: { name: 'made' },
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce'],
+        persistentVolumeReclaimPolicy: 'Delete',
+        storageClassName: 'fast',
+        csi: { driver: DRIVER, volumeHandle: 'by-hand' },
+      },
+    });
+    await settle();
+    expect((await volumes().get('made')).metadata.finalizers).toContain(
+      'external-provisioner.volume.kubernetes.io/finalizer',
+    );
+    await claims().create(newClaim('c', { storageClassName: 'fast', volumeName: 'made' }));
+    await settle();
+    await volumes().delete('made');
+    await claims().delete('c');
+    await cluster.clock.advance('1m');
+    expect(calls).toEqual(['delete by-hand']);
+    expect((await volumes().list()).items).toEqual([]);
+  });
+
   test('a crash between driver and API: the creation is repeated under the same name', async () => {
     await addNode('n', 'a');
     const { calls, state } = await start();

@@ -100,12 +100,14 @@ export class CsiProvisioner implements Controller {
     this.run = builder.complete();
   }
 
-  /** Reports whether the volume is one that this provisioner has to delete. */
+  /**
+   * Reports whether the volume is one that this provisioner has to delete. A volume that a user has
+   * made names its driver only in its source.
+   */
   #isOurs(volume: ReadVolume): boolean {
     const { driver } = this.#config;
-    return (
-      volume.metadata.annotations?.[PROVISIONED_BY] === driver && this.#nodes.hasVolume(volume)
-    );
+    const provisioner = volume.metadata.annotations?.[PROVISIONED_BY] ?? volume.spec.csi?.driver;
+    return provisioner === driver && this.#nodes.hasVolume(volume);
   }
 
   async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -254,9 +256,10 @@ export class CsiProvisioner implements Controller {
 
   async #reconcileVolume(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const volume = this.#volumes.lister.get('', name);
-    if (volume === undefined || !this.#isOurs(volume) || !isToBeDeleted(volume)) return reconciled;
+    if (volume === undefined || !this.#isOurs(volume)) return reconciled;
     try {
-      await this.#delete(volume, signal);
+      if (isToBeDeleted(volume)) await this.#delete(volume, signal);
+      else await this.#protect(volume, signal);
     } catch (error) {
       if (apierrors.isConflict(error)) return requeue;
       if (apierrors.isNotFound(error)) return reconciled;
@@ -267,6 +270,24 @@ export class CsiProvisioner implements Controller {
       throw error;
     }
     return reconciled;
+  }
+
+  /**
+   * Adds or removes the finalizer after a change of the reclaim policy: only volumes that the driver
+   * has to delete wait for it.
+   */
+  async #protect(volume: ReadVolume, signal: AbortSignal): Promise<void> {
+    const { metadata, spec } = volume;
+    const { name, deletionTimestamp, finalizers = [] } = metadata;
+    const has = finalizers.includes(PROVISIONER_FINALIZER);
+    const isNeeded = spec.persistentVolumeReclaimPolicy === 'Delete';
+    // A deleted object gets no more finalizers.
+    if (has === isNeeded || (isNeeded && deletionTimestamp !== undefined)) return;
+    const others = finalizers.filter((each) => each !== PROVISIONER_FINALIZER);
+    const changed = isNeeded ? [...others, PROVISIONER_FINALIZER] : others;
+    await this.#config.client
+      .resource(persistentVolumes)
+      .patch(name, MERGE_PATCH, finalizersPatch(volume, changed), { signal });
   }
 
   async #delete(cached: ReadVolume, signal: AbortSignal): Promise<void> {

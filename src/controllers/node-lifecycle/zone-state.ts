@@ -6,7 +6,7 @@
 
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { TokenBucket } from '#client/workqueue/index.ts';
+import { TokenBucket } from '#machinery/token-bucket.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { readyStatus } from './node-taints.ts';
 

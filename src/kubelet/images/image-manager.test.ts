@@ -39,14 +39,19 @@ function start(settings: Partial<ImageManagerConfig> = {}) {
       {},
       new AbortController().signal,
     );
-  return { clock, pulls, messages, ensure };
+  /** Waits until so many pulls have begun. Returns the last one. */
+  const begun = async (count: number): Promise<Pull> => {
+    await expect.poll(() => pulls.length).toBe(count);
+    return pulls.at(-1)!;
+  };
+  return { clock, pulls, messages, ensure, begun };
 }
 
 /** Returns the reason and the message of the ImageError. */
 async function failureOf(attempt: Promise<string>): Promise<string> {
   const error = await attempt.then(
     () => undefined,
-    (reason: unknown) => reason,
+    (error_: unknown) => error_,
   );
   if (!(error instanceof ImageError)) throw new Error('no ImageError', { cause: error });
   return `${error.reason}: ${error.message}`;
@@ -54,7 +59,9 @@ async function failureOf(attempt: Promise<string>): Promise<string> {
 
 describe('the rate of pulls', () => {
   test('a pull above it fails at once, and is backed off from', async () => {
-    const { clock, pulls, messages, ensure } = start({ pullRate: { perSecond: 5, burst: 2 } });
+    const { clock, pulls, messages, ensure, begun } = start({
+      pullRate: { perSecond: 5, burst: 2 },
+    });
     const [first, second] = [ensure('one:1'), ensure('two:1')];
     expect(await failureOf(ensure('three:1'))).toBe('ErrImagePull: pull QPS exceeded');
     expect(messages.at(-1)).toBe(
@@ -69,27 +76,29 @@ describe('the rate of pulls', () => {
     // A token comes back every fifth of a second.
     await clock.advance('200ms');
     const fourth = ensure('four:1');
-    pulls.at(-1)?.end();
+    (await begun(3)).end();
     expect(await fourth).toBe('id of four:1');
     expect(await failureOf(ensure('five:1'))).toBe('ErrImagePull: pull QPS exceeded');
   });
 
   test('the pulls of several pods for one image are one', async () => {
-    const { pulls, ensure } = start({ pullRate: { perSecond: 1, burst: 1 } });
+    const { pulls, ensure, begun } = start({ pullRate: { perSecond: 1, burst: 1 } });
     const both = [ensure('one:1', 'a'), ensure('one:1', 'b')];
-    expect(pulls).toHaveLength(1);
-    pulls[0]?.end();
+    (await begun(1)).end();
     expect(await Promise.all(both)).toEqual(['id of one:1', 'id of one:1']);
+    expect(pulls).toHaveLength(1);
   });
 });
 
 test('one pull at a time: the event has the time of the pull and that with waiting', async () => {
-  const { clock, pulls, messages, ensure } = start({ maxParallelPulls: 1 });
+  const { clock, pulls, messages, ensure, begun } = start({ maxParallelPulls: 1 });
   const both = [ensure('one:1'), ensure('two:1')];
+  await begun(1);
   await clock.advance('2s');
   expect(pulls.map(({ image }) => image)).toEqual(['one:1']);
   pulls[0]?.end();
   await both[0];
+  await begun(2);
   await clock.advance('1s');
   pulls[1]?.end();
   await Promise.all(both);
@@ -112,8 +121,8 @@ test.each([
   ],
   ['unexpected EOF', 'ErrImagePull: unexpected EOF'],
 ])('a failure that begins with %j', async (text, expected) => {
-  const { pulls, ensure } = start();
+  const { ensure, begun } = start();
   const failure = failureOf(ensure('one:1'));
-  pulls[0]?.end(new CriError('ImagePull', text));
+  (await begun(1)).end(new CriError('ImagePull', text));
   expect(await failure).toBe(expected);
 });

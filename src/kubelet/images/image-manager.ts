@@ -1,7 +1,7 @@
 // Makes sure that a container's image is on the node before the container is created, by its pull
 // policy. Backs off from images that cannot be pulled.
 
-import { TokenBucket } from '#client/workqueue/rate-limiter.ts';
+import { TokenBucket } from '#machinery/token-bucket.ts';
 import type { AuthConfig, ImageService, ImageSpec, PodSandboxConfig } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';

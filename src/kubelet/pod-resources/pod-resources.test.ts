@@ -5,7 +5,6 @@ import { RpcConnection } from '#machinery/grpc/connection.ts';
 import { TestDevicePlugin } from '../devices/testing/device-plugin.ts';
 import { type RealTimeKubelet, startRealTimeKubelet } from '../testing/real-time-kubelet.ts';
 import { podResourcesSchema, type PodResourcesSchema } from './schema.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 const GPU = 'example.com/gpu';
 let kubelet: RealTimeKubelet;
@@ -95,12 +94,4 @@ test('too many calls are rejected', async () => {
   const outcomes = await Promise.allSettled(calls);
   const failed = outcomes.find(({ status }) => status === 'rejected');
   expect((failed as PromiseRejectedResult).reason).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
-});
-
-test('a bucket fills with time', async () => {
-  const clock = new VirtualClock();
-  const bucket = new TokenBucket(clock, 10, 2);
-  expect([bucket.take(), bucket.take(), bucket.take()]).toEqual([true, true, false]);
-  await clock.advance('100ms');
-  expect([bucket.take(), bucket.take()]).toEqual([true, false]);
 });

@@ -3,13 +3,13 @@
 // schedulers use it.
 
 import type { Clock } from '#machinery/clock.ts';
+import { TokenBucket } from '#machinery/token-bucket.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
 import { RpcServer } from '#machinery/grpc/server.ts';
 import type { Input } from '#machinery/grpc/schema.ts';
 import { isSidecar } from '../pod/restart-policy.ts';
 import type { Container, Pod } from '../types.ts';
 import { podResourcesSchema, type PodResourcesSchema } from './schema.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 type PodMessage = Input<PodResourcesSchema, 'PodResources'>;
 export type ContainerMessage = Omit<Input<PodResourcesSchema, 'ContainerResources'>, 'name'>;
@@ -39,9 +39,9 @@ export async function servePodResources(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, path, active, pod, allocatable, beforeList } = config;
-  const bucket = new TokenBucket(clock, CALLS_PER_SECOND, BURST);
+  const bucket = new TokenBucket({ clock, perSecond: CALLS_PER_SECOND, burst: BURST });
   const limited = <T>(work: () => T): T => {
-    if (bucket.take()) return work();
+    if (bucket.tryTake()) return work();
     throw new RpcError('RESOURCE_EXHAUSTED', 'rejected by rate limit');
   };
   const server = new RpcServer(podResourcesSchema);

@@ -77,11 +77,12 @@ export class LogindInhibitor implements ShutdownInhibitor {
       stdio: ['ignore', 'pipe', 'ignore'],
       signal,
     });
-    const closed = once(child, 'close');
-    closed.catch(() => undefined);
-    child.on('error', () => child.stdout.destroy());
+    const lines = createInterface({ input: child.stdout });
+    // Lines of a stream that is destroyed would not end by themselves.
+    child.once('error', () => lines.close());
+    child.once('close', () => lines.close());
     try {
-      for await (const line of createInterface({ input: child.stdout })) {
+      for await (const line of lines) {
         const begins = shutdownOf(line);
         if (begins !== undefined) yield begins;
       }

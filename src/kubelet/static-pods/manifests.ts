@@ -58,7 +58,8 @@ function makePod(document: unknown, { nodeName, source, origin, now }: ManifestC
   if (object.apiVersion !== 'v1' || object.kind !== 'Pod')
     throw new Error(`not a Pod: ${object.apiVersion ?? ''} ${object.kind ?? ''}`);
   if (unknownFields.length > 0) throw new Error(`unknown fields: ${unknownFields.join(', ')}`);
-  if ((object.metadata.name ?? '') === '') throw new Error('invalid pod: name is needed for the pod');
+  if ((object.metadata.name ?? '') === '')
+    throw new Error('invalid pod: name is needed for the pod');
   if (object.spec.containers.length === 0) throw new Error('the pod has no containers');
   setPodDefaults(object);
   const reference = apiReferenceOf(object);

@@ -92,7 +92,7 @@ export class UserNamespaces {
   /** Makes the ranges of unknown pods free. */
   async releaseOrphans(isKnown: (uid: string) => boolean): Promise<void> {
     if (this.#ranges === undefined) return;
-    for (const uid of [...(await this.#ranges).pods()]) if (!isKnown(uid)) await this.release(uid);
+    for (const uid of (await this.#ranges).pods()) if (!isKnown(uid)) await this.release(uid);
   }
 
   async #create(ranges: IdRanges, uid: string): Promise<IdRange> {

@@ -22,13 +22,24 @@ export async function checkLocalVolume(path: string, ownDir: string): Promise<vo
     const info = await stat(path);
     if (!info.isDirectory())
       throw new Error(
-        `path "${path}" is not a directory: block devices are not supported by this kubelet`,
+        `path "${path}" is not a directory: this kubelet mounts no block devices of local volumes`,
       );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new Error(`path "${path}" does not exist`, { cause: error });
     throw error;
   }
+}
+
+/** Checks the device of a block volume. Rejects with the reason why it cannot be used. */
+export async function checkLocalDevice(path: string): Promise<void> {
+  if (path.split('/').includes('..'))
+    throw new Error(`invalid path: ${path} must not contain '..'`);
+  const info = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    throw new Error(`path "${path}" does not exist`, { cause: error });
+  });
+  if (!info.isBlockDevice()) throw new Error(`path "${path}" is not a block device`);
 }
 
 /** Creates the directory, writable by any user of the pod, atomically. */

@@ -24,7 +24,7 @@ import { inlineVolume, persistentVolume } from './csi/csi-volume.ts';
 import type { CsiVolumes } from './csi/csi-volumes.ts';
 import { CsiOperationError, type CsiVolume, UnattachedError } from './csi/host.ts';
 import { checkHostPath } from './host-path.ts';
-import { checkLocalVolume } from './local-volumes.ts';
+import { checkLocalDevice, checkLocalVolume } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
 import { belongsToGroup, setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
@@ -330,8 +330,12 @@ export class VolumeManager {
     try {
       if (csi !== undefined)
         return await this.#mountCsi(pod, persistentVolume(volume, csi, readOnly), signal);
-      if (volume.spec.volumeMode === 'Block')
-        throw new Error('block devices are supported for volumes of CSI drivers only');
+      if (volume.spec.volumeMode === 'Block') {
+        if (local === undefined)
+          throw new Error('block devices are supported for volumes of types csi and local only');
+        if (hostFiles) await checkLocalDevice(local.path);
+        return local.path;
+      }
       if (hostPath !== undefined) {
         if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
         return hostPath.path;

@@ -66,15 +66,12 @@ disabled_plugins = [${unused.map(quoted).join(', ')}]
       [${cri}.containerd.runtimes.runc.options]
         SystemdCgroup = ${config.systemdCgroup}
 
-  [${cri}.registry]
-    config_path = ${quoted(config.registryDir)}
-
   [${cri}.cni]
     bin_dir = ${quoted(config.cniBinDir)}
     conf_dir = ${quoted(config.cniConfDir)}
     max_conf_num = 1
 
   [${cri}.registry]
-    config_path = ${quoted(REGISTRY_HOSTS)}
+    config_path = ${quoted(`${config.registryDir}:${REGISTRY_HOSTS}`)}
 `;
 }

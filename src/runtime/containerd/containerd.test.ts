@@ -362,12 +362,13 @@ test('the configuration of a private containerd', () => {
     cniBinDir: '/usr/lib/cni',
     systemdCgroup: false,
   });
-  expect(toml).toContain('config_path = "/data/certs.d"');
   expect(toml).toContain('state = "/data/\\"state\\""');
   expect(toml).toContain('restrict_oom_score_adj = true');
   expect(toml).toMatch(/^version = 2$/m);
   // Mirrors that the machine's administrator has configured are used.
-  expect(toml).toMatch(/\.registry\]\n {4}config_path = "\/etc\/containerd\/certs\.d"$/m);
+  expect(toml).toMatch(
+    /\.registry\]\n {4}config_path = "\/data\/certs\.d:\/etc\/containerd\/certs\.d"$/m,
+  );
 });
 
 describe('image archives', () => {

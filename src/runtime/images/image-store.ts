@@ -30,7 +30,7 @@ import { KeyedMutex } from '#machinery/keyed-mutex.ts';
 import type { Logger } from '#machinery/log.ts';
 import { type ImageConfig, parseImageConfig } from './image-config.ts';
 import { familiarName, type ImageReference, isImageId, parseReference } from './reference.ts';
-import { type Manifest, RegistryClient } from './registry-client.ts';
+import { type HttpGet, type Manifest, RegistryClient } from './registry-client.ts';
 import { type Unpacking, unpackLayer } from './unpack.ts';
 
 export interface StoredImage {
@@ -50,6 +50,7 @@ export interface ImageStoreConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly unpacking: Omit<Unpacking, 'signal'>;
+  readonly httpGet: HttpGet;
   /** The base URL that serves the images of a registry, by the registry's host. */
   readonly mirrors: ReadonlyMap<string, string>;
 }
@@ -153,6 +154,7 @@ export class ImageStore implements ImageService {
     const signal = options?.signal ? AbortSignal.any([options.signal, late.signal]) : late.signal;
     try {
       const client = new RegistryClient(reference, {
+        httpGet: this.#config.httpGet,
         mirrors: this.#config.mirrors,
         auth,
         signal,

@@ -11,7 +11,7 @@ export interface ImageReference {
   readonly digest: string | undefined;
 }
 
-const HOST = /^[a-zA-Z0-9.-]+(?::\d{1,5})?$|^\[[0-9a-fA-F:]+\](?::\d{1,5})?$/;
+const HOST = /^[a-zA-Z0-9]+(?:[.-]+[a-zA-Z0-9]+)*(?::\d{1,5})?$|^\[[0-9a-fA-F:]+\](?::\d{1,5})?$/;
 const REPOSITORY =
   /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/;
 const TAG = /^\w[\w.-]{0,127}$/;

@@ -39,7 +39,15 @@ export interface ResolvedManifest {
   readonly manifest: Manifest;
 }
 
+/** The part of the platform's function that is used here. */
+export type HttpGet = (
+  url: string | URL,
+  init: { readonly headers: Readonly<Record<string, string>>; readonly signal?: AbortSignal },
+) => Promise<Response>;
+
 export interface RegistryClientConfig {
+  /** Makes a request, and follows redirections. */
+  readonly httpGet: HttpGet;
   /** The base URL that serves the images of a registry, by the registry's host. */
   readonly mirrors: ReadonlyMap<string, string>;
   readonly auth: AuthConfig | undefined;
@@ -48,13 +56,15 @@ export interface RegistryClientConfig {
 
 /** A connection to one registry for one pull. */
 export class RegistryClient {
+  readonly #httpGet: HttpGet;
   readonly #base: string;
   readonly #repository: string;
   readonly #auth: AuthConfig | undefined;
   readonly #signal: AbortSignal | undefined;
   #authorization: string | undefined;
 
-  constructor(reference: ImageReference, { mirrors, auth, signal }: RegistryClientConfig) {
+  constructor(reference: ImageReference, { httpGet, mirrors, auth, signal }: RegistryClientConfig) {
+    this.#httpGet = httpGet;
     this.#base = mirrors.get(reference.host) ?? defaultUrl(reference.host);
     this.#repository = reference.repository;
     this.#auth = auth;
@@ -130,12 +140,12 @@ export class RegistryClient {
 
   async #get(path: string, accept: readonly string[] = []): Promise<Response> {
     const url = `${this.#base}/v2/${this.#repository}/${path}`;
-    let response = await this.#fetch(url, accept);
+    let response = await this.#request(url, accept);
     if (response.status === 401 && (await this.#authenticate(response)))
-      response = await this.#fetch(url, accept);
+      response = await this.#request(url, accept);
     if (response.ok) return response;
     await response.body?.cancel();
-    const name = `${url.replace(/^https?:\/\//, '')}`;
+    const name = url.replace(/^https?:\/\//, '');
     if (response.status === 404) throw new CriError('ImageNotFound', `${name}: not found`);
     if (response.status === 401 || response.status === 403)
       throw new CriError(
@@ -149,9 +159,9 @@ export class RegistryClient {
     );
   }
 
-  async #fetch(url: string, accept: readonly string[]): Promise<Response> {
+  async #request(url: string, accept: readonly string[]): Promise<Response> {
     try {
-      return await fetch(url, {
+      return await this.#httpGet(url, {
         headers: {
           ...(accept.length > 0 && { Accept: accept.join(', ') }),
           ...(this.#authorization !== undefined && { Authorization: this.#authorization }),
@@ -184,7 +194,7 @@ export class RegistryClient {
     const url = new URL(fields['realm']);
     for (const name of ['service', 'scope'] as const)
       if (fields[name]) url.searchParams.set(name, fields[name]);
-    const token = await fetch(url, {
+    const token = await this.#httpGet(url, {
       headers: basic === undefined ? {} : { Authorization: `Basic ${basic}` },
       ...(this.#signal && { signal: this.#signal }),
     });
@@ -240,11 +250,14 @@ function parseJson(data: Buffer): unknown {
   }
 }
 
-const isDescriptor = (value: unknown): value is Descriptor =>
-  typeof value === 'object' &&
-  value !== null &&
-  /^sha256:[0-9a-f]{64}$/.test(String((value as Descriptor).digest)) &&
-  typeof (value as Descriptor).mediaType === 'string';
+function isDescriptor(value: unknown): value is Descriptor {
+  const { digest, mediaType } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return (
+    typeof digest === 'string' &&
+    /^sha256:[0-9a-f]{64}$/.test(digest) &&
+    typeof mediaType === 'string'
+  );
+}
 
 function parseManifest(value: unknown): Manifest {
   const { config, layers } = value as { config?: unknown; layers?: unknown };

@@ -87,7 +87,6 @@ export async function unpackLayer(
     '--same-owner',
     '--xattrs',
     '--xattrs-include=*',
-    '--recursive-unlink',
     '--delay-directory-restore',
     `--exclude=${WHITEOUT}*`,
   ];

@@ -142,7 +142,7 @@ export class ProcessContainer {
         id: this.record.id,
         ...program,
         path: this.#path,
-        stdin: this.record.config.stdin ?? false,
+        stdin: this.record.config.stdin === true || program.needsInput === true,
       });
       this.#child = child;
       child.stdin?.on('error', () => undefined);

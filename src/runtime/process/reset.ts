@@ -7,6 +7,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { readUntrustedSync } from '#machinery/files/untrusted.ts';
 import { hostProcesses, killAll } from '../host-processes.ts';
 import { type ProcessIdentity, signalProcess } from '../process-identity.ts';
+import { removeNamespaces } from './isolation/reset.ts';
 import { ID_VARIABLE } from './supervisor.ts';
 
 /**
@@ -47,6 +48,7 @@ export async function killContainers(stateDir: string, clock: Clock): Promise<nu
   const killed = await killAll(() => containerProcesses(stateDir), clock);
   for (const supervisor of recordedSupervisors(stateDir))
     signalProcess(supervisor, 'SIGKILL', true);
+  await removeNamespaces(stateDir);
   return killed;
 }
 

@@ -38,6 +38,7 @@ import { PodRuntime, type UsableImages } from '../pod-runtime.ts';
 import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
 import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
+import type { HttpGet } from '../images/registry-client.ts';
 import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
@@ -47,6 +48,7 @@ import { programOf } from './isolation/plan.ts';
 import { forwardInNamespace } from './isolation/port-forward.ts';
 import { isolatedContainerStats, isolatedSandboxStats } from './isolation/stats.ts';
 import type { Tools } from './program.ts';
+import { followSizes, hasPty, onPty } from './pty.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
 import { ProcessState, readPids, type StoredContainer } from './state.ts';
 import { findGroupLeader, hasStats, type Usage, usageByGroup } from './stats.ts';
@@ -87,6 +89,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   readonly #tools: Tools;
   readonly #pods: PodTable<ProcessContainer>;
   readonly #isolation: Isolation | undefined;
+  #scan: ReadonlyMap<number, Usage> | undefined;
 
   constructor(config: ProcessRuntimeConfig, images: UsableImages, isolation?: Isolation) {
     const clock = config.clock ?? systemClock;
@@ -213,7 +216,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     });
     // The sandbox may have been stopped meanwhile.
     const sandbox = this.#pods.readySandbox(podSandboxId);
-    const record = this.newContainerRecord(podSandboxId, withDevices, sandboxConfig);
+    const wanted = this.#isolation?.withImageRefs(withDevices) ?? withDevices;
+    const record = this.newContainerRecord(podSandboxId, wanted, sandboxConfig);
     const container = this.#containerOf(record, sandbox.record);
     if (this.#isolation !== undefined) {
       this.#isolation.checkContainer(withDevices);
@@ -263,10 +267,19 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     if (this.#isolation !== undefined) {
       const targetId = record.config.linux?.securityContext?.namespaceOptions?.targetId;
       const target = targetId ? this.#pods.runningContainer(targetId).programPid : undefined;
+      const placed = this.#isolation.place(record, sandbox, dir, target);
+      const tty = record.config.tty === true;
+      if (tty && !hasPty())
+        throw new CriError(
+          'Unimplemented',
+          'a container with a terminal needs the script command of util-linux',
+        );
       return {
-        ...this.#isolation.place(record, sandbox, dir, target),
+        ...placed,
+        ...(tty && { command: onPty(placed.command, terminalOf(dir)) }),
         cwd: '/',
         reports: true,
+        needsInput: tty,
       };
     }
     const program = this.#check(container);
@@ -283,10 +296,17 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     containerId: string,
     resources: LinuxContainerResources = {},
   ): Promise<void> {
-    const { record } = this.#pods.container(containerId);
+    const container = this.#pods.container(containerId);
+    const { record } = container;
     if (this.#isolation !== undefined) {
       const { config } = this.#pods.sandbox(record.podSandboxId).record;
       this.#isolation.updateContainer(record, config, resources);
+      const { linux } = record.config;
+      record.config = {
+        ...record.config,
+        linux: { ...linux, resources: { ...linux?.resources, ...resources } },
+      };
+      container.save();
       return;
     }
     throw new CriError('Unimplemented', 'the process runtime does not limit what a process uses');
@@ -378,6 +398,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
           `container ${containerId} has no standard input, or lost it when the runtime was restarted`,
         );
       streams.stdin.pipe(stdin, { end: container.record.config.stdinOnce ?? false });
+    }
+    if (this.#isolation !== undefined && container.record.config.tty && streams.resize) {
+      // Ends with the caller's sizes, or with the terminal.
+      void followSizes(terminalOf(container.dir), streams.resize, () => Promise.resolve()).catch(
+        () => undefined,
+      );
     }
     try {
       await this.followOutput(container, streams, signal);
@@ -582,13 +608,24 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#state.removeContainer(containerId);
   }
 
-  #usage(): Map<number, Usage> {
+  /**
+   * Returns the usage of the containers' process groups. Calls in one turn of the event loop share a
+   * scan of /proc: kubelets ask for pods and for containers at once.
+   */
+  #usage(): ReadonlyMap<number, Usage> {
     if (!hasStats())
       throw new CriError(
         'Unimplemented',
         'the process runtime has stats only where there is /proc',
       );
-    return usageByGroup();
+    if (this.#scan !== undefined) return this.#scan;
+    const groups = this.#pods
+      .containers({ state: { state: 'CONTAINER_RUNNING' } })
+      .flatMap(({ processGroup }) => processGroup ?? []);
+    const scan = usageByGroup(new Set(groups));
+    this.#scan = scan;
+    queueMicrotask(() => (this.#scan = undefined));
+    return scan;
   }
 
   #stats(
@@ -651,6 +688,9 @@ const NO_ISOLATION = {
     'namespaces are not enforced, and Pod Security levels protect nothing',
 };
 
+/** Returns the file that names a container's terminal. */
+const terminalOf = (dir: string): string => join(dir, 'terminal');
+
 /** Returns a function that calls `make` at most once. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
@@ -667,6 +707,8 @@ function findTools(path: string): Tools {
 }
 
 export interface IsolatedRuntimeConfig extends ProcessRuntimeConfig {
+  /** Reads from registries. Default: fetch. */
+  readonly httpGet?: HttpGet;
   /** The addresses of pods. Default: 10.86.0.0/16. */
   readonly podCidr?: string;
   /** The base URL that serves the images of a registry, by the registry's host. */
@@ -680,7 +722,8 @@ export interface IsolatedRuntimeConfig extends ProcessRuntimeConfig {
 export async function createIsolatedRuntime(config: IsolatedRuntimeConfig): Promise<Runtime> {
   const { clock = systemClock, random = systemRandom, logger = silentLogger } = config;
   const path = absoluteOnly(config.path ?? process.env['PATH'] ?? SYSTEM_PATH);
-  const isolation = await Isolation.create({ ...config, path, clock, random, logger });
+  const { httpGet = fetch } = config;
+  const isolation = await Isolation.create({ ...config, httpGet, path, clock, random, logger });
   const runtime = new ProcessRuntime(config, isolation.images, isolation);
   return {
     name: 'process',

@@ -28,13 +28,14 @@ function residentBytes(pid: number): number {
   }
 }
 
-/** Returns the usage by process group. */
-export function usageByGroup(): Map<number, Usage> {
+/** Returns the usage of these process groups. A scan reads little of other processes. */
+export function usageByGroup(groups: ReadonlySet<number>): Map<number, Usage> {
   const usage = new Map<number, Usage>();
+  if (groups.size === 0) return usage;
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
     const stat = Number.isInteger(pid) ? readStat(pid) : undefined;
-    if (stat === undefined) continue;
+    if (stat === undefined || !groups.has(stat.processGroup)) continue;
     const group = usage.get(stat.processGroup) ?? {
       processes: 0,
       cpuNanoseconds: 0,

@@ -107,6 +107,8 @@ export interface Launchable {
    * else an error.
    */
   readonly reports: boolean;
+  /** The command must have an open input: its end would be typed into a terminal. */
+  readonly needsInput?: boolean;
 }
 
 export interface LaunchConfig extends Launchable {

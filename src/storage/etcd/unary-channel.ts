@@ -14,7 +14,7 @@ import {
   type Exchange,
   type ResponseHandler,
 } from './http2/client-connection.ts';
-import { openSocket } from './http2/connect.ts';
+import { openSocket } from '#machinery/net/http2-socket.ts';
 import { encodeFields, type Field } from './http2/hpack.ts';
 
 export interface UnaryChannelConfig {

@@ -75,7 +75,7 @@ interface Ended {
 
 const UNREADABLE = Symbol('unreadable');
 /** The number of keys that are read in one turn of the event loop while the index is built. */
-const SLICE = 256;
+const SLICE = 512;
 
 export class KeyIndex {
   readonly #config: KeyIndexConfig;

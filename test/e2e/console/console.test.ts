@@ -505,7 +505,7 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
       const { items } = await client.resource(nodes).list();
       const node = items[0]?.metadata.name ?? '';
       await openAddress(page, `${origin}/console/#/object/nodes/_/${node}`);
-      await page.getByRole('progressbar', { name: 'Requests of cpu' }).waitFor();
+      await page.getByRole('region', { name: 'Requested by pods' }).getByText('cpu').waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       await page.getByRole('button', { name: 'Actions' }).click();
       await page.getByRole('menuitem', { name: 'Debug' }).click();
@@ -522,7 +522,7 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
     const hostile = `<img src=x onerror="globalThis.hacked=4">\u001b[31m\u202egnp.exe`;
     const inDefault = client.resource(configMaps).namespace('default');
     const annotations = { 'x/note': hostile };
-    await inDefault.create({
+    const { metadata } = await inDefault.create({
       metadata: { name: own('trap'), annotations },
       data: { 'page.html': hostile },
     });
@@ -532,7 +532,13 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
       .namespace('default')
       .create({
         metadata: { name: own('trap') },
-        involvedObject: { kind: 'ConfigMap', namespace: 'default', name: own('trap') },
+        involvedObject: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          namespace: 'default',
+          name: own('trap'),
+          uid: metadata.uid,
+        },
         type: 'Warning',
         reason: own('Trap'),
         message: hostile,
@@ -545,7 +551,7 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
       `/object/configmaps/default/${own('trap')}`,
       `/object/configmaps/default/${own('trap')}/yaml`,
       `/object/configmaps/default/${own('trap')}/why`,
-      '/list/events.events.k8s.io',
+      `/list/events.events.k8s.io/${own('Trap')}`,
     ]) {
       await openAddress(page, `${origin}/console/#${route}`);
       await page

@@ -84,6 +84,15 @@ describe('problemsOf', () => {
     expect(lines({ warnings }, now + 3_600_000)).toEqual([]);
   });
 
+  test('a probe that fails again and again is seen by its events', () => {
+    const failing = { ...warning('Unhealthy', 'web-1', 'Readiness probe failed: 503'), count: 21 };
+    expect(lines({ warnings: [failing] }, now)).toEqual([
+      'waiting: web-1 a probe has failed 21 times: Readiness probe failed: 503',
+    ]);
+    // Containers that start are not ready at first.
+    expect(lines({ warnings: [{ ...failing, count: 2 }] }, now)).toEqual([]);
+  });
+
   test('columns that are not there, and nothing at all', () => {
     expect(lines({ deployments: rowsOf(['Name'], ['x']) }, now)).toEqual([]);
     expect(lines({}, now)).toEqual([]);

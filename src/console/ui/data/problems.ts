@@ -37,7 +37,7 @@ export interface ClusterRows {
 
 /** An object that is younger than this is not a problem yet. */
 const PATIENCE_MS = 120_000;
-/** A back-off that has not been reported for this time is over. */
+/** A back-off, or a failed probe, that has not been reported for this time is over. */
 const BACKOFF_MS = 600_000;
 
 /** Returns the problems: those that do not work first, the newest of them first. */
@@ -50,7 +50,7 @@ export function problemsOf(cluster: ClusterRows, now: number): readonly Problem[
     ...stateProblems('jobs.batch', cluster.jobs, /Failed|FailureTarget/, 'has failed', now),
     ...stateProblems('persistentvolumeclaims', cluster.claims, /Pending|Lost/, 'is', now),
     ...podProblems(cluster.pods, unschedulable(cluster.warnings ?? []), now),
-    ...backOffs(cluster.warnings ?? [], now),
+    ...ofEvents(cluster.warnings ?? [], now),
   ];
   const rank = ({ severity }: Problem): number => (severity === 'problem' ? 0 : 1);
   return problems.sort((a, b) => rank(a) - rank(b) || (b.since || 0) - (a.since || 0));
@@ -196,21 +196,26 @@ export function warningOf(event: KubeObject): Warning {
   };
 }
 
-/** Running pods whose containers restart again and again are seen by their events. */
-function backOffs(warnings: readonly KubeObject[], now: number): Problem[] {
+/** A probe may fail a few times while a container starts. */
+const PROBE_FAILURES = 5;
+
+/** Running pods whose containers restart again and again, or whose probes fail, are seen by their events. */
+function ofEvents(warnings: readonly KubeObject[], now: number): Problem[] {
   const byPod = new Map<string, Problem>();
   for (const event of warnings) {
     const warning = warningOf(event);
-    if (warning.kind !== 'Pod' || now - warning.last > BACKOFF_MS) continue;
-    if (warning.reason !== 'BackOff' || !warning.message.includes('restarting')) continue;
-    byPod.set(`${warning.namespace}/${warning.name}`, {
-      severity: 'problem',
-      typeId: 'pods',
-      namespace: warning.namespace,
-      name: warning.name,
-      text: 'a container ends again and again',
-      since: warning.last,
-    });
+    const { kind, namespace, name, reason, message, count, last } = warning;
+    if (kind !== 'Pod' || now - last > BACKOFF_MS) continue;
+    const key = `${namespace}/${name}`;
+    const problem = { typeId: 'pods', namespace, name, since: last };
+    if (reason === 'BackOff' && message.includes('restarting'))
+      byPod.set(key, { ...problem, severity: 'problem', text: 'a container ends again and again' });
+    else if (reason === 'Unhealthy' && count >= PROBE_FAILURES && !byPod.has(key))
+      byPod.set(key, {
+        ...problem,
+        severity: 'waiting',
+        text: `a probe has failed ${count} times: ${message}`,
+      });
   }
   return [...byPod.values()];
 }

@@ -56,6 +56,8 @@ function useFilter(
   useEffect(() => {
     if (filter === latest.current) return undefined;
     const timer = clock.setTimer(TYPING_MS, () => {
+      // The user may have left: this page stays until the next one is loaded.
+      if (location.hash !== `#${listRoute(type, latest.current)}`) return;
       latest.current = filter;
       navigate(listRoute(type, filter), { replace: true });
     });

@@ -2,7 +2,7 @@
 
 import { type ContainerConfig, CriError } from '#cri/index.ts';
 
-/** What containers have if they ask for nothing: the set of containerd and Docker. */
+/** The capabilities of containers that ask for none: the set of containerd and Docker. */
 const DEFAULTS: readonly string[] = [
   'chown',
   'dac_override',

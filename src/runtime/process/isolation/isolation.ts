@@ -30,12 +30,13 @@ import {
   type PodSandboxMetrics,
 } from '#cri/index.ts';
 import { type Clock } from '#machinery/clock.ts';
-import { execute } from '#machinery/execute.ts';
+import { execute, SYSTEM_PATH } from '#machinery/execute.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { AddressPool } from '../../address-pool.ts';
 import { ImageStore, type StoredImage } from '../../images/image-store.ts';
+import type { HttpGet } from '../../images/registry-client.ts';
 import { isAlive, signalProcess } from '../../process-identity.ts';
 import { type ContainerRecord, exitReason, type SandboxRecord } from '../../records.ts';
 import { ensureToolbox, requireProgram, type Toolbox, toolCommand } from '../../toolbox.ts';
@@ -60,12 +61,15 @@ import {
 } from './plan.ts';
 import { checkPortMappings, PortMap } from './port-map.ts';
 import { changedFiles, readContainer } from './readings.ts';
+import { mountPoints } from './reset.ts';
 import { BECOME, SETUP, TOOLS } from './setup-script.ts';
 
 export interface IsolationConfig {
   readonly stateDir: string;
   /** The PATH of the host's programs. */
   readonly path: string;
+  /** Reads from registries. */
+  readonly httpGet: HttpGet;
   /** The addresses of pods. Default: 10.86.0.0/16. */
   readonly podCidr?: string;
   /** The base URL that serves the images of a registry, by the registry's host. */
@@ -126,6 +130,7 @@ export class Isolation {
       clock,
       logger,
       unpacking: { toolbox, unshare: programs.unshare, path },
+      httpGet: config.httpGet,
       mirrors: config.registryMirrors ?? new Map(),
     });
   }
@@ -161,7 +166,7 @@ export class Isolation {
   /** Makes the mount below which containers mount, so that the host does not see their mounts. */
   async #makePrivateMount(): Promise<void> {
     const dir = join(this.#config.stateDir, 'mounts');
-    if (!(await mountPoints()).includes(dir)) await this.#mount('--bind', dir, dir);
+    if (!mountPoints().includes(dir)) await this.#mount('--bind', dir, dir);
     await this.#mount('--make-private', dir);
     for (const name of ['root', 'shm'])
       mkdirSync(join(dir, name), { recursive: true, mode: 0o711 });
@@ -227,7 +232,7 @@ export class Isolation {
   }
 
   async #openPorts({ id, config, ip }: SandboxRecord): Promise<void> {
-    const map = new PortMap(this.#config.logger);
+    const map = new PortMap(this.#config);
     await map.open(config.portMappings ?? [], ip);
     this.#ports.set(id, map);
   }
@@ -307,13 +312,24 @@ export class Isolation {
     if (seccomp !== undefined && seccomp.profileType !== 'Unconfined')
       throw new CriError(
         'FailedPrecondition',
-        `the seccomp profile ${seccomp.profileType ?? 'RuntimeDefault'} cannot be applied: it ` +
-          'needs setpriv of util-linux 2.41 or later',
+        `the seccomp profile ${seccomp.profileType ?? 'RuntimeDefault'} cannot be applied: this ` +
+          'runtime loads no seccomp filters; use Unconfined, or a runtime such as containerd',
       );
     if (apparmor?.profileType === 'Localhost')
       throw new CriError('FailedPrecondition', 'AppArmor profiles are not supported');
     if (selinuxOptions?.level || selinuxOptions?.type || selinuxOptions?.role)
       throw new CriError('FailedPrecondition', 'SELinux is not supported');
+  }
+
+  /** Returns the configuration with the IDs of images that are mounted, for the status. */
+  withImageRefs(config: ContainerConfig): ContainerConfig {
+    if (!(config.mounts ?? []).some(({ image }) => image?.image)) return config;
+    const mounts = (config.mounts ?? []).map((mount) =>
+      mount.image?.image
+        ? { ...mount, image: { ...mount.image, imageRef: this.images.use(mount.image) } }
+        : mount,
+    );
+    return { ...config, mounts };
   }
 
   /** Makes the container's directories and cgroup. */
@@ -504,8 +520,19 @@ export class Isolation {
     const command = [
       ...this.#joining(record, sandbox),
       ...this.#entering(config, sandbox, target),
-      ...[unshare, '--mount', '--propagation=unchanged', '--cgroup', ...own, '--'],
-      ...['/bin/sh', '-c', SETUP, 'sh', dir, this.#toolbox.dir, this.#toolbox.loader],
+      unshare,
+      '--mount',
+      '--propagation=unchanged',
+      '--cgroup',
+      ...own,
+      '--',
+      '/bin/sh',
+      '-c',
+      SETUP,
+      'sh',
+      dir,
+      this.#toolbox.dir,
+      this.#toolbox.loader,
       join(stateDir, 'mounts', 'root'),
       ...planSteps(input).flat(),
       'exec',
@@ -533,7 +560,13 @@ export class Isolation {
       ...this.#joining(record, sandbox),
       this.#programs.nsenter,
       `--target=${pid}`,
-      ...['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup', '--'],
+      '--mount',
+      '--uts',
+      '--ipc',
+      '--net',
+      '--pid',
+      '--cgroup',
+      '--',
       ...this.#becoming(record.config, account, image),
       ...program,
     ]);
@@ -578,7 +611,12 @@ export class Isolation {
       ...privilegeOptions(config, account),
       '--',
       ...toolCommand(this.#toolbox, TOOLS, 'sh'),
-      ...['-c', BECOME, 'sh', workingDirectory(config, image.config), TOOLS, this.#toolbox.loader],
+      '-c',
+      BECOME,
+      'sh',
+      workingDirectory(config, image.config),
+      TOOLS,
+      this.#toolbox.loader,
     ];
   }
 
@@ -608,6 +646,29 @@ export class Isolation {
     this.#ports.clear();
   }
 }
+
+/** Returns why this process cannot make namespaces; undefined if it can, as far as is known. */
+export function missingForIsolation(path = SYSTEM_PATH): string | undefined {
+  if (process.platform !== 'linux') return 'namespaces need Linux';
+  if (process.getuid?.() !== 0) return 'namespaces need root';
+  if (!existsSync('/proc/self/ns/pid')) return 'this kernel has no namespaces';
+  for (const [name, packageName] of PROGRAMS) {
+    if (optional(() => requireProgram(name, path, packageName)) === undefined)
+      return `namespaces need ${name} (package ${packageName})`;
+  }
+  return undefined;
+}
+
+/** Programs of this host that run outside of containers, with the Debian package of each. */
+const PROGRAMS = [
+  ['unshare', 'util-linux'],
+  ['nsenter', 'util-linux'],
+  ['setpriv', 'util-linux'],
+  ['pivot_root', 'util-linux'],
+  ['mount', 'mount'],
+  ['umount', 'mount'],
+  ['ip', 'iproute2'],
+] as const;
 
 const OPEN_ENVIRONMENT = 'exec 3<"$1"; shift; exec "$@"';
 
@@ -652,17 +713,6 @@ function hostDevices(): readonly string[] {
     .filter((name) => !/^(?:null|zero|full|u?random|tty\d*|console|ptmx|vcs.*)$/.test(name))
     .slice(0, MAX_DEVICES)
     .map((name) => `/dev/${name}`);
-}
-
-async function mountPoints(): Promise<readonly string[]> {
-  const text = await readFile('/proc/self/mountinfo', 'utf8');
-  return text
-    .split('\n')
-    .map((line) =>
-      (line.split(' ')[4] ?? '').replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
-        String.fromCharCode(Number.parseInt(octal, 8)),
-      ),
-    );
 }
 
 function optional<T>(make: () => T): T | undefined {

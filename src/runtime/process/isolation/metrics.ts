@@ -3,7 +3,7 @@
 
 import { complete, type Input, type MetricDescriptor } from '#cri/index.ts';
 
-/** What was read of a container, at one time. Missing values have no metric. */
+/** The values of a container, read at one time. Missing values have no metric. */
 export interface ContainerReading {
   readonly id: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface ContainerReading {
   readonly values: Readonly<Record<string, number | undefined>>;
 }
 
-/** What was read of an interface of a pod. */
+/** The counters of an interface of a pod. */
 export interface InterfaceReading {
   readonly name: string;
   readonly receive: readonly [bytes: number, packets: number, errors: number, dropped: number];

@@ -31,7 +31,7 @@ export class PodNetwork {
   constructor(config: PodNetworkConfig) {
     this.#config = config;
     const [network = '', prefix = ''] = config.cidr.split('/');
-    this.#bridge = `coxp${hash(config.owner)}`;
+    this.#bridge = bridgeOf(config.owner);
     this.#prefix = prefix;
     const octets = network.split('.').map(Number);
     octets[3] = (octets[3] ?? 0) + 1;
@@ -58,7 +58,6 @@ export class PodNetwork {
     );
   }
 
-  /** Sets up the loopback interface of a namespace alone. */
   async #ensureBridge(): Promise<void> {
     if (this.#ready) return;
     const { ip, nft, cidr, logger } = this.#config;
@@ -92,5 +91,8 @@ export class PodNetwork {
       throw new CriError('Internal', `the pod's network cannot be set up: ${stderr.trim()}`);
   }
 }
+
+/** Returns the name of the bridge, and of its table of rules, of a state directory. */
+export const bridgeOf = (stateDir: string): string => `coxp${hash(stateDir)}`;
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);

@@ -1,9 +1,11 @@
 // Host ports of pods with a network of their own: each is a listener in this process that connects
 // to the pod. TCP only.
 
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { CriError, type PodSandboxConfig } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { dial, joinConnections, watchErrors } from '#machinery/net/peer/index.ts';
 
 type PortMapping = NonNullable<PodSandboxConfig['portMappings']>[number];
 
@@ -21,9 +23,11 @@ export function checkPortMappings(mappings: readonly PortMapping[]): void {
 export class PortMap {
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
+  readonly #clock: Clock;
   readonly #logger: Logger;
 
-  constructor(logger: Logger) {
+  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#clock = clock;
     this.#logger = logger;
   }
 
@@ -49,19 +53,13 @@ export class PortMap {
     address: string,
   ): Promise<void> {
     const server = createServer({ allowHalfOpen: true }, (client) => {
-      const pod = connect({ port: containerPort, host: address, allowHalfOpen: true });
-      for (const [one, other] of [
-        [client, pod],
-        [pod, client],
-      ] as const) {
-        this.#sockets.add(one);
-        one.on('error', (error) => {
-          this.#logger.debug('host port connection failed', { port, err: error });
-          other.destroy();
-        });
-        one.once('close', () => this.#sockets.delete(one));
-        one.pipe(other);
-      }
+      watchErrors(client);
+      this.#sockets.add(client);
+      client.once('close', () => this.#sockets.delete(client));
+      this.#forward(client, containerPort, address).catch((error: unknown) => {
+        this.#logger.debug('host port connection failed', { port, err: error });
+        client.destroy();
+      });
     });
     this.#servers.push(server);
     return new Promise((resolve, reject) => {
@@ -71,6 +69,12 @@ export class PortMap {
         resolve();
       });
     });
+  }
+
+  /** Copies between a client and the pod until both have closed. Rejects if the pod is not reached. */
+  async #forward(client: Socket, port: number, host: string): Promise<void> {
+    const clock = this.#clock;
+    await joinConnections(clock, client, await dial({ host, port, clock }));
   }
 
   /** Closes the ports and their connections. */

@@ -214,7 +214,7 @@ export class ClientConnection {
   /** Fails what was not sent, and sends nothing more. */
   #leaveWaiting(): void {
     this.#leave();
-    for (const { handler } of [...this.#takeWaiting()])
+    for (const { handler } of this.#takeWaiting())
       handler.failed(new Error('the connection takes no further requests'));
     this.#endIfIdle();
   }
@@ -399,7 +399,7 @@ export class ClientConnection {
     const last = numberOf(payload) & MAX_WINDOW;
     this.#leaveWaiting();
     const code = payload.length < 8 ? PROTOCOL_ERROR : payload.readUInt32BE(4);
-    for (const exchange of [...this.#exchanges.values()]) {
+    for (const exchange of this.#exchanges.values()) {
       if (exchange.stream <= last) continue;
       this.#forget(exchange);
       exchange.handler.failed(new Error(`the server closes the connection with error ${code}`));
@@ -423,7 +423,7 @@ export class ClientConnection {
   }
 
   #sendBlocked(): void {
-    for (const exchange of [...this.#blocked]) {
+    for (const exchange of this.#blocked) {
       if (this.#window <= 0) return;
       this.#sendBody(exchange);
     }

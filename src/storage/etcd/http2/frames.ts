@@ -16,7 +16,6 @@ export const FLAG = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8, pr
 
 /** Error codes of streams and connections. */
 export const CANCEL = 8;
-export const NO_ERROR = 0;
 export const PROTOCOL_ERROR = 1;
 
 export const SETTING = {

@@ -45,7 +45,7 @@ test('a round trip changes nothing, not even the order of fields', () => {
 test('fields of both forms of a request are kept, so that validation sees them', () => {
   const firstAvailable = [{ name: 'x', deviceClassName: 'd' }];
   const requests = [{ name: 'r', deviceClassName: '', count: 2, firstAvailable }];
-  expect(claimFromBeta({ spec: { devices: { requests } } } as never)).toEqual({
+  expect(claimFromBeta({ spec: { devices: { requests } } })).toEqual({
     spec: {
       devices: {
         requests: [{ name: 'r', exactly: { deviceClassName: '', count: 2 }, firstAvailable }],
@@ -58,7 +58,7 @@ test('parts of objects, as managed fields have them, are converted', () => {
   expect(claimToBeta({})).toEqual({});
   expect(claimToBeta({ kind: 'ResourceClaim', apiVersion: 'resource.k8s.io/v1' })).toEqual({});
   expect(claimToBeta({ spec: {} } as never)).toEqual({ spec: {} });
-  expect(templateToBeta({ spec: { spec: { devices: { requests: [] } } } } as never)).toEqual({
+  expect(templateToBeta({ spec: { spec: { devices: { requests: [] } } } })).toEqual({
     spec: { spec: { devices: { requests: [] } } },
   });
 });

@@ -62,7 +62,7 @@ function claimSpecToBeta(spec: Spec): BetaSpec {
 function claimSpecFromBeta(spec: BetaSpec): Spec {
   const { requests, ...devices } = spec.devices ?? {};
   return requests === undefined || requests === null
-    ? (spec as Spec)
+    ? spec
     : { ...spec, devices: { requests: requests.map(requestFromBeta), ...devices } };
 }
 
@@ -84,10 +84,8 @@ function sliceSpecFromBeta(spec: BetaSliceSpec): SliceSpec {
 }
 
 /** Converts the spec of an object, if it has one, and leaves out kind and apiVersion. */
-function withSpec<From, To>(
-  { kind: _, apiVersion: __, ...object }: Part<From>,
-  convert: (spec: From) => To,
-): object {
+function withSpec<From, To>(typed: Part<From>, convert: (spec: From) => To): object {
+  const { kind: _, apiVersion: __, ...object } = typed;
   return object.spec === undefined ? object : { ...object, spec: convert(object.spec) };
 }
 
@@ -104,7 +102,10 @@ export const sliceFromBeta = (slice: Part<BetaSliceSpec>): object =>
   withSpec(slice, sliceSpecFromBeta);
 
 /** Converts an object of a kind that is the same in both versions. */
-const same = ({ kind: _, apiVersion: __, ...object }: Part<unknown>): object => object;
+function same(typed: Part<unknown>): object {
+  const { kind: _, apiVersion: __, ...object } = typed;
+  return object;
+}
 
 const V1 = 'resource.k8s.io/v1';
 const BETA1 = 'resource.k8s.io/v1beta1';

@@ -52,15 +52,17 @@ export function ApplyPage(): ReactNode {
     <>
       <h1 className="page-title">Apply YAML</h1>
       <div className="stack">
-        <CodeEditor
-          label="YAML of objects, separated by ---"
-          text=""
-          version={0}
-          onChange={(next) => {
-            setText(next);
-            setOutcome(undefined);
-          }}
-        />
+        <div className="tall-editor">
+          <CodeEditor
+            label="YAML of objects, separated by ---"
+            text=""
+            version={0}
+            onChange={(next) => {
+              setText(next);
+              setOutcome(undefined);
+            }}
+          />
+        </div>
         <div className="toolbar">
           <Button
             size="xs"
@@ -96,8 +98,12 @@ export function ApplyPage(): ReactNode {
 
 const Results = ({ outcome: { applied, dryRun } }: { readonly outcome: Outcome }): ReactNode => (
   <Section title={dryRun ? 'The server would do this' : 'Results'}>
+    <p className="muted" role="status">
+      {applied.filter(({ result }) => typeof result === 'string').length} of {applied.length}{' '}
+      objects are accepted.
+    </p>
     {applied.length === 0 && <Empty>The text has no objects.</Empty>}
-    <ul className="plain-list" role="status">
+    <ul className="plain-list">
       {applied.map(({ object, type, namespace, result }, index) => (
         <li key={index}>
           <SeverityMark severity={typeof result === 'string' ? 'ok' : 'problem'} />{' '}
