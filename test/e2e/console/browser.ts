@@ -204,6 +204,8 @@ const PICTURES: ReadonlySet<string> = new Set(['overview', 'pods', 'why', 'sched
  */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
   if (process.env['CONSOLE_SCREENSHOTS'] !== '1' || !PICTURES.has(name)) return;
+  // The network of the test machine has changed a moment ago.
+  await page.getByText('reconnecting').waitFor({ state: 'detached' });
   await page.screenshot({
     path: join(root, 'docs', 'images', `console-${name}.png`),
     animations: 'disabled',

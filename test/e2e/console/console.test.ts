@@ -658,6 +658,10 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
       await look('map', '/map', own('shop'));
       await look('traffic', '/traffic', 'kube-scheduler');
       await look('scheduler', '/scheduler', /Insufficient cpu/);
+      // Scores are kept while the page is shown.
+      await inShop.patch('cart', 'application/merge-patch+json', { spec: { replicas: 4 } });
+      await page.locator('.scores').nth(1).waitFor();
+      await takeScreenshot(page, 'scheduler');
       await look('timeline', '/timeline', 'Changes');
       await look('who-can', '/who-can', /Who can/);
       await look('usage', '/usage', 'Measured by');

@@ -256,9 +256,13 @@ function ListBody({ type, snapshot, filter, ...rest }: ListBodyProps): ReactNode
     [columns, hasRows, type, namespace, wideTables, narrow],
   );
   const open = useCallback(
-    (row: { namespace: string; name: string }) =>
-      navigate(objectRoute(type, row.namespace, row.name)),
-    [navigate, type],
+    (row: { namespace: string; name: string }) => {
+      // The way back finds a filter that was typed a moment ago.
+      const here = listRoute(type, filter);
+      if (location.hash !== `#${here}`) navigate(here, { replace: true });
+      navigate(objectRoute(type, row.namespace, row.name));
+    },
+    [navigate, type, filter],
   );
   if (snapshot.total === 0)
     return (
