@@ -8,6 +8,7 @@ import { Stolen } from './stolen.ts';
 interface Options {
   readonly store: string;
   readonly h2: boolean;
+  readonly workers: string;
   readonly workload?: string;
   readonly endToEnd: boolean;
   readonly continue: boolean;
@@ -36,6 +37,7 @@ const program = new Command('npm run bench --')
   .argument('[names...]', 'default: all')
   .option('--store <name>', 'embedded or memory (load, replicaset, deployments)', 'embedded')
   .option('--h2', 'over HTTP/2 (load)', false)
+  .option('--workers <number>', 'API server workers beside the main process (load)', '0')
   .option('--workload <name>', 'only this one (scheduler, extensions)')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
@@ -83,6 +85,7 @@ const program = new Command('npm run bench --')
 const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   store: ['load', 'replicaset', 'deployments'],
   h2: ['load'],
+  workers: ['load'],
   workload: ['scheduler', 'extensions'],
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
@@ -146,7 +149,12 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async load() {
     const { load } = await import('./load/bench.ts');
     const store = options.store === 'memory' ? 'memory' : 'embedded';
-    await load({ store, protocol: options.h2 ? 'h2' : 'h1', nodeFlags: options.nodeFlag });
+    await load({
+      store,
+      protocol: options.h2 ? 'h2' : 'h1',
+      nodeFlags: options.nodeFlag,
+      workers: Number(options.workers),
+    });
   },
   async replicaset() {
     const { replicaSet } = await import('./replicaset/bench.ts');

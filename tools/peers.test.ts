@@ -15,6 +15,8 @@ const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
 const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'machinery/net/oidc/https-json.ts':
     'on(error) of the request and of the response; one timer for the whole exchange',
+  'machinery/net/http2-socket.ts':
+    'watchErrors before anything else; storage/etcd has timers for the dial, each call and pings',
   'machinery/net/peer/dial.ts': 'watchErrors before anything else; a timer for the dial',
   'machinery/net/peer/exchange.ts': 'watchErrors; timers for the head and for idleness',
   'machinery/streams/remotecommand/client.ts': 'the client of tests and tools',
@@ -43,8 +45,6 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'runtime/process/runtime.ts': 'on(error) of the connection of a port-forward',
   'runtime/process/supervisor.ts': 'a pipe to a child process, with on(error)',
   'scheduler/extenders/post.ts': 'on(error) of the request, and its timeout',
-  'storage/etcd/unary-channel.ts':
-    'on(error) of the session and of each stream; timers for the dial, each call and pings',
   'storage/embedded/snapshot-socket.ts': 'a Unix socket to the same program',
 };
 

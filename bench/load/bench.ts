@@ -16,12 +16,15 @@ import { heading, show, type Figure } from '../report.ts';
 import type { RunReport } from './generator.ts';
 import { GeneratorProcess } from './generator-process.ts';
 import { NAMESPACE, type WorkName } from './work.ts';
+import { workerPids, workersServe } from './workers.ts';
 
 export interface LoadOptions {
   readonly store: 'embedded' | 'memory';
   readonly protocol: 'h1' | 'h2';
   /** Node's flags for the server's process, such as --cpu-prof. */
   readonly nodeFlags: readonly string[];
+  /** So many workers run beside the main process. Default: 0. */
+  readonly workers?: number;
 }
 
 const CONNECTIONS = 64;
@@ -33,23 +36,35 @@ const WARM_UP_MS = 1500;
 const LISTED = 20_000;
 
 interface Round extends RunReport {
-  /** Processor time of the server during the round, in ms. */
+  /** Processor time of the server during the round, in ms; its workers included. */
   readonly serverCpuMs: number;
+  /** The part of it that is the workers'. */
+  readonly workersCpuMs: number;
 }
 
-export async function load({ store, protocol, nodeFlags }: LoadOptions): Promise<void> {
+export async function load({
+  store,
+  protocol,
+  nodeFlags,
+  workers = 0,
+}: LoadOptions): Promise<void> {
   heading(
     `load: ${store} store, ${CONNECTIONS} connections over TLS ` +
-      `(${protocol === 'h1' ? 'HTTP/1.1' : 'HTTP/2'}), ConfigMaps of 1 KB`,
+      `(${protocol === 'h1' ? 'HTTP/1.1' : 'HTTP/2'}), ConfigMaps of 1 KB` +
+      (workers === 0 ? '' : `, workers: ${workers}`),
   );
   const bare = await measureBare(protocol);
   const cluster = await BuiltCluster.start({
-    flags: ['--store', store, '--runtime', 'simulated'],
+    flags: [
+      ...['--store', store, '--runtime', 'simulated'],
+      ...['--api-server-workers', String(workers), '--api-server-workers-min', String(workers)],
+    ],
     nodeFlags,
   });
   let generator: GeneratorProcess | undefined;
   try {
     await createNamespace(cluster.target);
+    await workersServe(cluster.target, workers);
     generator = await GeneratorProcess.open({
       target: cluster.target,
       protocol,
@@ -79,10 +94,17 @@ async function measure(
     durationMs: number,
     limits: { requests?: number; connections?: number } = {},
   ): Promise<Round> => {
-    const cpuBefore = cpuMs(cluster.pid);
+    const pids = workerPids(cluster.pid);
+    const cpu = (): readonly [main: number, workers: number] => [
+      cpuMs(cluster.pid),
+      pids.reduce((sum, pid) => sum + cpuMs(pid), 0),
+    ];
+    const before = cpu();
     const report = await generator.run({ work, from: created, durationMs, ...limits });
     if (work === 'create') created += report.requests;
-    return { ...report, serverCpuMs: cpuMs(cluster.pid) - cpuBefore };
+    const after = cpu();
+    const workersCpuMs = after[1] - before[1];
+    return { ...report, serverCpuMs: after[0] - before[0] + workersCpuMs, workersCpuMs };
   };
   const rounds = async (work: WorkName, connections?: number): Promise<Round[]> => {
     const limits = connections === undefined ? {} : { connections };
@@ -115,6 +137,8 @@ async function measure(
     values: lists.map(({ serverCpuMs, requests }) => serverCpuMs / requests),
   });
   show({ what: 'resident after the lists', unit: 'MB', values: [residentMB(cluster.pid)] });
+  for (const pid of workerPids(cluster.pid))
+    show({ what: '  a worker', unit: 'MB', values: [residentMB(pid)] });
 }
 
 function showRequests(
@@ -136,6 +160,13 @@ function showRequests(
   show({ what: '  p99', unit: 'ms', values: rounds.map(({ p99Ms }) => p99Ms) });
   const comparedWith = { name: 'bare server', value: serverCpu(bare) };
   show({ what: '  server CPU', unit: 'µs each', values: rounds.map(serverCpu), comparedWith });
+  if (rounds.some(({ workersCpuMs }) => workersCpuMs > 0)) {
+    show({
+      what: '    of it workers',
+      unit: 'µs each',
+      values: rounds.map(({ workersCpuMs, requests }) => (workersCpuMs / requests) * 1000),
+    });
+  }
   show({
     what: '  load generator CPU',
     unit: 'µs each',
@@ -172,7 +203,8 @@ export async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
         from,
         durationMs: ROUND_MS,
       });
-      return { ...report, serverCpuMs: cpuMs(server.pid as number) - before };
+      const serverCpuMs = cpuMs(server.pid as number) - before;
+      return { ...report, serverCpuMs, workersCpuMs: 0 };
     };
     const create = await round('create', 0);
     return { create, get: await round('get', Math.min(create.requests, 1000)) };

@@ -61,7 +61,14 @@ for dir in /sys/fs/cgroup/*/; do
   [ "$name" = systemd ] && options=none,name=systemd
   mount -t cgroup -o "$options" cgroup "$root/sys/fs/cgroup/$name" || rmdir "$root/sys/fs/cgroup/$name"
 done
-[ -e /sys/fs/cgroup/cgroup.controllers ] && mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+  mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+  # A group whose processes are in it cannot have groups with limits.
+  mkdir "$root/sys/fs/cgroup/init"
+  while read -r pid; do
+    echo "$pid" >"$root/sys/fs/cgroup/init/cgroup.procs" || true
+  done <"$root/sys/fs/cgroup/cgroup.procs"
+fi
 mount -t tmpfs -o mode=755,nosuid tmpfs "$root/dev"
 for device in null zero full random urandom tty net/tun fuse; do
   [ -e "/dev/$device" ] || continue

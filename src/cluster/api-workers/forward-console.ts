@@ -30,9 +30,11 @@ export function forwardConsole(main: MainProcess, clock: Clock): MountFactory {
         unreachable: apierrors.serviceUnavailable,
       });
       const target = targetOf(request);
-      return request.upgrade === undefined
-        ? relay.forward(request, target)
-        : relay.upgrade(request, target);
+      if (request.upgrade !== undefined) return relay.upgrade(request, target);
+      const response = await relay.forward(request, target);
+      // This server does not know the user. The main process does, or serves files to everybody.
+      request.keepsConnection = response.code < 400;
+      return response;
     };
     return {
       filter: (next) => (request) => (isOfConsole(request) ? forward(request) : next(request)),

@@ -102,12 +102,6 @@ const ON_DASHBOARDS: readonly (readonly [
   ['/metrics', 'kubelet_desired_pods', 'gauge', ['static']],
   ['/metrics', 'kubelet_started_pods_total', 'counter', []],
   ['/metrics', 'kubelet_started_containers_total', 'counter', ['container_type']],
-  [
-    '/metrics',
-    'kubelet_terminated_containers_total',
-    'counter',
-    ['container_type', 'exit_code', 'reason'],
-  ],
   ['/metrics', 'kubelet_runtime_operations_total', 'counter', ['operation_type']],
   ['/metrics', 'kubelet_runtime_operations_duration_seconds', 'histogram', ['operation_type']],
   ['/metrics', 'kubelet_pod_start_duration_seconds', 'histogram', []],

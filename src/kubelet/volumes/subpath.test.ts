@@ -1,6 +1,16 @@
 // Parts of volumes while the container that has the volume swaps directories and links.
 
-import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -72,3 +82,12 @@ test.skipIf(!mounter.available)(
     expect(mounted).toBeGreaterThan(0);
   },
 );
+
+test('a missing part gets the mode of the volume, with the set-group-ID and sticky bits', async () => {
+  const volumePath = join(root, 'volume');
+  await chmod(volumePath, 0o3777);
+  const target = join(root, 'subpaths', 'one');
+  await prepareSubpath({ volumePath, subPath: 'new/part', target, mounter });
+  for (const path of ['new', 'new/part'])
+    expect((await stat(join(volumePath, path))).mode & 0o7777, path).toBe(0o3777);
+});

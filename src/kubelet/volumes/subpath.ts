@@ -41,7 +41,7 @@ function validateSubpath(subPath: string): void {
 export async function prepareSubpath(input: SubpathInput): Promise<string> {
   validateSubpath(input.subPath);
   const root = await realpath(input.volumePath);
-  const part = await openSubpath(root, input.subPath, (await stat(root)).mode & 0o777);
+  const part = await openSubpath(root, input.subPath, (await stat(root)).mode & 0o7777);
   try {
     if (!input.mounter.available) return part.path;
     await prepareTarget(input.target, await part.handle.stat(), input.mounter);

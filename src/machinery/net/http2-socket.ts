@@ -2,6 +2,7 @@
 
 import { isIP, type Socket, connect as connectTcp } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { watchErrors } from './peer/dial.ts';
 
 /** PEM. */
 export interface TlsOptions {
@@ -23,7 +24,7 @@ export function openSocket(
   // A URL has no port that is the default of its scheme.
   const port = Number(origin.port || (tls === undefined ? 80 : 443));
   if (tls === undefined) {
-    return connectTcp({ host, port, noDelay: true }, opened);
+    return watchErrors(connectTcp({ host, port, noDelay: true }, opened));
   }
   const socket = connectTls(
     {
@@ -39,5 +40,5 @@ export function openSocket(
       else socket.destroy(new Error('the server does not speak HTTP/2'));
     },
   );
-  return socket;
+  return watchErrors(socket);
 }

@@ -7,7 +7,10 @@ interface WithHandles {
   _getActiveHandles(): readonly unknown[];
 }
 
-/** Closes this process' listening sockets of the port. Workers have their own descriptors of them. */
+/**
+ * Closes this process' listening sockets of the port. Workers have their own descriptors of them;
+ * one that starts later gets none.
+ */
 export function onlyWorkersAccept(port: number): void {
   for (const handle of (process as unknown as WithHandles)._getActiveHandles()) {
     if (!(handle instanceof Server)) continue;

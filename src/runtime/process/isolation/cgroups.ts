@@ -106,15 +106,20 @@ export class Cgroups {
     this.update(path, resources);
   }
 
-  /** Sets the limits that are given; others stay. */
+  /** Sets the limits that are given; others stay. Throws InvalidArgument for those that fail. */
   update(path: string, resources: LinuxContainerResources): void {
     const files = this.version === 'v1' ? limitsV1(resources) : limitsV2(resources);
-    for (const [controller, file, value] of this.version === 'none' ? [] : files) {
+    const targets = (this.version === 'none' ? [] : files).flatMap(([controller, file, value]) => {
       const root = this.version === 'v2' ? this.#root : this.#hierarchies.get(controller);
-      if (root === undefined) continue;
+      if (root === undefined) return [];
       const target = join(root, path, file);
       // Without swap accounting there is no limit of swap to set.
-      if (!existsSync(target) && file.includes('sw')) continue;
+      return !existsSync(target) && file.includes('sw') ? [] : [{ target, file, value }];
+    });
+    // A limit of memory cannot be raised above that of memory and swap, nor the latter be lowered
+    // below the former: whatever fails at first is tried again after the others.
+    const second = targets.filter(({ target, value }) => !tryWrite(target, value));
+    for (const { target, file, value } of second) {
       try {
         writeFileSync(target, value);
       } catch (error) {
@@ -386,6 +391,15 @@ function isReadOnlyMount(dir: string): boolean {
     return false;
   } catch {
     return true;
+  }
+}
+
+function tryWrite(file: string, value: string): boolean {
+  try {
+    writeFileSync(file, value);
+    return true;
+  } catch {
+    return false;
   }
 }
 
