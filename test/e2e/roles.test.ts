@@ -258,13 +258,13 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       });
       expect(found.node).toBe('worker-1');
     }
-    // Scores are kept from now on.
+    // One node that fits needs no scores. Further decisions follow.
     await kubectl.run('scale deployment decided --replicas=2');
-    await eventually('scores', async () => {
+    await eventually('the next decision', async () => {
       const { decisions } = await clients[0]!.transport.request<{
-        readonly decisions: readonly { readonly scores: readonly object[] }[];
+        readonly decisions: readonly { readonly pod: string }[];
       }>({ method: 'GET', path: '/console/api/scheduler' });
-      return decisions[0]!.scores.length > 0;
+      return decisions.filter(({ pod }) => pod.startsWith('decided-')).length === 2;
     });
     const { stderr } = await kubectl.try(
       'get secret coxswain-scheduler-decisions -n kube-system --as=jane',
