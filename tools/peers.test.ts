@@ -31,6 +31,9 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'client/http/http-transport.ts': 'a listener from the dial on; then the exchange has its own',
   'client/http/http1-exchange.ts': 'on(error) of the request; the agent owns the sockets',
   'client/http/http2-exchange.ts': 'on(error) of the session and of each stream; pings',
+  'cluster/api-workers/main-process.ts':
+    'a socket pair to the main process; on(error) of the session and of each stream',
+  'cluster/api-workers/worker.ts': 'socket pairs to the main process, whose end ends this process',
   'cluster/embedded/handle.ts': 'a connection inside the process; LocalConnections has on(error)',
   'cluster/embedded/local-agent.ts': 'the same; the agent and its requests have on(error)',
   'cluster/embedded/recording.ts':

@@ -56,8 +56,14 @@ export async function load({
   const bare = await measureBare(protocol);
   const cluster = await BuiltCluster.start({
     flags: [
-      ...['--store', store, '--runtime', 'simulated'],
-      ...['--api-server-workers', String(workers), '--api-server-workers-min', String(workers)],
+      '--store',
+      store,
+      '--runtime',
+      'simulated',
+      '--api-server-workers',
+      String(workers),
+      '--api-server-workers-min',
+      String(workers),
     ],
     nodeFlags,
   });

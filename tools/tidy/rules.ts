@@ -175,6 +175,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
   child_process: [
     'cli/',
     'client/credentials/run-command.ts',
+    'cluster/api-workers/',
     'cluster/install.ts',
     'cluster/reset.ts',
     'cluster/simulate/processes.ts',
@@ -214,7 +215,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/streams/remotecommand/',
     'scheduler/extenders/post.ts',
   ],
-  http2: ['apiserver/http/', 'client/http/', 'ingress/', 'storage/etcd/'],
+  http2: ['apiserver/http/', 'client/http/', 'cluster/api-workers/', 'ingress/', 'storage/etcd/'],
   tls: [
     'apiserver/aggregator/proxy/',
     'apiserver/http/',

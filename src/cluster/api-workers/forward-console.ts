@@ -24,7 +24,7 @@ export function forwardConsole(main: MainProcess, clock: Clock): MountFactory {
         clock,
         connector: {
           connect: (_node, signal) =>
-            main.connect({ remoteAddress, ...(user !== undefined && { user }) }, signal),
+            main.openRequests({ remoteAddress, ...(user !== undefined && { user }) }, signal),
         },
         headers: ownHeaders,
         unreachable: apierrors.serviceUnavailable,
@@ -44,7 +44,7 @@ export function forwardConsole(main: MainProcess, clock: Clock): MountFactory {
 }
 
 /** Reports whether the main process serves the request. */
-export function isOfConsole({ path, headers }: Pick<ApiRequest, 'path' | 'headers'>): boolean {
+function isOfConsole({ path, headers }: Pick<ApiRequest, 'path' | 'headers'>): boolean {
   return path.startsWith(PATH) || headers['cookie']?.includes(COOKIE) === true;
 }
 

@@ -32,7 +32,7 @@ export interface LinkServices {
   readonly nodeConnector: NodeConnector | undefined;
   readonly componentHealth: ComponentHealth | undefined;
   /** Returns a connection to the main process' API server. */
-  connect(origin: RequestOrigin): Duplex;
+  openRequests(origin: RequestOrigin): Duplex;
 }
 
 export interface ServeLinkConfig {
@@ -46,8 +46,7 @@ const MAX_STREAMS = 10_000;
 
 export const encodeValue = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64');
-export const decodeValue = (text: string): unknown =>
-  JSON.parse(Buffer.from(text, 'base64').toString());
+const decodeValue = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64').toString());
 
 /** Serves the link until the stream ends. */
 export function serveLink({ stream, services, logger }: ServeLinkConfig): void {
@@ -86,7 +85,7 @@ async function serve(
     if (nodeConnector === undefined) throw new Error('there is no way to reach nodes');
     join(request, await nodeConnector.connect(value as NodeTarget, gone.signal));
   } else if (path === REQUESTS_PATH) {
-    join(request, services.connect(value as RequestOrigin));
+    join(request, services.openRequests(value as RequestOrigin));
   } else if (path.startsWith(HEALTH_PATH)) {
     const health: Readonly<Record<string, (() => Promise<void>) | undefined>> = {
       ...services.componentHealth,

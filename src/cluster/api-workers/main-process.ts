@@ -39,7 +39,7 @@ export class MainProcess {
   }
 
   /** Returns a connection to the main process' API server, for requests of this origin. */
-  connect(origin: RequestOrigin, signal?: AbortSignal): Promise<Duplex> {
+  openRequests(origin: RequestOrigin, signal?: AbortSignal): Promise<Duplex> {
     return this.#open(REQUESTS_PATH, origin, signal);
   }
 

@@ -1,4 +1,4 @@
-// What a worker needs to know to be the same API server as the main process: values only, since
+// The settings by which a worker is the same API server as the main process: values only, since
 // they go to another process. They contain private keys, so they go by the link alone (link.ts).
 
 import type { ApiServerConfig } from '#apiserver/config.ts';

@@ -188,7 +188,7 @@ export class ApiWorkers {
           }),
         nodeConnector,
         componentHealth,
-        connect: ({ user, remoteAddress }) => server.connect(user, remoteAddress),
+        openRequests: ({ user, remoteAddress }) => server.connect(user, remoteAddress),
       },
       socket: server.socket!,
       stopTimeoutMs: shutdownTimeoutMs + shutdownDelayMs + STOP_MARGIN_MS,

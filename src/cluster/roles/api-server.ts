@@ -252,8 +252,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
       nodeConnector: inner?.connector(nodeConnector) ?? nodeConnector,
-      otherMetrics: async () =>
-        ((await config.otherMetrics?.()) ?? '') + (workers?.metrics() ?? ''),
+      otherMetrics: () => (config.otherMetrics?.() ?? '') + (workers?.metrics() ?? ''),
       ...(workersWanted !== undefined && { hasWorkers: () => workers?.any === true }),
       componentHealth: localComponentHealth(clock),
       version: config.reportedVersion ?? KUBERNETES_VERSION.gitVersion,

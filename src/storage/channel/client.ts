@@ -281,7 +281,7 @@ class ChannelStorage implements Storage {
     return this.#credited(call, queue);
   }
 
-  /** Returns the stream with a consumer for whom the server sends more when events were taken. */
+  /** Returns the stream. The server sends more when its events were taken. */
   #credited(call: number, queue: WatchQueue<StorageEvent>): WatchStream<StorageEvent> {
     const window = this.#window;
     let events = 0;

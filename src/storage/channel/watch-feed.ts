@@ -1,4 +1,4 @@
-// One watch of a channel's client, at the server. It takes events from the store as long as the
+// The server's side of one watch of a client. It takes events from the store as long as the
 // client has room for them. Otherwise they wait in the store, which ends a watch that falls behind
 // (SlowWatcher).
 
@@ -24,7 +24,7 @@ export interface WatchFeedConfig {
 
 export class WatchFeed {
   readonly #config: WatchFeedConfig;
-  /** What was sent, and what the client's consumer has not taken. */
+  /** The events that were sent, and that the client's consumer has not taken. */
   #events = 0;
   #bytes = 0;
   /** The number of events that were ever sent. */
