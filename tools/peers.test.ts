@@ -60,7 +60,7 @@ const OPENS = new RegExp(
     String.raw`(?<![\w.#])new Socket\(`,
   ].join('|'),
 );
-const IMPORTS = /from 'node:(?:net|tls|http|https|http2)'/;
+const IMPORTS = /^import (?!type )[^;]* from 'node:(?:net|tls|http|https|http2)'/m;
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
   (file) =>

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { VirtualClock, systemClock } from '#machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { RpcConnection } from '#machinery/grpc/connection.ts';
 import { TestDevicePlugin } from '../devices/testing/device-plugin.ts';
 import { type RealTimeKubelet, startRealTimeKubelet } from '../testing/real-time-kubelet.ts';
