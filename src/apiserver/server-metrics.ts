@@ -49,7 +49,8 @@ export class ServerMetrics {
   get texts(): readonly (() => string | Promise<string>)[] {
     return [
       () => this.requests.text(),
-      () => this.storage.text() + this.audit.text(),
+      () => this.storage.text(),
+      () => this.audit.text(),
       () => this.admission.text() + this.webhooks.text() + this.webhookCertificates.text(),
       () => this.cel.text() + this.conversions.text(),
       () =>

@@ -1,7 +1,16 @@
 // The flags of the audit log: of the commands that run an API server.
 
-import type { Command } from 'commander';
-import { duration, integer, wholeNumber, yesOrNo } from './flags.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { AUDIT_FORMATS, AUDIT_MODES, AUDIT_VERSION } from '#cluster/roles/audit-flags.ts';
+import { duration, numberUpTo, wholeNumber, yesOrNo } from './flags.ts';
+
+const batchCount = numberUpTo(1_000_000, 'a number of events or batches');
+const bytes = numberUpTo(2 ** 31 - 1, 'a size in bytes');
+
+function rate(text: string): number {
+  if (/^\d{1,6}(\.\d{1,6})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError('a number of batches per second, above 0.');
+}
 
 /** Adds the policy, and where the log is written. */
 export function withAuditFlags(command: Command): Command {
@@ -30,7 +39,11 @@ export function withAuditFlags(command: Command): Command {
       wholeNumber,
     )
     .option('--audit-log-compress [bool]', 'compress old files (default: false)', yesOrNo)
-    .option('--audit-log-format <format>', 'form of the lines: json or legacy (default: json)')
+    .addOption(
+      new Option('--audit-log-format <format>', 'form of the lines (default: json)').choices(
+        AUDIT_FORMATS,
+      ),
+    )
     .option(
       '--audit-webhook-config-file <file>',
       'kubeconfig of a server that gets the events (default: none)',
@@ -62,21 +75,28 @@ function backendFlags(
 ): void {
   const flag = `--audit-${plugin}`;
   command
-    .option(
-      `${flag}-mode <mode>`,
-      'blocking: requests wait until they are recorded; blocking-strict: they fail if they cannot ' +
-        `be; batch: they do not wait (default: ${mode})`,
+    .addOption(
+      new Option(
+        `${flag}-mode <mode>`,
+        'blocking: requests wait until they are recorded; blocking-strict: they fail if they ' +
+          `cannot be; batch: they do not wait (default: ${mode})`,
+      ).choices(AUDIT_MODES),
     )
-    .option(`${flag}-version <version>`, 'version of the events (default: audit.k8s.io/v1)')
+    .addOption(
+      new Option(
+        `${flag}-version <version>`,
+        `version of the events (default: ${AUDIT_VERSION})`,
+      ).choices([AUDIT_VERSION]),
+    )
     .option(
       `${flag}-batch-buffer-size <count>`,
       'batch: events beyond this number are lost (default: 10000)',
-      integer,
+      batchCount,
     )
     .option(
       `${flag}-batch-max-size <count>`,
       `batch: maximum number of events (default: ${maxSize})`,
-      integer,
+      batchCount,
     )
     .option(
       `${flag}-batch-max-wait <duration>`,
@@ -88,12 +108,12 @@ function backendFlags(
       `batch: limit the batches per second (default: ${plugin === 'webhook'})`,
       yesOrNo,
     )
+    .option(`${flag}-batch-throttle-qps <number>`, 'batch: batches per second (default: 10)', rate)
     .option(
-      `${flag}-batch-throttle-qps <number>`,
-      'batch: batches per second (default: 10)',
-      Number,
+      `${flag}-batch-throttle-burst <count>`,
+      'batch: batches at once (default: 15)',
+      batchCount,
     )
-    .option(`${flag}-batch-throttle-burst <count>`, 'batch: batches at once (default: 15)', integer)
     .option(
       `${flag}-truncate-enabled [bool]`,
       'shorten events that are too long (default: false)',
@@ -102,11 +122,11 @@ function backendFlags(
     .option(
       `${flag}-truncate-max-event-size <bytes>`,
       'longer events lose their objects (default: 102400)',
-      integer,
+      bytes,
     )
     .option(
       `${flag}-truncate-max-batch-size <bytes>`,
       'longer batches are divided (default: 10485760)',
-      integer,
+      bytes,
     );
 }

@@ -73,6 +73,10 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<ranges>': ['x', '10.0.0.0/33'],
   '<count>': ['x', '-1', '1.5'],
   '<number>': ['x', '-1', '0'],
+  '<days>': ['x', '-1', '1.5'],
+  '<megabytes>': ['x', '-1', '1.5'],
+  '<bytes>': ['x', '-1', '0'],
+  '<headers>': ['x', 'a b:c'],
   '<seconds>': ['x', '1.5'],
   '<level>': ['x'],
   '<duration>': ['x', '15', '-'],
@@ -131,6 +135,8 @@ const good: Readonly<Record<string, readonly string[]>> = {
   '--cluster-cidr': ['10.96.0.0/16,10.97.0.0/16'],
   // No limit.
   '--pod-max-pids': ['-1'],
+  '--registry-qps': ['0'],
+  '--registry-burst': ['0'],
   '--event-qps': ['0'],
   '--event-burst': ['0'],
 };
@@ -203,7 +209,7 @@ test.each([
   ['apiserver', '--enable-admission-plugins=AlwaysPullImages', 'AlwaysPullImages is not built in'],
   ['apiserver', '--feature-gates=Foo=true', 'unrecognized feature gate: Foo'],
   ['apiserver', '--runtime-config=foo/v1=maybe', '--runtime-config'],
-  ['apiserver', '--audit-policy-file=x', 'there is no audit log'],
+  ['apiserver', '--audit-policy-file=x', '--audit-policy-file: ENOENT'],
   ['controller-manager', '--controllers=nope', 'nope'],
   ['scheduler', '--kubeconfig', 'flag needs an argument: --kubeconfig'],
 ])('cox %s %s', async (command, flag, message) => {

@@ -32,6 +32,12 @@ function otherValue({ type, accepted }: UpstreamFlag): string {
   ) as string;
 }
 
+/** The two backends of the audit log share the names of their flags in the code. */
+const nameInCode = (attribute: string): string =>
+  attribute.replace(/^audit(?:Log|Webhook)([A-Z])/, (_prefix, first: string) =>
+    first.toLowerCase(),
+  );
+
 describe.each(components)('$name', ({ name, flags, command }) => {
   const read = (...args: string[]) => readArguments(args, flags, command);
 
@@ -65,6 +71,7 @@ describe.each(components)('$name', ({ name, flags, command }) => {
     );
     const texts = [
       new URL('../roles.ts', import.meta.url),
+      new URL('../worker-flags.ts', import.meta.url),
       ...files.map((file) => new URL(file, folder)),
     ].map((file) => readFileSync(file, 'utf8'));
     // A declaration of an option does not show that its value is used.
@@ -73,7 +80,7 @@ describe.each(components)('$name', ({ name, flags, command }) => {
       .split('\n')
       .filter((line) => !line.trim().startsWith('readonly ') && !line.trim().startsWith('*'));
     const unread = command.options
-      .map((option) => option.attributeName())
+      .map((option) => nameInCode(option.attributeName()))
       .filter(
         (attribute) =>
           attribute !== 'version' &&

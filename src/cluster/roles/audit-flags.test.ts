@@ -86,7 +86,6 @@ current-context: c
 
 test('without a policy or a backend there is no audit log', async () => {
   expect(await auditOf({}, services)).toBeUndefined();
-  expect(await auditOf({ auditLogPath: '-' }, services)).toBeUndefined();
   expect(await auditOf({ auditPolicyFile: policy }, services)).toBeUndefined();
 });
 
@@ -100,6 +99,10 @@ describe('flags that are rejected', () => {
   const log = { auditLogPath: '-' };
   const hook = { auditWebhookConfigFile: '/nowhere' };
   test.each<readonly [AuditFlags, string]>([
+    [
+      { ...log, auditPolicyFile: undefined },
+      '--audit-log-path records nothing without --audit-policy-file',
+    ],
     [{ auditPolicyFile: '/nowhere' }, '--audit-policy-file'],
     [{ ...log, auditLogMode: 'slow' }, '--audit-log-mode: invalid audit log mode slow'],
     [{ ...log, auditLogFormat: 'xml' }, '--audit-log-format: invalid audit log format xml'],

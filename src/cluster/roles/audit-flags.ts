@@ -7,7 +7,7 @@ import {
   type AuditSink,
   BufferedSink,
   ignoringFailures,
-  LOG_FORMATS,
+  LOG_FORMATS as AUDIT_FORMATS,
   type LogFormat,
   LogSink,
   readAuditPolicy,
@@ -26,7 +26,11 @@ import { UserError } from '../user-error.ts';
 import { postTo } from './audit-webhook.ts';
 import { readFlagFile } from './role.ts';
 
-const AUDIT_MODES = ['batch', 'blocking', 'blocking-strict'] as const;
+export { AUDIT_FORMATS };
+
+/** The version of policies and events. */
+export const AUDIT_VERSION = 'audit.k8s.io/v1';
+export const AUDIT_MODES = ['batch', 'blocking', 'blocking-strict'] as const;
 
 /** The flags that both backends have. Durations in ms, sizes in bytes. */
 export interface AuditBackendFlags {
@@ -62,6 +66,8 @@ export interface AuditLogFlags extends AuditBackendFlags {
 export interface AuditWebhookFlags extends AuditBackendFlags {
   readonly configFile?: string;
   readonly initialBackoff?: number;
+  /** The old name of `initialBackoff`. */
+  readonly batchInitialBackoff?: number;
 }
 
 type Prefixed<Prefix extends string, Flags> = {
@@ -94,9 +100,9 @@ interface Services {
 const MEGABYTE = 1024 * 1024;
 const DAY_MS = 24 * 3600 * 1000;
 const BUFFER_SIZE = 10_000;
+const INITIAL_BACKOFF_MS = 10_000;
 const MAX_EVENT_SIZE = 100 * 1024;
 const MAX_BATCH_SIZE = 10 * MEGABYTE;
-const API_VERSION = 'audit.k8s.io/v1';
 
 /**
  * Returns the audit log that the flags describe. Undefined: there is none, since there is no
@@ -111,8 +117,14 @@ export async function auditOf(
   const auditWebhook = backendFlags<AuditWebhookFlags>(flags, 'auditWebhook');
   checkLog(auditLog);
   if (auditWebhook.configFile !== undefined) checkBackend('webhook', auditWebhook, 'batch');
-  const policy = auditPolicyFile === undefined ? undefined : readPolicy(auditPolicyFile, services);
-  if (policy === undefined) return undefined;
+  for (const [flag, value] of [
+    ['--audit-log-path', auditLog.path],
+    ['--audit-webhook-config-file', auditWebhook.configFile],
+  ])
+    if (value !== undefined && auditPolicyFile === undefined)
+      throw new UserError(`${flag} records nothing without --audit-policy-file`);
+  if (auditPolicyFile === undefined) return undefined;
+  const policy = readPolicy(auditPolicyFile, services);
   const backends: ((lost: ReportLoss) => AuditSink)[] = [];
   if (auditLog.path !== undefined) {
     const output = await openLog(auditLog, services);
@@ -126,7 +138,8 @@ export async function auditOf(
     backends.push((lost) => {
       const sink = new WebhookSink({
         post: postTo(access, services.clock),
-        initialBackoffMs: auditWebhook.initialBackoff ?? 10_000,
+        initialBackoffMs:
+          auditWebhook.initialBackoff ?? auditWebhook.batchInitialBackoff ?? INITIAL_BACKOFF_MS,
         clock: services.clock,
         random: services.random,
         lost,
@@ -236,9 +249,9 @@ function checkLog(flags: AuditLogFlags): void {
   if (flags.path === undefined) return;
   checkBackend('log', flags, 'blocking');
   const { format = 'json' } = flags;
-  if (!(LOG_FORMATS as readonly string[]).includes(format))
+  if (!(AUDIT_FORMATS as readonly string[]).includes(format))
     throw new UserError(
-      `--audit-log-format: invalid audit log format ${format}, allowed formats are ${LOG_FORMATS.join(', ')}`,
+      `--audit-log-format: invalid audit log format ${format}, allowed formats are ${AUDIT_FORMATS.join(', ')}`,
     );
   for (const name of ['maxage', 'maxbackup', 'maxsize'] as const)
     if ((flags[name] ?? 0) < 0)
@@ -247,14 +260,14 @@ function checkLog(flags: AuditLogFlags): void {
 
 function checkBackend(plugin: string, flags: AuditBackendFlags, defaultMode: string): void {
   const flag = `--audit-${plugin}`;
-  const { mode = defaultMode, version = API_VERSION } = flags;
+  const { mode = defaultMode, version = AUDIT_VERSION } = flags;
   if (!(AUDIT_MODES as readonly string[]).includes(mode))
     throw new UserError(
       `${flag}-mode: invalid audit ${plugin} mode ${mode}, allowed modes are "${AUDIT_MODES.join(',')}"`,
     );
-  if (version !== API_VERSION)
+  if (version !== AUDIT_VERSION)
     throw new UserError(
-      `${flag}-version: invalid group version, the allowed version is ${API_VERSION}`,
+      `${flag}-version: invalid group version, the allowed version is ${AUDIT_VERSION}`,
     );
   const positive = (name: string, what: string, value: number | undefined): void => {
     if (value === undefined || value > 0) return;
