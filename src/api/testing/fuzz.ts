@@ -228,10 +228,16 @@ function isEmpty(type: TypeRef, value: unknown): boolean {
 }
 
 /**
- * Reports whether only objects that were converted once survive further conversions. autoscaling/v1
+ * Kinds of which only objects that were converted once survive further conversions. autoscaling/v1
  * keeps metrics in annotations and loses meaningless combinations (a target without a type, with
- * three values).
+ * three values). resource/v1beta1 has no pointer for `allNodes`, so that false is absent there.
  */
+const SETTLE_FIRST: ReadonlySet<string> = new Set([
+  'autoscaling/HorizontalPodAutoscaler',
+  'resource.k8s.io/ResourceSlice',
+]);
+
+/** Reports whether only objects that were converted once survive further conversions. */
 export function settlesFirst({ gvk }: MessageDescriptor): boolean {
-  return gvk?.group === 'autoscaling' && gvk.kind === 'HorizontalPodAutoscaler';
+  return SETTLE_FIRST.has(`${gvk?.group ?? ''}/${gvk?.kind ?? ''}`);
 }
