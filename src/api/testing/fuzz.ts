@@ -230,10 +230,13 @@ function isEmpty(type: TypeRef, value: unknown): boolean {
 /**
  * Kinds of which only objects that were converted once survive further conversions. autoscaling/v1
  * keeps metrics in annotations and loses meaningless combinations (a target without a type, with
- * three values). resource/v1beta1 has no pointer for `allNodes`, so that false is absent there.
+ * three values). resource/v1beta1 has texts and booleans in the place of pointers, so that empty
+ * values are absent there.
  */
 const SETTLE_FIRST: ReadonlySet<string> = new Set([
   'autoscaling/HorizontalPodAutoscaler',
+  'resource.k8s.io/ResourceClaim',
+  'resource.k8s.io/ResourceClaimTemplate',
   'resource.k8s.io/ResourceSlice',
 ]);
 

@@ -66,11 +66,13 @@ function claimSpecFromBeta(spec: BetaSpec): Spec {
     : { ...spec, devices: { requests: requests.map(requestFromBeta), ...devices } };
 }
 
-function sliceSpecToBeta({ allNodes, devices, ...spec }: SliceSpec): BetaSliceSpec {
-  const { perDeviceNodeSelection, sharedCounters, ...nodes } = spec;
+function sliceSpecToBeta({ allNodes, devices, nodeName, ...spec }: SliceSpec): BetaSliceSpec {
+  const { perDeviceNodeSelection, sharedCounters, nodeSelector, ...pool } = spec;
   return {
-    ...nodes,
-    // Without a pointer, false is the same as an absent field.
+    ...pool,
+    // Without a pointer, an empty value is the same as an absent field.
+    ...(nodeName !== undefined && nodeName !== '' && { nodeName }),
+    ...(nodeSelector !== undefined && { nodeSelector }),
     ...(allNodes === true && { allNodes }),
     ...(devices !== undefined && { devices: devices.map(deviceToBeta) }),
     ...(perDeviceNodeSelection !== undefined && { perDeviceNodeSelection }),
