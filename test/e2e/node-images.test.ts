@@ -10,7 +10,7 @@ import type { New } from '#api/machinery/meta/v1/index.ts';
 import { registryDirIn } from '#runtime/containerd/index.ts';
 import { busyboxBlobs } from '../fixtures/images/build.ts';
 import { named } from './harness.ts';
-import { missingRealNode, NODE, type RealNode, startRealNode } from './real-node.ts';
+import { missingLongTests, NODE, type RealNode, startRealNode } from './real-node.ts';
 import {
   FaultyRegistry,
   missingRegistry,
@@ -35,7 +35,7 @@ function podWith(name: string, image: string, spec: New<v1.PodSpec> = {}): New<P
   };
 }
 
-const missing = missingRealNode ?? missingRegistry;
+const missing = missingLongTests ?? missingRegistry;
 describe.skipIf(missing !== undefined)(named('images', missing), () => {
   let node: RealNode;
   let dir: string;

@@ -15,7 +15,7 @@ import { DEFAULT_RESOURCE_MANAGERS } from '#kubelet/resource-managers/settings.t
 import { isAppArmorEnabled } from '#kubelet/node/apparmor-enabled.ts';
 import { named } from './harness.ts';
 import { type FakeLogind, missingLogind, startFakeLogind } from './logind.ts';
-import { missingRealNode, NODE, type RealNode, startRealNode } from './real-node.ts';
+import { missingLongTests, NODE, type RealNode, startRealNode } from './real-node.ts';
 
 const POD_CIDR = '10.251.1.0/25';
 const SLEEP = ['sleep', '3600'];
@@ -61,7 +61,7 @@ const NO_MKDIR = JSON.stringify({
   syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }],
 });
 
-describe.skipIf(missingRealNode !== undefined)(named('a real node', missingRealNode), () => {
+describe.skipIf(missingLongTests !== undefined)(named('a real node', missingLongTests), () => {
   const root = `/coxswain-node-${process.pid}`;
   let cgroups: LinuxCgroups;
   let node: RealNode;
@@ -392,7 +392,7 @@ describe.skipIf(missingRealNode !== undefined)(named('a real node', missingRealN
   });
 });
 
-const missingShutdown = missingRealNode ?? missingLogind;
+const missingShutdown = missingLongTests ?? missingLogind;
 describe.skipIf(missingShutdown !== undefined)(named('a shutdown', missingShutdown), () => {
   let node: RealNode;
   let logind: FakeLogind;

@@ -39,6 +39,13 @@ export const missingRealNode =
   (findBusybox() === undefined ? busyboxHint : undefined) ??
   (process.getuid?.() === 0 ? undefined : 'root');
 
+/**
+ * The same for tests that take minutes: they run with COXSWAIN_LONG_TESTS=1, as every night
+ * (tools/nightly).
+ */
+export const missingLongTests =
+  process.env['COXSWAIN_LONG_TESTS'] === '1' ? missingRealNode : 'COXSWAIN_LONG_TESTS=1';
+
 export interface RealNodeOptions {
   /** The range of pods' addresses. Nodes with the same range cannot run at the same time. */
   readonly podCidr?: string;
