@@ -29,7 +29,13 @@ export async function runStep(run: StepRun): Promise<StepOutcome> {
   const began = systemClock.monotonic();
   const [program = '', ...args] = run.command;
   // A process group of its own: a signal reaches everything that the step has started.
-  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(program, args, {
+    cwd,
+    // Tests that take minutes run at night only.
+    env: { ...process.env, COXSWAIN_LONG_TESTS: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
   const kill = (name: NodeJS.Signals): void => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;

@@ -54,12 +54,7 @@ const programs: readonly Step[] = [
 ];
 
 const suites: readonly Step[] = [
-  {
-    name: 'tests',
-    command: ['env', 'COXSWAIN_LONG_TESTS=1', ...npm('test')],
-    short: npm('test', 'test/scenarios'),
-    minutes: 60,
-  },
+  { name: 'tests', command: npm('test'), short: npm('test', 'test/scenarios'), minutes: 60 },
   conformance('API, controllers, scheduler, pods', 90, '--set A,C,S,P', 'Watchers'),
   conformance('containers', 120, '--set K', 'Secrets should be consumable via the environment'),
   conformance('network', 90, '--set N', 'Services should serve multiport endpoints'),
