@@ -23,6 +23,13 @@ const values: fc.Arbitrary<Value> = fc.oneof(
   }),
 );
 
+/** Texts are compared quickly, arrays of 300,000 bytes are not. */
+const texts = (frame: readonly Value[]): readonly unknown[] =>
+  frame.map(({ kind, value }) => [
+    kind,
+    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
+  ]);
+
 test('frames arrive as they were written, however the stream is cut', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -55,7 +62,7 @@ test('frames arrive as they were written, however the stream is cut', async () =
           reader.read(all.subarray(position, position + length));
           position += length;
         }
-        expect(received).toEqual(frames);
+        expect(received.map(texts)).toEqual(frames.map(texts));
       },
     ),
     { numRuns: 100 },
