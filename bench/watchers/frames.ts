@@ -1,5 +1,7 @@
 // The frames of HTTP/2 (RFC 9113) that a client of watches sends.
 
+import { encodeFields } from '#storage/etcd/http2/hpack.ts';
+
 const TYPE = { headers: 1, settings: 4, windowUpdate: 8 } as const;
 const END_STREAM_AND_HEADERS = 0x5;
 const ACK = 0x1;
@@ -43,22 +45,5 @@ export function headersFrame(
   stream: number,
   fields: readonly (readonly [name: string, value: string])[],
 ): Buffer {
-  const parts: Buffer[] = [];
-  for (const [name, value] of fields)
-    parts.push(Buffer.from([0]), hpackString(name), hpackString(value));
-  return frame(TYPE.headers, END_STREAM_AND_HEADERS, stream, Buffer.concat(parts));
-}
-
-/** Returns a string in HPACK (RFC 7541, 5.2), without the Huffman code. */
-function hpackString(text: string): Buffer {
-  const bytes = Buffer.from(text, 'latin1');
-  const length: number[] = [];
-  if (bytes.length < 127) length.push(bytes.length);
-  else {
-    length.push(127);
-    let rest = bytes.length - 127;
-    for (; rest >= 128; rest >>= 7) length.push((rest & 127) | 128);
-    length.push(rest);
-  }
-  return Buffer.concat([Buffer.from(length), bytes]);
+  return frame(TYPE.headers, END_STREAM_AND_HEADERS, stream, encodeFields(fields));
 }

@@ -107,7 +107,9 @@ export interface RequestAudit {
   annotate(key: string, value: string): void;
   /** The request continues as this user. */
   impersonated(user: UserInfo): void;
-  /** The decoded object of the request, which may be modified afterwards. */
+  /** The metadata of the request's object. */
+  requestMetadata(metadata: unknown): void;
+  /** The object of the request in its JSON form, at the level Request. It may be modified afterwards. */
   requestObject(object: object): void;
   requestPatch(patch: unknown): void;
 }

@@ -1,5 +1,6 @@
 // Reads results of test-cmd.sh's functions, and compares them with the recorded causes of failures.
 
+import { stripVTControlCharacters } from 'node:util';
 import { oneLine } from '../conformance/results.ts';
 
 export interface FunctionResult {
@@ -37,8 +38,7 @@ export function parseCauses(text: string): ReadonlyMap<string, string> {
  * else the last line in front of the trace of the shell.
  */
 export function reasonOf(output: string): string {
-  // oxlint-disable-next-line no-control-regex -- colours of the script begin with an escape
-  const lines = output.replaceAll(/\u001b(?:\[[\d;]*m|\(B)/g, '').split('\n');
+  const lines = stripVTControlCharacters(output).split('\n');
   const check = lines.findLastIndex((line) => line.includes('FAIL!'));
   if (check !== -1) return oneLine(lines.slice(check, check + 5).join(' '));
   const isTrace = (line: string): boolean => line.startsWith('!!! [') || line.trim() === '';

@@ -1,5 +1,7 @@
 // Reads the output of a step: its summary, what failed, and its figures.
 
+import { stripVTControlCharacters } from 'node:util';
+
 /** A figure of a benchmark. */
 export interface Figure {
   readonly name: string;
@@ -32,8 +34,7 @@ const COMPARED = /^\| ([^|]+) \| ([\d,.]+) ([^|]*) \| [^|]+ \| ([\d.]+) × \|$/;
 
 export function readOutput(output: string): StepOutput {
   // Programs in a terminal's colours say the same.
-  // oxlint-disable-next-line no-control-regex
-  const lines = output.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
+  const lines = stripVTControlCharacters(output).split('\n');
   return {
     summary: lines.findLast((line) => SUMMARY.test(line))?.trim() ?? '',
     findings: [...new Set(lines.filter((line) => FINDING.test(line)).map(nameOf))].slice(

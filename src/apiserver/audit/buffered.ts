@@ -16,6 +16,8 @@ export interface BatchConfig {
 }
 
 const STOP_MS = 5000;
+/** The length of all waiting events, in characters of JSON. Events beyond it are lost. */
+const MAX_WAITING = 256 * 1024 * 1024;
 
 export class BufferedSink implements AuditSink {
   readonly #sink: AuditSink;
@@ -24,6 +26,8 @@ export class BufferedSink implements AuditSink {
   readonly #lost: ReportLoss;
   readonly #bucket: TokenBucket | undefined;
   #waiting: AuditEvent[] = [];
+  /** The length of the waiting events. */
+  #length = 0;
   #timer: Timer | undefined;
   #sending: Promise<void> | undefined;
   #stopped = false;
@@ -40,9 +44,17 @@ export class BufferedSink implements AuditSink {
 
   /** Resolves at once; with false if the buffer has no room for all events. */
   process(events: readonly AuditEvent[]): Promise<boolean> {
-    const room = this.#stopped ? 0 : this.#config.bufferSize - this.#waiting.length;
-    this.#waiting.push(...events.slice(0, room));
-    const lost = events.length - Math.min(room, events.length);
+    let lost = 0;
+    for (const event of events) {
+      const { length } = event.json();
+      const isFull =
+        this.#waiting.length >= this.#config.bufferSize || this.#length + length > MAX_WAITING;
+      if (this.#stopped || isFull) lost++;
+      else {
+        this.#waiting.push(event);
+        this.#length += length;
+      }
+    }
     if (lost > 0) {
       const why = this.#stopped ? 'audit backend shut down' : 'audit buffer queue blocked';
       this.#lost('buffered', new Error(why), lost);
@@ -82,6 +94,7 @@ export class BufferedSink implements AuditSink {
   async #sendAll(): Promise<void> {
     do {
       const batch = this.#waiting.splice(0, this.#config.maxBatchSize);
+      for (const event of batch) this.#length -= event.json().length;
       const waitMs = this.#stopped ? 0 : (this.#bucket?.reserve() ?? 0);
       if (waitMs > 0) await this.#clock.sleep(waitMs);
       if (batch.length > 0) await this.#sink.process(batch);

@@ -71,20 +71,21 @@ export class AuditRecord implements RequestAudit {
     this.#impersonatedUser = user;
   }
 
+  requestMetadata(metadata: unknown): void {
+    if (!isPlainObject(metadata) || this.#objectRef === undefined) return;
+    const ref = this.#objectRef;
+    const text = (known: string, name: string): string =>
+      known !== '' || typeof metadata[name] !== 'string' ? known : metadata[name];
+    this.#objectRef = {
+      ...ref,
+      namespace: text(ref.namespace, 'namespace'),
+      name: text(ref.name, 'name'),
+      uid: text(ref.uid, 'uid'),
+      resourceVersion: text(ref.resourceVersion, 'resourceVersion'),
+    };
+  }
+
   requestObject(object: object): void {
-    const { metadata } = object as { readonly metadata?: unknown };
-    if (isPlainObject(metadata) && this.#objectRef !== undefined) {
-      const ref = this.#objectRef;
-      const text = (known: string, name: string): string =>
-        known !== '' || typeof metadata[name] !== 'string' ? known : metadata[name];
-      this.#objectRef = {
-        ...ref,
-        namespace: text(ref.namespace, 'namespace'),
-        name: text(ref.name, 'name'),
-        uid: text(ref.uid, 'uid'),
-        resourceVersion: text(ref.resourceVersion, 'resourceVersion'),
-      };
-    }
     if (this.records('Request')) this.#requestObject = this.objectJson(object);
   }
 

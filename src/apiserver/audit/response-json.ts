@@ -1,7 +1,7 @@
 // The object of a response as JSON. Texts, streams and watches have none.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
-import { nextTurn } from '#machinery/turn.ts';
+import { isLarge, nextTurn } from '#machinery/turn.ts';
 import type { EncodedObject, ResponseBody } from '../request.ts';
 import { withoutManagedFields } from './record.ts';
 
@@ -13,7 +13,13 @@ export async function responseJson(
   body: ResponseBody,
   omitManagedFields: boolean,
 ): Promise<string | undefined> {
-  if (body.kind === 'object') return objectJson(body.object, omitManagedFields);
+  if (body.kind === 'object') {
+    const object = body.object.object() as object;
+    if (isLarge(object)) await nextTurn();
+    return omitManagedFields
+      ? stringifyJson(withoutManagedFields(object))
+      : Buffer.from(body.object.jsonLine()).toString('utf8').trimEnd();
+  }
   if (body.kind !== 'list') return undefined;
   const items: string[] = [];
   for (const item of body.items) {
@@ -26,12 +32,6 @@ export async function responseJson(
   }
   const head = { kind: body.listKind, apiVersion: body.apiVersion, metadata: body.metadata };
   return `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(',')}]}`;
-}
-
-function objectJson(object: EncodedObject, omitManagedFields: boolean): string {
-  return omitManagedFields
-    ? stringifyJson(withoutManagedFields(object.object() as object))
-    : Buffer.from(object.jsonLine()).toString('utf8').trimEnd();
 }
 
 /** Returns an item as it is in the list: without kind and apiVersion, unless it has its own. */

@@ -15,6 +15,7 @@ import { isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
+import { recordObject } from './audited-object.ts';
 import { decodeBody, identified, internalPackage, parseBody, yamlProblems } from './body.ts';
 import { managerOf } from './manager-name.ts';
 import { negotiate, type Negotiated } from './negotiation.ts';
@@ -58,7 +59,8 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   const withoutDefaults = decodeBody(request, body, scope, fieldValidation);
   if (body.large === true) await nextTurn();
   const decoded = identified(withoutDefaults, scope.codec);
-  request.audit?.requestObject(scope.codec.wireForm(decoded));
+  if (request.audit !== undefined)
+    await recordObject(request.audit, scope, decoded, body.large === true);
   if (body.large === true) await nextTurn();
   // The name in the path of a subresource is the parent's.
   const parent = scope.subresource === '' ? '' : request.info.name;
@@ -129,7 +131,8 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const withoutDefaults = decodeBody(request, body, scope, query.fieldValidation);
   if (body.large === true) await nextTurn();
   const decoded = identified(withoutDefaults, scope.codec);
-  request.audit?.requestObject(scope.codec.wireForm(decoded));
+  if (request.audit !== undefined)
+    await recordObject(request.audit, scope, decoded, body.large === true);
   const named = withNamespace(scope, request, checkName(request, decoded));
   const object = withoutDuplicateOwners(named, request.warnings, false);
   const { uid } = object.metadata;

@@ -29,7 +29,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}$/;
 
 export class RotatedFile {
   readonly #config: RotatedFileConfig;
-  #file: FileHandle;
+  /** Absent after a file could not be opened; the next write tries again. */
+  #file: FileHandle | undefined;
   #size: number;
   #cleaning: Promise<void> = Promise.resolve();
 
@@ -50,29 +51,33 @@ export class RotatedFile {
     const bytes = Buffer.from(text, 'utf8');
     const { maxSize } = this.#config;
     if (maxSize > 0 && this.#size > 0 && this.#size + bytes.length > maxSize) await this.#rotate();
+    this.#file ??= await this.#open();
     await this.#file.appendFile(bytes);
     this.#size += bytes.length;
   }
 
   async close(): Promise<void> {
-    await this.#file.close();
+    await this.#file?.close();
     await this.#cleaning;
   }
 
   async #rotate(): Promise<void> {
     const { path, logger } = this.#config;
-    await this.#file.close();
-    try {
-      await rename(path, await this.#unusedName());
-    } finally {
-      this.#file = await open(path, 'a', MODE);
-      this.#size = (await this.#file.stat()).size;
-    }
+    await this.#file?.close();
+    this.#file = undefined;
+    await rename(path, await this.#unusedName());
+    this.#file = await this.#open();
     this.#cleaning = this.#cleaning.then(() =>
       this.#clean().catch((error: unknown) =>
         logger.warn('old files of a log are not cleaned up', { err: errorMessage(error) }),
       ),
     );
+  }
+
+  async #open(): Promise<FileHandle> {
+    const file = await open(this.#config.path, 'a', MODE);
+    this.#size = (await file.stat()).size;
+    return file;
   }
 
   async #unusedName(): Promise<string> {
