@@ -244,8 +244,10 @@ export class KubeletPodSyncer implements PodSyncer {
     signal.throwIfAborted();
     await this.#config.cgroups?.ensure(pod);
     const result = await runtimeManager.sync(pod, status, secrets, mounted.volumes, signal);
-    await this.#config.cgroups?.settle(pod);
     const after = result.acted ? await this.#config.pleg.refresh(podUid(pod)) : status;
+    // A limit that its containers do not have yet could end them.
+    if (runtimeManager.resizer.progress(pod, after)?.error === undefined)
+      await this.#config.cgroups?.settle(pod);
     const reported = this.#report(pod, after, { ended: false, deadlineExceeded: false });
     if (isTerminal(reported.phase)) return { ended: true };
     if (!result.acted) return withRetry(result.retryAt);
