@@ -167,7 +167,9 @@ describe.skipIf(missingLongTests !== undefined)(named('a real node', missingLong
   });
 
   test('a pod has no more processes than the limit', async () => {
-    const script = 'for i in $(seq 200); do sleep 3600 & done; wait';
+    // The shell that cannot fork ends. Its parent becomes a program without another process, so that
+    // the container goes on.
+    const script = '(for i in $(seq 200); do sleep 3600 & done); exec sleep 3600';
     await node.create(podOf('forks', { command: ['sh', '-c', script] }));
     await node.until('the end', async () => {
       const [status] = (await node.get('forks')).status.containerStatuses ?? [];
