@@ -1,11 +1,10 @@
-// What can be changed about a volume that exists: the mutable parameters of the driver, which come
+// The attributes of volumes that can be changed later: the driver's mutable parameters, which come
 // from VolumeAttributesClasses.
 //
 // `readAheadKiB`: how many KiB the kernel reads ahead of a program that reads the image from the
 // beginning to the end. Directories have none: they share the disk's.
 
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
-import type { VolumeRecord } from './records.ts';
 
 export interface VolumeAttributes {
   /** Absent: the kernel's default. */
@@ -20,7 +19,7 @@ const MAX_READ_AHEAD_KIB = 65_536;
  */
 export function attributesOf(
   parameters: Readonly<Record<string, string>>,
-  backing: VolumeRecord['backing'],
+  backing: 'directory' | 'image',
 ): VolumeAttributes {
   const refuse = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);
   let attributes: VolumeAttributes = {};

@@ -132,7 +132,8 @@ export class CsiModifier implements Controller {
     }
     if (attributes.driverName !== driver)
       throw new Error(
-        `VAC ${className} referenced in PVC is for driver ${attributes.driverName} which does not match driver name ${driver}`,
+        `VAC ${className} referenced in PVC is for driver ${attributes.driverName} which does not ` +
+          `match driver name ${driver}`,
       );
     const begun = await this.#begin(claim, className, signal);
     const what = `volume ${claim.metadata.name} with vac ${className}`;
