@@ -1,9 +1,10 @@
-// Mounts of the operating system. The kubelet needs few: memory-backed volumes, and subpaths that
-// must not be replaced between check and use.
+// Mounts of the operating system. The kubelet needs few: memory-backed volumes, devices of local
+// volumes, and subpaths that must not be replaced between check and use.
 
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { parseMountPoints } from '#machinery/files/mount-points.ts';
+import { type DeviceMount, formatAndMount, growFileSystem } from './format-and-mount.ts';
 
 export interface Mounter {
   /** Whether this process may mount. */
@@ -14,6 +15,10 @@ export interface Mounter {
   ): Promise<void>;
   /** Makes `source` visible at `target`. Links in `source` are not resolved. */
   bind(source: string, target: string): Promise<void>;
+  /** Mounts the file system of a device, and creates one on a blank device. */
+  device(mount: DeviceMount): Promise<void>;
+  /** Grows the mounted file system of a device to the device's size. */
+  grow(device: string, mountPoint: string): Promise<void>;
   unmount(target: string): Promise<void>;
   /** Returns every mount point at or below the directory, the deepest first. */
   mountsBelow(directory: string): Promise<readonly string[]>;
@@ -32,6 +37,8 @@ export function systemMounter(): Mounter {
     async bind(source, target) {
       await run('mount', ['--no-canonicalize', '--bind', source, target]);
     },
+    device: (mount) => formatAndMount(mount),
+    grow: (device, mountPoint) => growFileSystem(device, mountPoint),
     async unmount(target) {
       await run('umount', [target]);
     },
@@ -45,11 +52,16 @@ export function systemMounter(): Mounter {
   };
 }
 
+const impossible = (): Promise<void> =>
+  Promise.reject(new Error('mounting is not possible here: it takes root on Linux'));
+
 /** A mounter without mounts, for simulated nodes and processes that may not mount. */
 export const noMounter: Mounter = {
   available: false,
-  tmpfs: () => Promise.reject(new Error('mounting is not possible here: it takes root on Linux')),
-  bind: () => Promise.reject(new Error('mounting is not possible here: it takes root on Linux')),
+  tmpfs: impossible,
+  bind: impossible,
+  device: impossible,
+  grow: impossible,
   unmount: () => Promise.resolve(),
   mountsBelow: () => Promise.resolve([]),
 };

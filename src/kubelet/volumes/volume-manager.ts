@@ -22,11 +22,13 @@ import {
 } from './claims.ts';
 import { inlineVolume, persistentVolume } from './csi/csi-volume.ts';
 import type { CsiVolumes } from './csi/csi-volumes.ts';
+import type { GrowableVolume } from './csi/expander.ts';
 import { CsiOperationError, type CsiVolume, UnattachedError } from './csi/host.ts';
 import { checkHostPath } from './host-path.ts';
-import { checkLocalDevice, checkLocalVolume } from './local-volumes.ts';
+import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
+import { checkLocalDevice } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
-import { belongsToGroup, setVolumeGroup } from './ownership.ts';
+import { setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 
 export interface VolumeFailure {
@@ -111,6 +113,8 @@ export interface VolumeManagerConfig {
   readonly isReachable: (volume: PersistentVolume) => boolean;
   /** Mounts volumes of CSI drivers. Absent: this kubelet has none. */
   readonly csi?: CsiMounts;
+  /** Grows a volume that has been mounted, if its claim waits for that. Absent: none can grow. */
+  readonly grow?: (pod: Pod, volume: GrowableVolume) => Promise<void>;
 }
 
 /** The part of CsiVolumes that is used here. */
@@ -139,13 +143,11 @@ export class VolumeManager {
   readonly #stale = new Set<string>();
   /** By pod: the paths of its claims' volumes, which are resolved once. */
   readonly #claimed = new Map<string, Map<string, string>>();
-  /** By pod: the paths of its claims' volumes of type local. */
-  readonly #localPaths = new Map<string, Set<string>>();
-  /** By path: checks of directories in flight. */
-  readonly #checking = new Map<string, Promise<void>>();
+  readonly #locals: LocalVolumes;
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
+    this.#locals = new LocalVolumes(config);
   }
 
   /**
@@ -201,7 +203,7 @@ export class VolumeManager {
   async unmount(uid: string): Promise<void> {
     this.#mounted.delete(uid);
     this.#claimed.delete(uid);
-    this.#localPaths.delete(uid);
+    this.#locals.forget(uid);
     this.#stale.delete(uid);
     if (!this.#config.hostFiles) return;
     const { mounter, rootDir, csi } = this.#config;
@@ -216,6 +218,7 @@ export class VolumeManager {
     const left = await mounter.mountsBelow(directory);
     if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
     await removeTree(directory);
+    await this.#locals.unmountUnused();
   }
 
   /** Returns the UIDs of pods with volumes that drivers want to publish again. */
@@ -306,7 +309,12 @@ export class VolumeManager {
 
   /** Reports whether the path is that of a local volume of a claim. */
   isLocalVolume(uid: string, path: string): boolean {
-    return this.#localPaths.get(uid)?.has(path) ?? false;
+    return this.#locals.isMounted(uid, path);
+  }
+
+  /** Returns the mounted volumes that this kubelet grows, without those of CSI drivers. */
+  get growable(): readonly MountedGrowable[] {
+    return this.#locals.growable;
   }
 
   /** Reports whether a pod on this node uses a volume at this path. */
@@ -320,7 +328,7 @@ export class VolumeManager {
     readOnly: boolean,
     signal: AbortSignal | undefined,
   ): Promise<string> {
-    const { hostFiles, isReachable, localVolumesDir } = this.#config;
+    const { hostFiles, isReachable } = this.#config;
     const { name } = volume.metadata;
     const { hostPath, local, csi } = volume.spec;
     if (!isReachable(volume)) {
@@ -341,31 +349,9 @@ export class VolumeManager {
         return hostPath.path;
       }
       if (local === undefined) throw new Error(`no volume plugin matched: ${kindOf(volume.spec)}`);
-      if (!hostFiles) return local.path;
-      const uid = podUid(pod);
-      this.#localPaths.set(uid, (this.#localPaths.get(uid) ?? new Set()).add(local.path));
-      await this.#oneAtATime(local.path, () => checkLocalVolume(local.path, localVolumesDir));
-      const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
-      // A persistent volume may be large: with this policy its files are visited once.
-      const isDone = async (of: number): Promise<boolean> =>
-        fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(local.path, of, false));
-      if (group !== undefined && !readOnly && !(await isDone(group)))
-        await setVolumeGroup(local.path, group, false);
-      return local.path;
+      return hostFiles ? await this.#locals.mount(pod, volume, local, readOnly) : local.path;
     } catch (error) {
       throw new PersistentVolumeError(name, errorMessage(error), { cause: error });
-    }
-  }
-
-  /** Runs `work` for a path once at a time, even if several pods start with the volume. */
-  async #oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#checking.get(path) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    this.#checking.set(path, mine);
-    try {
-      await mine;
-    } finally {
-      if (this.#checking.get(path) === mine) this.#checking.delete(path);
     }
   }
 
