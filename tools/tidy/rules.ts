@@ -133,6 +133,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'csi-driver/',
     'console/server/files/',
     'dns/system/',
+    'kubelet/certificates/pair-store.ts',
     'kubelet/checkpoints/',
     'kubelet/devices/',
     'kubelet/dra/',

@@ -18,6 +18,7 @@ const VALUES = [
   'advertiseAddress',
   'connectionLimits',
   'serviceAccounts',
+  'bootstrapTokens',
   'authorizationModes',
   'anonymous',
   'eventTtlMs',

@@ -47,12 +47,13 @@ export function makeReporter(parts: ReporterParts): NodeReporter {
       [LOCAL_VOLUMES]: settings.hostFiles ? settings.localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
-    facts: async () => ({
-      ...(await node.current(
+    facts: async () => {
+      const facts = await node.current(
         config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
-      )),
-      volumesInUse: csi.volumes.inUse,
-    }),
+      );
+      config.onAddresses?.(facts.addresses);
+      return { ...facts, volumesInUse: csi.volumes.inUse };
+    },
     checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,

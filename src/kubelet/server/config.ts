@@ -27,6 +27,8 @@ export interface KubeletServerConfig {
   readonly nodeName: string;
   readonly version: VersionInfo;
   /** See KubeletConfig. */
+  readonly otherMetrics?: () => string;
+  /** See KubeletConfig. */
   readonly flags?: Readonly<Record<string, string>>;
   /** When the kubelet was started, in wall-clock milliseconds. */
   readonly startedAt: number;
