@@ -189,7 +189,7 @@ export class DormantNodes {
       if (signal.aborted) return;
       const { logger } = this.#config;
       logger.error('dormant nodes: not compared with their pods, starting all', { err: error });
-      for (const name of [...this.#asleep.keys()]) this.#noticeWork(name);
+      for (const name of this.#asleep.keys()) this.#noticeWork(name);
     }
   }
 

@@ -25,7 +25,7 @@ export interface ReporterParts {
   readonly csi: Csi;
 }
 
-/** What a reporter needs of a kubelet. */
+/** The parts of a kubelet that its reporter uses. */
 export interface ReporterSources {
   readonly base: Pick<Base, 'config' | 'recorder' | 'logger'>;
   readonly settings: Settings;
