@@ -1,5 +1,5 @@
 // Four projects: unit tests beside the code, scenarios of several components, and end-to-end tests with the real tools, of which those that
-// share the machine run one at a time.
+// share the machine run one at a time, after all others.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -24,9 +24,7 @@ const alone = [
   'process',
   'proxy',
   'reset',
-  'roles',
   'several-machines',
-  'up',
   'volumes',
 ].map((name) => `test/e2e/${name}.test.ts`);
 
@@ -53,6 +51,8 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
     globalSetup: ['tools/test-programs.ts'],
+    // Projects share what was compiled, as do runs.
+    experimental: { fsModuleCache: true, fsModuleCachePath: inRoot('.cache/vitest') },
     projects: [
       {
         extends: true,
@@ -90,7 +90,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: alone,
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -100,7 +99,7 @@ export default defineConfig({
           include: alone,
           globalSetup: ['test/e2e/clean-up.ts'],
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],
