@@ -21,6 +21,7 @@ import {
   csiNodeService,
   CsiVolumes,
   DriverRegistry,
+  type GrowableVolume,
 } from './volumes/csi/index.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
@@ -123,14 +124,26 @@ export class Csi {
     }
   }
 
-  /** Starts work that is due; none of it is awaited, since drivers may hang. */
-  tick(): void {
+  /** Grows a volume of another type than CSI if its claim waits for that. */
+  grow(pod: Pod, volume: GrowableVolume): Promise<void> {
+    return this.#expander.grow(pod, volume);
+  }
+
+  /**
+   * Starts work that is due; none of it is awaited, since drivers may hang. `others`: the mounted
+   * volumes of other types that can grow.
+   */
+  tick(others: readonly { readonly pod: Pod; readonly volume: GrowableVolume }[]): void {
     const { clock, expansionCheckMs } = this.#config;
     this.#background('unstage', () => this.volumes.unstageUnused());
     if (clock.monotonic() - this.#checkedAt < expansionCheckMs) return;
     this.#checkedAt = clock.monotonic();
-    this.#expander.retain(new Set(this.volumes.mounted.map(({ pod }) => podUid(pod))));
-    for (const { pod, volume, mounted } of this.volumes.mounted) {
+    const { mounted: csiVolumes } = this.volumes;
+    this.#expander.retain(new Set([...csiVolumes, ...others].map(({ pod }) => podUid(pod))));
+    for (const { pod, volume } of others) {
+      this.#background(`expand ${podUid(pod)} ${volume.name}`, () => this.grow(pod, volume));
+    }
+    for (const { pod, volume, mounted } of csiVolumes) {
       if (volume.isInline) continue;
       this.#background(`expand ${podUid(pod)} ${volume.name}`, () =>
         this.#expander.expand(pod, volume, mounted),
@@ -162,7 +175,7 @@ export class Csi {
     const { logger, signal } = this.#config;
     work()
       .catch((error: unknown) => {
-        if (!signal.aborted) logger.warn('CSI work failed', { work: key, err: error });
+        if (!signal.aborted) logger.warn('volume work failed', { work: key, err: error });
       })
       .finally(() => this.#running.delete(key));
   }

@@ -126,7 +126,7 @@ export class Housekeeping {
     }
     const { runtime, clock, logger, hostFiles, logMaxBytes, logMaxFiles } = this.#config;
     if (hostFiles) {
-      csi.tick();
+      csi.tick(volumes.growable);
       if (pods.areSourcesReady) void (await this.#removeDirectories());
       await rotateLogs({
         runtime,

@@ -82,6 +82,7 @@ export function makeStorage(parts: StorageParts): Storage {
     localVolumesDir,
     claims,
     csi: csi.volumes,
+    grow: (pod, volume) => csi.grow(pod, volume),
     isReachable: ({ spec }) => {
       const self = nodeObject();
       const required = spec.nodeAffinity?.required;

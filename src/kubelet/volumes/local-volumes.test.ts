@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkLocalDevice, checkLocalVolume } from './local-volumes.ts';
+import { checkLocalDevice, localVolumeKind } from './local-volumes.ts';
 
 let dir: string;
 beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'cox-local-'))));
@@ -23,5 +23,13 @@ test.skipIf(device === undefined)('… or a link to one (skipped without a devic
   const link = join(dir, 'link');
   symlinkSync(device ?? '', link);
   await expect(checkLocalDevice(link)).resolves.toBeUndefined();
-  await expect(checkLocalVolume(link, join(dir, 'own'))).rejects.toThrow('is not a directory');
+  expect(await localVolumeKind(link, join(dir, 'own'))).toBe('device');
+});
+
+test('a volume with files is a directory or a block device', async () => {
+  expect(await localVolumeKind(dir, join(dir, 'own'))).toBe('directory');
+  writeFileSync(join(dir, 'file'), '');
+  await expect(localVolumeKind(join(dir, 'file'), join(dir, 'own'))).rejects.toThrow(
+    'only directory and block device are supported',
+  );
 });

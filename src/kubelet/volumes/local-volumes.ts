@@ -1,6 +1,6 @@
-// Persistent volumes of type local: directories of this node. Those in the kubelet's own volume
-// directory belong to the built-in provisioner: the directory is created with the first pod that
-// uses it, and deleted on request.
+// Persistent volumes of type local: directories and block devices of this node. Directories in the
+// kubelet's own volume directory belong to the built-in provisioner: such a directory is created
+// with the first pod that uses it, and deleted on request.
 
 import { chmod, mkdir, mkdtemp, rename, stat } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
@@ -10,25 +10,25 @@ import type { Mounter } from './mounter.ts';
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 /**
- * Checks the directory. Rejects with the reason why it cannot be used. `ownDir`: the directory
- * below which missing directories are created. At most one call per path may be in flight.
+ * Returns what is at the path of a volume that is used as a file system. Rejects with the reason why
+ * the path cannot be used. `ownDir`: the directory below which missing directories are created. At
+ * most one call per path may be in flight.
  */
-export async function checkLocalVolume(path: string, ownDir: string): Promise<void> {
+export async function localVolumeKind(
+  path: string,
+  ownDir: string,
+): Promise<'directory' | 'device'> {
   if (path.split('/').includes('..'))
     throw new Error(`invalid path: ${path} must not contain '..'`);
   const own = normalize(path);
   if (dirname(own) === ownDir) await makeDirectory(own, ownDir);
-  try {
-    const info = await stat(path);
-    if (!info.isDirectory())
-      throw new Error(
-        `path "${path}" is not a directory: this kubelet mounts no block devices of local volumes`,
-      );
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new Error(`path "${path}" does not exist`, { cause: error });
-    throw error;
-  }
+  const info = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    throw new Error(`path "${path}" does not exist`, { cause: error });
+  });
+  if (info.isDirectory()) return 'directory';
+  if (info.isBlockDevice()) return 'device';
+  throw new Error('only directory and block device are supported');
 }
 
 /** Checks the device of a block volume. Rejects with the reason why it cannot be used. */

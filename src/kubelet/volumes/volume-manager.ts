@@ -22,11 +22,14 @@ import {
 } from './claims.ts';
 import { inlineVolume, persistentVolume } from './csi/csi-volume.ts';
 import type { CsiVolumes } from './csi/csi-volumes.ts';
+import type { GrowableVolume } from './csi/expander.ts';
 import { CsiOperationError, type CsiVolume, UnattachedError } from './csi/host.ts';
 import { checkHostPath } from './host-path.ts';
-import { checkLocalDevice, checkLocalVolume } from './local-volumes.ts';
+import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
+import { checkLocalDevice } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
-import { belongsToGroup, setVolumeGroup } from './ownership.ts';
+import { mountNfs, type NfsVolume } from './nfs.ts';
+import { setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 
 export interface VolumeFailure {
@@ -111,6 +114,8 @@ export interface VolumeManagerConfig {
   readonly isReachable: (volume: PersistentVolume) => boolean;
   /** Mounts volumes of CSI drivers. Absent: this kubelet has none. */
   readonly csi?: CsiMounts;
+  /** Grows a volume that has been mounted, if its claim waits for that. Absent: none can grow. */
+  readonly grow?: (pod: Pod, volume: GrowableVolume) => Promise<void>;
 }
 
 /** The part of CsiVolumes that is used here. */
@@ -139,13 +144,11 @@ export class VolumeManager {
   readonly #stale = new Set<string>();
   /** By pod: the paths of its claims' volumes, which are resolved once. */
   readonly #claimed = new Map<string, Map<string, string>>();
-  /** By pod: the paths of its claims' volumes of type local. */
-  readonly #localPaths = new Map<string, Set<string>>();
-  /** By path: checks of directories in flight. */
-  readonly #checking = new Map<string, Promise<void>>();
+  readonly #locals: LocalVolumes;
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
+    this.#locals = new LocalVolumes(config);
   }
 
   /**
@@ -201,7 +204,7 @@ export class VolumeManager {
   async unmount(uid: string): Promise<void> {
     this.#mounted.delete(uid);
     this.#claimed.delete(uid);
-    this.#localPaths.delete(uid);
+    this.#locals.forget(uid);
     this.#stale.delete(uid);
     if (!this.#config.hostFiles) return;
     const { mounter, rootDir, csi } = this.#config;
@@ -216,6 +219,7 @@ export class VolumeManager {
     const left = await mounter.mountsBelow(directory);
     if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
     await removeTree(directory);
+    await this.#locals.unmountUnused();
   }
 
   /** Returns the UIDs of pods with volumes that drivers want to publish again. */
@@ -239,6 +243,15 @@ export class VolumeManager {
       );
     if (volume.csi !== undefined)
       return await this.#mountCsi(pod, inlineVolume(pod, volume.name, volume.csi), context.signal);
+    if (volume.nfs !== undefined) {
+      const { name, nfs: source } = volume;
+      return await this.#mountNfs(pod, {
+        name,
+        source,
+        readOnly: source.readOnly === true,
+        mountOptions: [],
+      });
+    }
     const plugin = pluginOf(volume);
     if (plugin === 'image') return '';
     if (plugin === 'host-path') {
@@ -299,6 +312,11 @@ export class VolumeManager {
     return '';
   }
 
+  async #mountNfs(pod: Pod, volume: NfsVolume): Promise<string> {
+    const { hostFiles, mounter, rootDir } = this.#config;
+    return hostFiles ? await mountNfs(mounter, rootDir, podUid(pod), volume) : '';
+  }
+
   /** Returns the paths of the pod's mounted volumes; undefined before all of them are mounted. */
   mountedVolumes(uid: string): VolumePaths | undefined {
     return this.#mounted.get(uid);
@@ -306,7 +324,12 @@ export class VolumeManager {
 
   /** Reports whether the path is that of a local volume of a claim. */
   isLocalVolume(uid: string, path: string): boolean {
-    return this.#localPaths.get(uid)?.has(path) ?? false;
+    return this.#locals.isMounted(uid, path);
+  }
+
+  /** Returns the mounted volumes that this kubelet grows, without those of CSI drivers. */
+  get growable(): readonly MountedGrowable[] {
+    return this.#locals.growable;
   }
 
   /** Reports whether a pod on this node uses a volume at this path. */
@@ -320,9 +343,9 @@ export class VolumeManager {
     readOnly: boolean,
     signal: AbortSignal | undefined,
   ): Promise<string> {
-    const { hostFiles, isReachable, localVolumesDir } = this.#config;
+    const { hostFiles, isReachable } = this.#config;
     const { name } = volume.metadata;
-    const { hostPath, local, csi } = volume.spec;
+    const { hostPath, local, csi, nfs } = volume.spec;
     if (!isReachable(volume)) {
       const what = `MountVolume.NodeAffinity check failed for volume "${name}"`;
       throw new PersistentVolumeError(name, `${what} : no matching NodeSelectorTerms`);
@@ -336,36 +359,19 @@ export class VolumeManager {
         if (hostFiles) await checkLocalDevice(local.path);
         return local.path;
       }
+      if (nfs !== undefined) {
+        const mountOptions = mountOptionsOf(volume);
+        // The volume's own readOnly does not count, as upstream.
+        return await this.#mountNfs(pod, { name, source: nfs, readOnly, mountOptions });
+      }
       if (hostPath !== undefined) {
         if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
         return hostPath.path;
       }
       if (local === undefined) throw new Error(`no volume plugin matched: ${kindOf(volume.spec)}`);
-      if (!hostFiles) return local.path;
-      const uid = podUid(pod);
-      this.#localPaths.set(uid, (this.#localPaths.get(uid) ?? new Set()).add(local.path));
-      await this.#oneAtATime(local.path, () => checkLocalVolume(local.path, localVolumesDir));
-      const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
-      // A persistent volume may be large: with this policy its files are visited once.
-      const isDone = async (of: number): Promise<boolean> =>
-        fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(local.path, of, false));
-      if (group !== undefined && !readOnly && !(await isDone(group)))
-        await setVolumeGroup(local.path, group, false);
-      return local.path;
+      return hostFiles ? await this.#locals.mount(pod, volume, local, readOnly) : local.path;
     } catch (error) {
       throw new PersistentVolumeError(name, errorMessage(error), { cause: error });
-    }
-  }
-
-  /** Runs `work` for a path once at a time, even if several pods start with the volume. */
-  async #oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#checking.get(path) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    this.#checking.set(path, mine);
-    try {
-      await mine;
-    } finally {
-      if (this.#checking.get(path) === mine) this.#checking.delete(path);
     }
   }
 
@@ -409,6 +415,14 @@ class PersistentVolumeError extends Error {
     super(message, options);
     this.volume = volume;
   }
+}
+
+/** Returns the options of a persistent volume: those of the beta annotation come first. */
+function mountOptionsOf({ metadata, spec }: PersistentVolume): readonly string[] {
+  const beta = metadata.annotations?.['volume.beta.kubernetes.io/mount-options'];
+  return (beta === undefined ? (spec.mountOptions ?? []) : beta.split(',')).filter(
+    (option) => option !== '',
+  );
 }
 
 const SETTINGS: ReadonlySet<string> = new Set([

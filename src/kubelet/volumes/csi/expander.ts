@@ -11,6 +11,7 @@ import { parseQuantity } from '#machinery/text/quantity.ts';
 import { podUid, type Pod } from '../../types.ts';
 import type { ClaimSource, PersistentVolume, PersistentVolumeClaim } from '../claims.ts';
 import type { CsiHost, CsiVolume, MountedVolume } from './host.ts';
+import type { CsiNodeService } from './node-client.ts';
 import { secretValues, volumeCapability } from './request.ts';
 
 type Condition = Immutable<v1.PersistentVolumeClaimCondition>;
@@ -34,6 +35,16 @@ export interface ExpanderConfig {
     reason: 'FileSystemResizeSuccessful' | 'FileSystemResizeFailed' | 'VolumeResizeFailed',
     message: string,
   ) => void;
+}
+
+/** A persistent volume that is mounted on this node. */
+export interface GrowableVolume {
+  readonly name: string;
+  readonly readOnly: boolean;
+  /** Reports whether the node takes part in the volume's expansion. */
+  isSupported(): Promise<boolean>;
+  /** Makes the volume as large as its storage. Rejects with the reason. */
+  grow(bytes: number): Promise<void>;
 }
 
 /** The conditions of a claim that are about its expansion. */
@@ -65,6 +76,28 @@ export class CsiExpander {
   /** Expands the volume if its claim waits for that. Rejects if the driver fails. */
   async expand(pod: Pod, volume: CsiVolume, mounted: MountedVolume): Promise<void> {
     if (volume.isInline) return;
+    const { host } = this.#config;
+    const { name, readOnly } = volume;
+    // Called only if there is something to expand: the driver may not be registered.
+    const service = (): CsiNodeService => host.service(volume.driver);
+    await this.grow(pod, {
+      name,
+      readOnly,
+      isSupported: async () => (await service().capabilities()).has('EXPAND_VOLUME'),
+      grow: async (bytes) =>
+        await service().expand({
+          volumeId: volume.handle,
+          volumePath: mounted.path,
+          stagingTargetPath: mounted.stagingPath,
+          capacityRange: { requiredBytes: bytes },
+          volumeCapability: volumeCapability(volume, await service().capabilities(), undefined),
+          secrets: await secretValues(host, 'NodeExpandSecretRef', volume.expandSecret),
+        }),
+    });
+  }
+
+  /** Grows a volume of any type if its claim waits for that. Rejects with the volume's error. */
+  async grow(pod: Pod, volume: GrowableVolume): Promise<void> {
     const { claims, record, host, patchStatus } = this.#config;
     const persistent = await claims.volume(volume.name);
     const { claimRef } = persistent.spec;
@@ -79,23 +112,14 @@ export class CsiExpander {
       record(pod, claim, 'Warning', 'FileSystemResizeFailed', message);
       return;
     }
-    const service = host.service(volume.driver);
-    const capabilities = await service.capabilities();
-    if (!capabilities.has('EXPAND_VOLUME')) return;
+    if (!(await volume.isSupported())) return;
     if (plan.recovers) {
       claim = await patchStatus(claim, {
         allocatedResourceStatuses: { storage: 'NodeResizeInProgress' },
       });
     }
     try {
-      await service.expand({
-        volumeId: volume.handle,
-        volumePath: mounted.path,
-        stagingTargetPath: mounted.stagingPath,
-        capacityRange: { requiredBytes: plan.bytes },
-        volumeCapability: volumeCapability(volume, capabilities, undefined),
-        secrets: await secretValues(host, 'NodeExpandSecretRef', volume.expandSecret),
-      });
+      await volume.grow(plan.bytes);
     } catch (error) {
       if (isRpcError(error, 'FAILED_PRECONDITION')) {
         this.#notInUse.add(key);
@@ -120,7 +144,7 @@ export class CsiExpander {
   async #recordFailure(
     pod: Pod,
     claim: PersistentVolumeClaim,
-    volume: CsiVolume,
+    volume: GrowableVolume,
     recovers: boolean,
     error: unknown,
   ): Promise<void> {
