@@ -1,4 +1,4 @@
-import fastJsonPatch from 'fast-json-patch';
+import fastJsonPatch, { type Operation } from 'fast-json-patch';
 import { expect, test } from 'vitest';
 import type { KubeObject } from './live-object.ts';
 import { revisionsOf, undoPatch } from './rollout.ts';
@@ -66,7 +66,7 @@ test('undo restores template and annotations, without the labels of the old Repl
 
 test('undo goes on after a change of the status, and not after one of the spec', () => {
   const [, old] = revisionsOf(deployment, [replicaSet(1, 'u'), replicaSet(2, 'u')]);
-  const body = undoPatch(deployment, old!).body as fastJsonPatch.Operation[];
+  const body = undoPatch(deployment, old!).body as Operation[];
   const applied = (metadata: object): object => {
     const current = { metadata: { ...deployment.metadata, ...metadata }, spec: { template: {} } };
     return fastJsonPatch.applyPatch(current, body).newDocument;
