@@ -191,7 +191,7 @@ describe('resize', () => {
         : { containers: [{ name: 'main', resources: memory(amount) }] };
     await harness.createPod('web', {
       ...spec('64Mi'),
-      containers: [{ ...main('1'), resources: {}, ...spec('64Mi').containers[0] }],
+      containers: [{ ...main('1'), resources: {}, ...spec('64Mi').containers![0] }],
     });
     await harness.waitForPod('web', isRunning);
     await patch('web', 'resize', { spec: spec('10Ki') });
