@@ -13,7 +13,6 @@ const alone = [
   'containerd-runtime',
   'dns',
   'full-disk',
-  'high-availability',
   'hostile-pods',
   'ingress',
   'inspect',
@@ -51,8 +50,6 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
     globalSetup: ['tools/test-programs.ts'],
-    // Projects share what was compiled, as do runs.
-    experimental: { fsModuleCache: true, fsModuleCachePath: inRoot('.cache/vitest') },
     projects: [
       {
         extends: true,
