@@ -22,6 +22,7 @@ import {
   CsiVolumes,
   DriverRegistry,
   type GrowableVolume,
+  NodeInfoUpdates,
 } from './volumes/csi/index.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
@@ -58,8 +59,7 @@ export class Csi {
   readonly #running = new Set<string>();
   #checkedAt = Number.NEGATIVE_INFINITY;
   readonly #driverObjects: () => readonly Immutable<CSIDriver>[];
-  /** By driver: when its node information was last asked for, in monotonic milliseconds. */
-  readonly #refreshedAt = new Map<string, number>();
+  readonly #updates = new NodeInfoUpdates();
 
   constructor(config: CsiConfig) {
     this.#config = config;
@@ -157,29 +157,18 @@ export class Csi {
     }
   }
 
-  /**
-   * Asks drivers for their node information whose objects want that periodically
-   * (nodeAllocatableUpdatePeriodSeconds).
-   */
+  /** Starts to ask the drivers for their node information that are due. */
   #refreshDue(): void {
-    const now = this.#config.clock.monotonic();
     const periods = new Map(
       this.#driverObjects()
         .filter(({ metadata }) => this.drivers.has(metadata.name))
         .map(({ metadata, spec }) => [metadata.name, spec.nodeAllocatableUpdatePeriodSeconds ?? 0]),
     );
-    for (const [driver, seconds] of periods) {
-      const at = this.#refreshedAt.get(driver);
-      if (seconds === 0) this.#refreshedAt.delete(driver);
-      else if (at === undefined) this.#refreshedAt.set(driver, now);
-      else if (now - at >= seconds * 1000) this.#refresh(driver);
-    }
-    for (const driver of this.#refreshedAt.keys())
-      if (!periods.has(driver)) this.#refreshedAt.delete(driver);
+    for (const driver of this.#updates.due(periods, this.#config.clock.monotonic()))
+      this.#refresh(driver);
   }
 
   #refresh(driver: string): void {
-    this.#refreshedAt.set(driver, this.#config.clock.monotonic());
     this.#background(`node information of ${driver}`, () => this.drivers.refresh(driver));
   }
 
