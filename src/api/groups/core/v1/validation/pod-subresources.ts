@@ -185,13 +185,14 @@ function removals(
 function withOldAmounts(spec: PodSpec, old: PodSpec): PodSpec {
   const list = (now: readonly Container[], before: readonly Container[] = []): Container[] =>
     now.map((container, index) => withOldResources(container, before[index]!));
+  const { resources, ...others } = spec;
   return {
-    ...spec,
+    ...others,
     containers: list(spec.containers, old.containers),
     ...(spec.initContainers !== undefined && {
       initContainers: list(spec.initContainers, old.initContainers),
     }),
-    ...wholeWithOldAmounts(spec.resources, old.resources),
+    ...wholeWithOldAmounts(resources, old.resources),
   };
 }
 
