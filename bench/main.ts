@@ -76,7 +76,7 @@ const program = new Command('npm run bench --')
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, " +
-      'scheduler, restart, extensions, scale, grown, watchers)',
+      'scheduler, restart, extensions, scale, grown, watchers, node)',
     collect,
     [],
   );
@@ -105,6 +105,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
     'scale',
     'grown',
     'watchers',
+    'node',
   ],
   definitions: ['extensions'],
   watchers: ['watchers'],
@@ -207,7 +208,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async node() {
     const { node } = await import('./node/bench.ts');
     const pods = (options.pods ?? '110,250').split(',').map(Number);
-    await node({ pods, upstream: options.upstream });
+    await node({ pods, upstream: options.upstream, nodeFlags: options.nodeFlag });
   },
   async grown() {
     const { grown } = await import('./grown/bench.ts');

@@ -24,6 +24,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'kubelet/node/apparmor-enabled.ts': 'reads /sys',
   'kubelet/node/kernel-log.ts': 'reads /dev/kmsg',
   'kubelet/checkpoints/checkpoint-file.ts': 'makes a new file only (wx), and opens its directory',
+  'kubelet/certificates/pair-store.ts': 'reads files of an administrator, in a directory of root',
   'kubelet/node/linux-cgroups.ts': 'reads /proc and /sys/fs/cgroup',
   'kubelet/node/linux-system.ts': 'reads /proc',
   'kubelet/node/linux-topology-files.ts': 'reads /sys',
@@ -50,9 +51,10 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'runtime/images/registry-client.ts': 'makes a new file only (wx)',
   'runtime/images/unpack.ts': 'reads the file that registry-client.ts has just made',
   'runtime/process/isolation/cgroups.ts': 'reads and writes cgroups, which the kernel has made',
-  'runtime/process/isolation/isolation.ts':
-    'reads /proc and /etc/resolv.conf of the host, and makes files in a directory of root',
   'runtime/process/isolation/network.ts': 'writes /proc/sys',
+  'runtime/process/isolation/pod-files.ts':
+    'reads /etc/resolv.conf of the host, and makes files in a directory of root',
+  'runtime/process/isolation/pods.ts': 'reads /proc',
   'runtime/process/isolation/readings.ts': 'reads /proc',
   'runtime/process/isolation/reset.ts': 'reads /proc',
   'runtime/process/log-writer.ts': 'opens with O_NONBLOCK and O_NOFOLLOW, and checks the type',

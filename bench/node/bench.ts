@@ -26,6 +26,8 @@ export interface NodeBenchOptions {
   readonly pods: readonly number[];
   /** Also measures upstream's kubelet. */
   readonly upstream: boolean;
+  /** Flags of Node for our kubelet, such as --cpu-prof. */
+  readonly nodeFlags: readonly string[];
 }
 
 interface Measurement {
@@ -59,6 +61,7 @@ export async function node(options: NodeBenchOptions): Promise<void> {
         pki: join(dataDir, 'pki'),
         server: `https://${cluster.target.host}:${cluster.target.port}`,
         maxPods: Math.max(...options.pods),
+        nodeFlags: options.nodeFlags,
       });
       try {
         results.set(maker, await measureAll(client, started, options.pods));
@@ -80,7 +83,7 @@ async function measureAll(
   running: RunningNode,
   counts: readonly number[],
 ): Promise<readonly Measurement[]> {
-  await until(async () => {
+  await until(running, async () => {
     const found = (await client.resource(nodes).list()).items.find(
       ({ metadata }) => metadata.name === running.name,
     );
@@ -89,7 +92,11 @@ async function measureAll(
     );
   });
   const measurements: Measurement[] = [];
-  for (const count of counts) measurements.push(await measure(client, running, count));
+  for (const count of counts) {
+    const measured = await measure(client, running, count);
+    note(`${running.name}, ${count} pods: ${JSON.stringify(measured)}`);
+    measurements.push(measured);
+  }
   return measurements;
 }
 
@@ -108,7 +115,7 @@ async function measure(client: Client, running: RunningNode, count: number): Pro
       }),
     ),
   );
-  await until(async () => (await readyPods(client)) === count);
+  await until(running, async () => (await readyPods(client)) === count);
   const startSeconds = (systemClock.monotonic() - began) / 1000;
   await systemClock.sleep(SETTLE_MS);
   const before = cpuMs(running.pid);
@@ -127,9 +134,10 @@ async function readyPods(client: Client): Promise<number> {
   ).length;
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
+async function until(running: RunningNode, condition: () => Promise<boolean>): Promise<void> {
   const deadline = systemClock.monotonic() + TIMEOUT_MS;
   while (!(await condition())) {
+    running.check();
     if (systemClock.monotonic() > deadline)
       throw new Error(`the node did not get there in ${TIMEOUT_MS / 1000} s`);
     await systemClock.sleep(POLL_MS);

@@ -1,7 +1,15 @@
 // A containerd and a kubelet, ours or upstream's, each a process of its own.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +17,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { freePorts } from '#machinery/net/testing/free-ports.ts';
 import { createContainerdRuntime } from '#runtime/containerd/index.ts';
 import { ensureCommand } from '../../test/conformance/binaries.ts';
+import { cleanUp, removeCgroup } from '../../test/conformance/clean-up.ts';
 import { NODE_FLAGS, PROGRAM } from '../built-cluster.ts';
 import { note } from '../report.ts';
 
@@ -23,6 +32,8 @@ export interface NodeConfig {
   /** The URL of the API server. */
   readonly server: string;
   readonly maxPods: number;
+  /** Flags of Node for our kubelet. */
+  readonly nodeFlags?: readonly string[];
 }
 
 export interface RunningNode {
@@ -32,6 +43,8 @@ export interface RunningNode {
   readonly pid: number;
   /** The socket of its containerd. */
   readonly endpoint: string;
+  /** Throws if the kubelet or containerd has ended. */
+  check(): void;
   /** Resolves when containerd has no sandbox. */
   untilEmpty(): Promise<void>;
   stop(): Promise<void>;
@@ -47,7 +60,7 @@ const containerdProcess = fileURLToPath(
 const tsx = fileURLToPath(new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url));
 
 export async function startNode(config: NodeConfig): Promise<RunningNode> {
-  const { maker, dir, pki, server, maxPods } = config;
+  const { maker, dir, pki, server, maxPods, nodeFlags } = config;
   const name = `bench-${maker}`;
   mkdirSync(dir, { recursive: true });
   const certs = (...args: readonly string[]): void =>
@@ -65,14 +78,17 @@ export async function startNode(config: NodeConfig): Promise<RunningNode> {
     POD_CIDR,
   ]);
   const children: ChildProcess[] = [containerd];
+  makeCgroups();
   const stop = async (): Promise<void> => {
     for (const child of children.splice(0).reverse()) await end(child);
+    removeCgroup(CGROUP);
+    cleanUp(dir);
   };
   try {
     const endpoint = await readyLine(containerd);
     const command =
       maker === 'ours'
-        ? ours({ kubeconfig, pki, dir, name, port, endpoint, maxPods })
+        ? ours({ kubeconfig, pki, dir, name, port, endpoint, maxPods, nodeFlags })
         : upstream({ kubeconfig, pki, dir, name, port, health, endpoint, maxPods });
     const kubelet = start(dir, 'kubelet', command);
     children.push(kubelet);
@@ -81,6 +97,9 @@ export async function startNode(config: NodeConfig): Promise<RunningNode> {
       name,
       pid: kubelet.pid!,
       endpoint,
+      check() {
+        if (children.some(hasEnded)) throw new Error('a process of the node has ended');
+      },
       async untilEmpty() {
         const deadline = systemClock.monotonic() + EMPTY_TIMEOUT_MS;
         while ((await runtime.runtime.listPodSandbox()).length > 0) {
@@ -99,6 +118,27 @@ export async function startNode(config: NodeConfig): Promise<RunningNode> {
   }
 }
 
+const CGROUP_MOUNTS = '/sys/fs/cgroup';
+
+/** Returns the bench's directory in each hierarchy of cgroups v1, or the one of v2. */
+function cgroupDirectories(): readonly string[] {
+  const mounts = existsSync(join(CGROUP_MOUNTS, 'cgroup.controllers'))
+    ? [CGROUP_MOUNTS]
+    : readdirSync(CGROUP_MOUNTS).map((name) => join(CGROUP_MOUNTS, name));
+  return mounts.map((mount) => join(mount, CGROUP));
+}
+
+/** Makes the root of the pods' cgroups, which upstream's kubelet expects to be there. */
+function makeCgroups(): void {
+  for (const directory of cgroupDirectories()) {
+    mkdirSync(directory, { recursive: true });
+    // A new cpuset has no processors, and its children none either.
+    for (const file of ['cpuset.cpus', 'cpuset.mems'])
+      if (existsSync(join(directory, '..', 'cpuset.cpu_exclusive')))
+        writeFileSync(join(directory, file), readFileSync(join(directory, '..', file)));
+  }
+}
+
 interface KubeletSettings {
   readonly kubeconfig: string;
   readonly pki: string;
@@ -109,11 +149,12 @@ interface KubeletSettings {
   readonly maxPods: number;
 }
 
-function ours(settings: KubeletSettings): readonly string[] {
-  const { kubeconfig, pki, dir, name, port, endpoint, maxPods } = settings;
+function ours(settings: KubeletSettings & Pick<NodeConfig, 'nodeFlags'>): readonly string[] {
+  const { kubeconfig, pki, dir, name, port, endpoint, maxPods, nodeFlags } = settings;
   return [
     process.execPath,
     ...NODE_FLAGS,
+    ...(nodeFlags ?? []),
     PROGRAM,
     'kubelet',
     `--kubeconfig=${kubeconfig}`,
@@ -193,8 +234,11 @@ function readyLine(child: ChildProcess): Promise<string> {
   });
 }
 
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null;
+
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (hasEnded(child)) return;
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill('SIGTERM');
   await exited;

@@ -115,6 +115,8 @@ export interface ApiServerConfig {
   readonly tokens?: ReadonlyMap<string, UserInfo>;
   /** The keys for tokens of ServiceAccounts. Absent: there are no such tokens. */
   readonly serviceAccounts?: ServiceAccountKeyConfig;
+  /** Whether tokens in Secrets of the type bootstrap.kubernetes.io/token are accepted. Default: false. */
+  readonly bootstrapTokens?: boolean;
   /** The OpenID Connect provider whose ID tokens are accepted. Default: none. */
   readonly oidc?: OidcConfig;
   /** Authenticators that are called after client certificates and `tokens`. Default: none. */

@@ -194,6 +194,8 @@ export interface PeerCertificate {
   readonly organizations: readonly string[];
   /** When the certificate, or one of its issuers, expires, in wall-clock ms. */
   readonly notAfter: number;
+  /** The SHA-256 digest of the certificate, in lower-case hex. */
+  readonly fingerprint?: string;
   /** The client authority has signed the certificate. Default: true. */
   readonly isClient?: boolean;
   /** The front proxy authority has signed the certificate. Default: false. */

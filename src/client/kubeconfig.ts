@@ -24,6 +24,13 @@ export interface KubeconfigContext extends ServerAccess {
   readonly namespace: string;
 }
 
+/** The absolute paths of parts that are in files of their own. */
+export interface KubeconfigFiles {
+  readonly ca?: string;
+  readonly clientCertificate?: string;
+  readonly clientKey?: string;
+}
+
 export interface LoadKubeconfigOptions {
   /** Default: the file's current-context. */
   readonly context?: string;
@@ -51,6 +58,14 @@ export async function loadKubeconfig(
   paths: string | readonly string[],
   options: LoadKubeconfigOptions = {},
 ): Promise<KubeconfigContext> {
+  return (await loadKubeconfigParts(paths, options)).context;
+}
+
+/** Loads a context as `loadKubeconfig` does, for programs that write some of its files. */
+export async function loadKubeconfigParts(
+  paths: string | readonly string[],
+  options: LoadKubeconfigOptions = {},
+): Promise<{ readonly context: KubeconfigContext; readonly files: KubeconfigFiles }> {
   const files = typeof paths === 'string' ? [paths] : paths;
   const configs: { readonly path: string; readonly content: Section }[] = [];
   for (const path of files) {
@@ -89,11 +104,31 @@ export async function loadKubeconfig(
   const access = await readCluster(cluster);
   const clock = options.clock ?? systemClock;
   return {
-    contextName: name,
-    namespace: text(context, 'namespace') || 'default',
-    ...access,
-    ...(user !== undefined && (await readUser(user, access, clock))),
+    context: {
+      contextName: name,
+      namespace: text(context, 'namespace') || 'default',
+      ...access,
+      ...(user !== undefined && (await readUser(user, access, clock))),
+    },
+    files: filesOf(cluster, user),
   };
+}
+
+function filesOf(cluster: Named<Section>, user: Named<Section> | undefined): KubeconfigFiles {
+  const ca = fileOf(cluster, 'certificate-authority');
+  const clientCertificate = user && fileOf(user, 'client-certificate');
+  const clientKey = user && fileOf(user, 'client-key');
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(clientCertificate !== undefined && { clientCertificate }),
+    ...(clientKey !== undefined && { clientKey }),
+  };
+}
+
+/** Returns the path that `key` names, unless the section has the content itself. */
+function fileOf({ value, folder }: Named<Section>, key: string): string | undefined {
+  const file = text(value, `${key}-data`) ? undefined : text(value, key);
+  return file ? resolve(folder, file) : undefined;
 }
 
 function parseKubeconfig(source: string, path: string): Section {

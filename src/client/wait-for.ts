@@ -18,6 +18,10 @@ export interface WaitForOptions {
   readonly signal?: AbortSignal;
   /** Default: the system clock. */
   readonly clock?: Clock;
+  /**
+   * Ends the wait also when the object does not exist: the result is undefined then. Default: false.
+   */
+  readonly untilDeleted?: boolean;
 }
 
 /** The delay after a watch has ended or failed. */
@@ -50,7 +54,9 @@ export async function waitFor<T extends KubeObject>(
     for (;;) {
       signal.throwIfAborted();
       try {
-        const result = await watchOnce(resource, name, condition, signal);
+        const isOver = (object: Immutable<T> | undefined): boolean =>
+          meets(object, condition) || (options.untilDeleted === true && object === undefined);
+        const result = await watchOnce(resource, name, isOver, signal);
         if (result !== 'ended') return result.object;
       } catch (error) {
         if (signal.aborted) throw signal.reason;
@@ -83,13 +89,13 @@ export function meets<T extends KubeObject>(
 async function watchOnce<T extends KubeObject>(
   resource: ResourceClient<T>,
   name: string,
-  condition: WaitCondition<T>,
+  isOver: (object: Immutable<T> | undefined) => boolean,
   signal: AbortSignal,
 ): Promise<'ended' | { readonly object: Immutable<T> | undefined }> {
   const fieldSelector = `metadata.name=${name}`;
   const { items, metadata } = await resource.list({ fieldSelector, signal });
   const [current] = items;
-  if (meets(current, condition)) return { object: current };
+  if (isOver(current)) return { object: current };
   const events = await resource.watch({
     fieldSelector,
     resourceVersion: metadata.resourceVersion,
@@ -100,7 +106,7 @@ async function watchOnce<T extends KubeObject>(
       if (type === 'ERROR') return 'ended';
       if (type === 'BOOKMARK') continue;
       const after = type === 'DELETED' ? undefined : object;
-      if (meets(after, condition)) return { object: after };
+      if (isOver(after)) return { object: after };
     }
     return 'ended';
   } finally {

@@ -45,6 +45,45 @@ export function writeKubeconfig(path: string, entry: KubeconfigEntry): void {
   write(path, kubeconfigFor(entry));
 }
 
+export interface KubeconfigOfFiles {
+  readonly server: string;
+  /** A file with the client certificate and its key. */
+  readonly certificate: string;
+  /** The file of the certificate authority, or its certificate in PEM. */
+  readonly caFile?: string;
+  readonly ca?: string;
+  readonly insecureSkipTlsVerify?: boolean;
+  readonly tlsServerName?: string;
+}
+
+/**
+ * Writes the kubeconfig of a kubelet whose certificate is in a file of its own (mode 0600), with the
+ * names that upstream's kubelet gives its parts.
+ */
+export function writeKubeconfigOfFiles(path: string, config: KubeconfigOfFiles): void {
+  const { server, certificate, caFile, ca, insecureSkipTlsVerify, tlsServerName } = config;
+  const context = { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' };
+  const cluster = {
+    ...(caFile !== undefined && { 'certificate-authority': caFile }),
+    ...(caFile === undefined && ca !== undefined && { 'certificate-authority-data': base64(ca) }),
+    ...(insecureSkipTlsVerify === true && { 'insecure-skip-tls-verify': true }),
+    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+    server,
+  };
+  const user = { 'client-certificate': certificate, 'client-key': certificate };
+  write(
+    path,
+    stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'default-cluster', cluster }],
+      users: [{ name: 'default-auth', user }],
+      contexts: [{ name: 'default-context', context }],
+      'current-context': 'default-context',
+    }),
+  );
+}
+
 /**
  * Adds or replaces the entry in a kubeconfig that belongs to the user, keeps everything else, and makes it the
  * current context. Throws if the file is there and is not a kubeconfig.

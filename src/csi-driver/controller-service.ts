@@ -4,6 +4,7 @@ import type { CsiInput, CsiMessage, CsiSchema } from '#csi/schema.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
 import type { RpcHandlers } from '#machinery/grpc/server.ts';
 import type { KeyedMutex } from '#machinery/keyed-mutex.ts';
+import { attributesOf } from './attributes.ts';
 import { checkCapabilities, required, requireCapability, unsupported } from './capability.ts';
 import { pageOf } from './paging.ts';
 import type { Records, SnapshotRecord, SourceRecord, VolumeRecord } from './records.ts';
@@ -23,6 +24,7 @@ const CAPABILITIES = [
   'LIST_SNAPSHOTS',
   'CLONE_VOLUME',
   'EXPAND_VOLUME',
+  'MODIFY_VOLUME',
   'SINGLE_NODE_MULTI_WRITER',
 ] as const;
 
@@ -84,6 +86,7 @@ export function controllerService(parts: ControllerParts): RpcHandlers<CsiSchema
     const backing = data?.backing ?? backingOf(parameters, volumeCapabilities, isBlock);
     if (data !== undefined && data.isBlock !== isBlock)
       throw new RpcError('INVALID_ARGUMENT', 'the source has another volume mode');
+    const attributes = attributesOf(request.mutableParameters, backing);
     const bytes = sizeOf(capacityRange, data?.bytes ?? 0, backing);
     const { available } = (await host.usage(settings.directory)).bytes;
     if (bytes > available)
@@ -96,6 +99,7 @@ export function controllerService(parts: ControllerParts): RpcHandlers<CsiSchema
       isBlock,
       source,
       publishedTo: {},
+      ...(Object.keys(attributes).length > 0 && { attributes }),
     };
     const path = pathOf(record);
     if (data === undefined) {
@@ -239,6 +243,20 @@ export function controllerService(parts: ControllerParts): RpcHandlers<CsiSchema
       });
     },
 
+    ControllerModifyVolume: async ({ volumeId, mutableParameters }) => {
+      required(volumeId, 'volume id');
+      await mutex.run(volumeId, async () => {
+        const volume = find(volumeId);
+        const attributes = {
+          ...volume.attributes,
+          ...attributesOf(mutableParameters, volume.backing),
+        };
+        if (volume.backing === 'image') await host.tune(pathOf(volume), attributes);
+        await volumes.put({ ...volume, attributes });
+      });
+      return {};
+    },
+
     CreateSnapshot: async ({ name, sourceVolumeId }) => {
       required(name, 'name');
       required(sourceVolumeId, 'source volume id');
@@ -366,12 +384,7 @@ function backingOf(
   return capabilities.some(({ mount }) => (mount?.fsType ?? '') !== '') ? 'image' : 'directory';
 }
 
-function checkParameters({
-  parameters,
-  mutableParameters,
-}: CsiMessage<'CreateVolumeRequest'>): void {
-  for (const key of Object.keys(mutableParameters))
-    throw new RpcError('INVALID_ARGUMENT', `the mutable parameter ${key} does not exist`);
+function checkParameters({ parameters }: CsiMessage<'CreateVolumeRequest'>): void {
   for (const [key, value] of Object.entries(parameters)) {
     if (key.startsWith('csi.storage.k8s.io/')) continue;
     if (key !== 'backing')

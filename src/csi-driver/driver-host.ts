@@ -1,5 +1,7 @@
 // The machine, as the driver uses it. Tests have a fake; system-host.ts has the real one.
 
+import type { VolumeAttributes } from './attributes.ts';
+
 export interface Usage {
   readonly total: number;
   readonly available: number;
@@ -40,6 +42,9 @@ export interface DriverHost {
    * FailedPrecondition where that is possible only while it is not mounted.
    */
   grow(device: string, mountPoint: string | undefined): Promise<void>;
+
+  /** Sets the attributes of the device that the image is attached to, if it is attached. */
+  tune(image: string, attributes: VolumeAttributes): Promise<void>;
 
   isMounted(path: string): Promise<boolean>;
   /** Mounts the device; formats it first if it is blank, or enlarges its file system. */

@@ -46,6 +46,7 @@ function fakeHost() {
     },
     detach: (image) => call('detach', image),
     grow: (device) => call('grow', device),
+    tune: (image, { readAheadKiB }) => call(`tune ${readAheadKiB}`, image),
     isMounted: (path) => Promise.resolve(mounted.has(path)),
     mountDevice: async (device, path) => {
       await call('mountDevice', device);
@@ -239,6 +240,37 @@ describe('the node', () => {
       'mountDevice /dev/loop0',
       'bind /staging',
     ]);
+  });
+
+  test('attributes of an image are changed at once, and when it is attached again', async () => {
+    const { driver, calls, start } = setUp();
+    const image = {
+      parameters: { backing: 'image' },
+      mutableParameters: { readAheadKiB: '256' },
+    };
+    await driver.call('CreateVolume', create('a', image));
+    const { id: volumeId } = driver.volumes.list()[0]!;
+    const stage = { volumeId, ...staging, volumeCapability: mountCapability() };
+    await driver.call('NodeStageVolume', stage);
+    await driver.call('ControllerModifyVolume', {
+      volumeId,
+      secrets: {},
+      mutableParameters: { readAheadKiB: '1024' },
+    });
+    // Another driver process knows it, too.
+    await start().call('NodeStageVolume', stage);
+    expect(calls.filter((call) => call.startsWith('tune')).map((call) => call.slice(0, 9))).toEqual(
+      ['tune 256 ', 'tune 1024', 'tune 1024'],
+    );
+    const modify = (id: string, mutableParameters: object) =>
+      codeOf(
+        driver.call('ControllerModifyVolume', { volumeId: id, secrets: {}, mutableParameters }),
+      );
+    expect(await modify(volumeId, { speed: 'high' })).toBe('INVALID_ARGUMENT');
+    expect(await modify('vol-none', { readAheadKiB: '1' })).toBe('NOT_FOUND');
+    await driver.call('CreateVolume', create('b'));
+    const directory = driver.volumes.byName('b')!;
+    expect(await modify(directory.id, { readAheadKiB: '1' })).toBe('INVALID_ARGUMENT');
   });
 
   test('an inline volume is made and deleted with its pod; no other handle is', async () => {

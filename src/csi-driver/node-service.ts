@@ -103,6 +103,7 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
         if (volume.backing === 'directory') return;
         const device = await host.attach(pathOf(volume));
         await host.grow(device, undefined);
+        await host.tune(pathOf(volume), volume.attributes ?? {});
         if (mount === undefined || (await host.isMounted(stagingTargetPath))) return;
         await host.mountDevice(device, stagingTargetPath, {
           fsType: mount.fsType === '' ? 'ext4' : mount.fsType,

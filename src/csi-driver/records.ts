@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
+import type { VolumeAttributes } from './attributes.ts';
 import type { Logger } from '#machinery/log.ts';
 
 export interface VolumeRecord {
@@ -14,6 +15,8 @@ export interface VolumeRecord {
   readonly backing: 'directory' | 'image';
   readonly isBlock: boolean;
   readonly source: SourceRecord | undefined;
+  /** Absent: none were set. */
+  readonly attributes?: VolumeAttributes;
   /** By node: how the volume is published to it by the controller. */
   readonly publishedTo: Readonly<Record<string, PublishRecord>>;
 }
@@ -43,13 +46,15 @@ export interface SnapshotRecord {
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isBacking = (value: unknown): boolean => value === 'directory' || value === 'image';
 const isSize = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+const isAttributes = (value: unknown): boolean =>
+  isObject(value) && (value['readAheadKiB'] === undefined || isSize(value['readAheadKiB']));
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
 /** Reports whether the value is a complete record of a volume. */
 export function isVolumeRecord(value: unknown): value is VolumeRecord {
   if (!isObject(value)) return false;
-  const { id, name, capacityBytes, backing, isBlock, source, publishedTo } = value;
+  const { id, name, capacityBytes, backing, isBlock, source, publishedTo, attributes } = value;
   const isSource =
     source === undefined ||
     (isObject(source) &&
@@ -67,7 +72,8 @@ export function isVolumeRecord(value: unknown): value is VolumeRecord {
     isBacking(backing) &&
     typeof isBlock === 'boolean' &&
     isSource &&
-    isPublished
+    isPublished &&
+    (attributes === undefined || isAttributes(attributes))
   );
 }
 

@@ -155,6 +155,12 @@ export const systemHost: DriverHost = {
     );
   },
 
+  async tune(image, { readAheadKiB }) {
+    const device = readAheadKiB === undefined ? undefined : await deviceOf(image);
+    // blockdev counts in sectors of 512 bytes.
+    if (device !== undefined) await run('blockdev', '--setra', String(readAheadKiB! * 2), device);
+  },
+
   isMounted,
 
   async mountDevice(device, path, { fsType, flags }) {

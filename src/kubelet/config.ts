@@ -194,6 +194,12 @@ export interface KubeletConfig {
    * The authentication and authorization of requests to that server. Default: see DEFAULT_ACCESS.
    */
   readonly access?: Partial<AccessSettings>;
+  /** Called with the node's addresses at each check of its status. */
+  readonly onAddresses?: (addresses: readonly NodeAddress[]) => void;
+  /** Which certificates are requested from the API, for /configz. Default: none. */
+  readonly requestedCertificates?: { readonly client: boolean; readonly serving: boolean };
+  /** Returns further metrics for /metrics, in Prometheus' text format. */
+  readonly otherMetrics?: () => string;
   /** The flags of the command by name, without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
   /** The port in the Node's status. Default: the server's port, or 10250 without a server. */

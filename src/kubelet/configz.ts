@@ -43,6 +43,8 @@ export function kubeletConfiguration({
     fileCheckFrequency: seconds(config.staticPodCheckMs ?? 20_000),
     ...(config.server?.listeners.host !== undefined && { address: config.server.listeners.host }),
     port,
+    rotateCertificates: config.requestedCertificates?.client === true,
+    serverTLSBootstrap: config.requestedCertificates?.serving === true,
     authentication: {
       x509: {},
       webhook: { enabled: access.tokenWebhook, cacheTTL: seconds(access.tokenTtlMs) },

@@ -14,12 +14,16 @@ export interface EndPodOptions {
   readonly gracePeriodSeconds?: number;
   /** The message of the condition DisruptionTarget. Absent: the pod does not get it. */
   readonly disruption?: string;
+  /** A pod that has succeeded stays so. Default: it fails. */
+  readonly keepsSuccess?: boolean;
+  /** Also waits, without a deadline, until the pod's volumes are unmounted. Default: false. */
+  readonly waitsForVolumes?: boolean;
   /** Aborts the waiting, not the end of the pod. */
   readonly signal: AbortSignal;
 }
 
 export interface PodEnders {
-  readonly workers: Pick<PodWorkers, 'update' | 'couldHaveRunningContainers'>;
+  readonly workers: Pick<PodWorkers, 'update' | 'couldHaveRunningContainers' | 'state'>;
   readonly events: PodEvents;
   readonly clock: Clock;
 }
@@ -34,15 +38,16 @@ const POLL_MS = 100;
 export async function endPod(
   { workers, events, clock }: PodEnders,
   pod: Pod,
-  { reason, message, gracePeriodSeconds, disruption, signal }: EndPodOptions,
+  options: EndPodOptions,
 ): Promise<void> {
+  const { gracePeriodSeconds, signal } = options;
   const grace = gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
   workers.update({
     type: 'kill',
     pod,
     kill: {
       gracePeriodSeconds: grace,
-      status: (status) => endedStatus(pod, status, reason, message, disruption),
+      status: (status) => endedStatus(pod, status, options),
     },
   });
   const deadline = clock.monotonic() + Math.max(MIN_TIMEOUT_SECONDS, grace * 1.5) * 1000;
@@ -57,17 +62,19 @@ export async function endPod(
     }
     await clock.sleep(POLL_MS, signal);
   }
+  if (options.waitsForVolumes !== true) return;
+  while (!['finished', undefined].includes(workers.state(podUid(pod))))
+    await clock.sleep(POLL_MS, signal);
 }
 
 /** Returns the status of a pod that the node ends. */
 export function endedStatus(
   pod: Pod,
   status: PodStatus,
-  reason: string,
-  message: string,
-  disruption: string | undefined,
+  { reason, message, disruption, keepsSuccess }: Omit<EndPodOptions, 'signal'>,
 ): PodStatus {
-  const failed: PodStatus = { ...status, phase: 'Failed', reason, message };
+  const phase = keepsSuccess === true && status.phase === 'Succeeded' ? 'Succeeded' : 'Failed';
+  const failed: PodStatus = { ...status, phase, reason, message };
   if (disruption === undefined) return failed;
   const generation = pod.metadata.generation ?? 0;
   const condition: PodCondition = {

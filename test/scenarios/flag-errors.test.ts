@@ -123,6 +123,8 @@ const lenient = new Set([
   '--data-dir',
   '--root-dir',
   '--resolv-conf',
+  // Not read as long as the kubeconfig is valid: kubeadm deletes it.
+  '--bootstrap-kubeconfig',
   '--pod-manifest-path',
   '--etcd-cafile',
   '--etcd-certfile',

@@ -133,6 +133,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'csi-driver/',
     'console/server/files/',
     'dns/system/',
+    'kubelet/certificates/pair-store.ts',
     'kubelet/checkpoints/',
     'kubelet/devices/',
     'kubelet/dra/',
@@ -313,7 +314,12 @@ const AMBIENT: readonly {
   {
     pattern: /(?<![.#\w])fetch\(|\bnode:(sqlite|inspector|cluster|quic)\b/,
     instead: 'take a Client, or an interface of your own, from the Config',
-    allowed: ['storage/embedded/', 'console/ui/browser/fetch.ts', 'kubelet/static-pods/http.ts'],
+    allowed: [
+      'cluster/memory-at-rest.ts',
+      'console/ui/browser/fetch.ts',
+      'kubelet/static-pods/http.ts',
+      'storage/embedded/',
+    ],
   },
 ];
 

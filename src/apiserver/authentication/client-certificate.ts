@@ -4,6 +4,8 @@
 import type { ApiRequest, PeerCertificate, UserInfo } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 
+const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
+
 export class ClientCertificateAuthenticator implements Authenticator {
   /** One user for each connection, however many requests arrive over it. */
   readonly #users = new WeakMap<PeerCertificate, UserInfo>();
@@ -18,7 +20,14 @@ export class ClientCertificateAuthenticator implements Authenticator {
       return undefined;
     let user = this.#users.get(certificate);
     if (user === undefined) {
-      user = { name: certificate.commonName, groups: certificate.organizations };
+      const { commonName, organizations, fingerprint } = certificate;
+      user = {
+        name: commonName,
+        groups: organizations,
+        ...(fingerprint !== undefined && {
+          extra: { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] },
+        }),
+      };
       this.#users.set(certificate, user);
     }
     return user;

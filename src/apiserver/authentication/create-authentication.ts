@@ -4,6 +4,7 @@ import type { Client } from '#client/client.ts';
 import type { ApiServerConfig } from '../config.ts';
 import type { InternalClient } from '../catalog/internal-client.ts';
 import type { Authenticator, TokenAuthenticator } from './authenticator.ts';
+import { BootstrapTokens } from './bootstrap-tokens.ts';
 import { ClientCertificateAuthenticator } from './client-certificate.ts';
 import { LegacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
 import { noteTokenUse } from './legacy-token-tracking.ts';
@@ -54,9 +55,15 @@ export function createAuthentication(
     config.oidc === undefined
       ? undefined
       : new OidcAuthenticator(config.oidc, { clock, logger, audiences });
-  const tokenAuthenticators = [staticTokens, serviceAccountTokens, legacyTokens, oidc].filter(
-    (each) => each !== undefined,
-  );
+  const bootstrapTokens =
+    config.bootstrapTokens === true ? new BootstrapTokens({ clock, find, audiences }) : undefined;
+  const tokenAuthenticators = [
+    staticTokens,
+    serviceAccountTokens,
+    legacyTokens,
+    bootstrapTokens,
+    oidc,
+  ].filter((each) => each !== undefined);
   // The headers of a front proxy come before the user of its own certificate, as upstream.
   const frontProxies =
     config.requestHeader === undefined

@@ -59,7 +59,15 @@ export function peerCertificateOf(
   const organizations =
     subject.O === undefined ? [] : Array.isArray(subject.O) ? subject.O : [subject.O];
   if (commonName === undefined) return undefined;
-  const proved = { commonName, organizations, notAfter: peerNotAfter(socket) };
+  const { fingerprint256 } = certificate;
+  const proved = {
+    commonName,
+    organizations,
+    notAfter: peerNotAfter(socket),
+    ...(fingerprint256 !== undefined && {
+      fingerprint: fingerprint256.replaceAll(':', '').toLowerCase(),
+    }),
+  };
   if (authorities === undefined) return proved;
   const signers = signersOf(certificate as DetailedPeerCertificate);
   return {

@@ -109,6 +109,12 @@ export function addApiServer(program: Command): void {
         yesOrNo,
       )
       .option(
+        '--enable-bootstrap-token-auth [bool]',
+        'accept the tokens by which new nodes join (Secrets of the type ' +
+          'bootstrap.kubernetes.io/token in kube-system)',
+        yesOrNo,
+      )
+      .option(
         '--authorization-mode <modes>',
         'authorizers, in their order: Node, RBAC, AlwaysAllow, AlwaysDeny (default: Node,RBAC)',
         list,

@@ -15,6 +15,21 @@ export function addKubelet(program: Command): void {
         '--kubeconfig <file>',
         'identity of the node (system:node:NAME), and address of the API server',
       )
+      .option(
+        '--bootstrap-kubeconfig <file>',
+        'identity to request a certificate with, if --kubeconfig is missing or has no valid one: ' +
+          'it is written then',
+      )
+      .option(
+        '--rotate-certificates [bool]',
+        "request the node's client certificate from the cluster, and another before it expires",
+        yesOrNo,
+      )
+      .option(
+        '--rotate-server-certificates [bool]',
+        'request the serving certificate, too; an administrator approves it (default: false)',
+        yesOrNo,
+      )
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
       .option(
         '--config-dir <dir>',
@@ -36,7 +51,8 @@ export function addKubelet(program: Command): void {
       .option('--port <port>', "port of the kubelet's own server (default: 10250)", port)
       .option(
         '--cert-dir <dir>',
-        "directory of files that no flag names, as 'cox certs node' makes them",
+        "directory of files that no flag names, as 'cox certs node' makes them, and of issued " +
+          'certificates (default for these: ROOT-DIR/pki)',
       )
       .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/kubelet-NAME.crt)')
       .option(

@@ -185,12 +185,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
     'requests always go to the endpoints of services',
     ['true'],
   ),
-  ignored(
-    'enable-bootstrap-token-auth',
-    'bool',
-    'false',
-    'bootstrap tokens do not authenticate: their users are denied',
-  ),
+  implemented('enable-bootstrap-token-auth', 'bool', 'false'),
   ignored(
     'enable-garbage-collector',
     'bool',

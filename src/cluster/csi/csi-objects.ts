@@ -16,6 +16,7 @@ import {
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { SNAPSHOT_GROUP, snapshotDefinitions } from '#controllers/csi/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
+import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 
@@ -49,7 +50,7 @@ export const CSI_PERMISSIONS: CsiPermissions = {
       { apiGroups: [''], resources: ['nodes'], verbs: READ },
       { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
       { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-      { apiGroups: STORAGE, resources: ['csinodes'], verbs: READ },
+      { apiGroups: STORAGE, resources: ['csinodes', 'volumeattributesclasses'], verbs: READ },
       {
         apiGroups: STORAGE,
         resources: ['csidrivers', 'storageclasses'],
@@ -95,13 +96,32 @@ export const CSI_PERMISSIONS: CsiPermissions = {
   },
 };
 
-/** Creates the roles, and the API of snapshots unless it exists. Needs administrator rights. */
+/**
+ * Creates the roles, and the API of snapshots unless it exists. A role of an earlier version gets
+ * the rules that it lacks. Needs administrator rights.
+ */
 export async function grantCsiPermissions(client: Client): Promise<void> {
   const { clusterRole, clusterRoleBinding } = CSI_PERMISSIONS;
-  await apierrors.unlessExists(client.resource(clusterRoles).create(clusterRole));
+  try {
+    await client.resource(clusterRoles).create(clusterRole);
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
+    await addMissingRules(client, clusterRole);
+  }
   await apierrors.unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding));
   for (const definition of snapshotDefinitions)
     await apierrors.unlessExists(client.resource(customResourceDefinitions).create(definition));
+}
+
+async function addMissingRules(client: Client, wanted: New<ClusterRole>): Promise<void> {
+  const present = (await client.resource(clusterRoles).get(CSI_USER)).rules ?? [];
+  const missing = (wanted.rules ?? []).filter(
+    (rule) => !present.some((other) => isDeepStrictEqual(rule, other)),
+  );
+  if (missing.length === 0) return;
+  await client
+    .resource(clusterRoles)
+    .patch(CSI_USER, 'application/merge-patch+json', { rules: [...present, ...missing] });
 }
 
 /** Creates the CSIDriver and the storage classes, unless objects of these names exist. */

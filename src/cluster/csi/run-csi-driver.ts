@@ -9,6 +9,7 @@ import {
   CsiCapacity,
   type CsiControllerConfig,
   csiControllerService,
+  CsiModifier,
   CsiProvisioner,
   CsiResizer,
   CsiSnapshotter,
@@ -81,6 +82,7 @@ export async function runCsiDriver(config: CsiDriverConfig, signal: AbortSignal)
     new CsiProvisioner(settings),
     new CsiAttacher(settings),
     new CsiResizer(settings),
+    new CsiModifier(settings),
     new CsiCapacity(settings),
   ];
   try {

@@ -82,6 +82,8 @@ export interface ApiServerRoleConfig
   /** The URL of the public keys. Default: /openid/v1/jwks of this server. */
   readonly serviceAccountJwksUri?: string;
   readonly tokenAuthFile?: string;
+  /** Whether bootstrap tokens authenticate. Default: false. */
+  readonly enableBootstrapTokenAuth?: boolean;
   /**
    * Whether requests without credentials are authorized as system:anonymous. Default: only those
    * for health and version.
@@ -267,6 +269,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
         ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }),
       },
       tokens,
+      bootstrapTokens: config.enableBootstrapTokenAuth,
       anonymous: anonymousRequests(config.anonymousAuth, authorizationModes),
       authorizationModes,
       tls,

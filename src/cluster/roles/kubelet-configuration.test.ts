@@ -70,11 +70,10 @@ staticPodPath: /etc/kubernetes/manifests
     clusterDomain: 'cluster.local',
     maxPods: 50,
     podManifestPath: '/etc/kubernetes/manifests',
+    rotateCertificates: true,
   });
   expect(warnings).toEqual([
     '--config: cgroupDriver: "systemd" is not applied: the private containerd uses cgroupfs',
-    '--config: rotateCertificates: true is not applied: the kubelet does not request ' +
-      'certificates: make them with cox certs',
   ]);
 });
 

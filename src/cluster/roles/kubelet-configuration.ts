@@ -26,6 +26,8 @@ export interface KubeletFileOptions extends NodeResourceOptions {
   readonly clientCaFile?: string;
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
+  readonly rotateCertificates?: boolean;
+  readonly rotateServerCertificates?: boolean;
   readonly authenticationTokenWebhook?: boolean;
   /** Durations are milliseconds. */
   readonly authenticationTokenWebhookCacheTtl?: number;

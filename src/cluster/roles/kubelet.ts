@@ -20,7 +20,6 @@ import {
 } from '#network/index.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
 import { policyTableOf, removePolicies } from '../policy-table.ts';
-import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import type { KeyPair } from '../pki.ts';
 import { SYSTEM_LOGS_DIR } from '../nodes.ts';
 import { parsePodRanges } from '../pod-network.ts';
@@ -29,10 +28,11 @@ import { simulatedMachine } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { type CredentialPluginOptions, credentialPlugins } from './credential-plugins.ts';
+import { kubeletClient, type KubeletClient } from './kubelet-certificates/client.ts';
+import { requestedServing, servingFiles } from './kubelet-certificates/serving.ts';
 import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
 import {
   checkAuthority,
-  checkKeyPair,
   clientFor,
   readFlagFile,
   readKubeconfig,
@@ -42,15 +42,20 @@ import {
 } from './role.ts';
 import { tlsSettings } from './tls-flags.ts';
 
-const COMPONENT = 'kubelet';
 const NETWORK_POLICY = 'network-policy';
 const PORT = 10_250;
+const ROTATION_OFF = /(^|,)\s*RotateKubeletServerCertificate=false\s*(,|$)/i;
 const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAllow'];
 
 export interface KubeletRoleConfig
   extends RoleConfig, NodeResourceOptions, CredentialPluginOptions {
   /** The kubeconfig with the address of the API server and the credentials of `system:node:NAME`. */
   readonly kubeconfig: string;
+  /** See KubeletClientConfig. */
+  readonly bootstrapKubeconfig?: string;
+  readonly rotateCertificates?: boolean;
+  /** Whether the serving certificate is requested from the API. Default: false. */
+  readonly rotateServerCertificates?: boolean;
   /** The directory of the runtime's state. */
   readonly dataDir: string;
   /** Default: in the data directory. */
@@ -64,7 +69,10 @@ export interface KubeletRoleConfig
   /** The address of the kubelet's own server. Default: '0.0.0.0', port 10250. */
   readonly address?: string;
   readonly port?: number;
-  /** The directory of files that no flag names; their names are those of `cox certs`. */
+  /**
+   * The directory of files that no flag names (their names are those of `cox certs`), and of issued
+   * certificates. Default for the latter: `pki` in the root directory.
+   */
   readonly certDir?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
@@ -133,7 +141,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     const path = given ?? (config.certDir === undefined ? undefined : join(config.certDir, name));
     if (path === undefined)
       throw new UserError(
-        `--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`,
+        `--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it` +
+          (flag === 'client-ca-file' ? '' : ', or --rotate-server-certificates'),
       );
     return readFlagFile(given === undefined ? `--cert-dir (for --${flag})` : `--${flag}`, path);
   };
@@ -150,19 +159,18 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     cert: file('tls-cert-file', config.tlsCertFile, `kubelet-${nodeName}.crt`),
     key: file('tls-private-key-file', config.tlsPrivateKeyFile, `kubelet-${nodeName}.key`),
   });
-  const serving = readServing();
+  const isRequested = config.rotateServerCertificates === true;
+  if (isRequested && ROTATION_OFF.test(config.featureGates ?? ''))
+    throw new UserError(
+      'invalid configuration: serverTLSBootstrap true requires feature gate ' +
+        'RotateKubeletServerCertificate',
+    );
+  const fromFiles = isRequested ? undefined : servingFiles(config, readServing);
   const tls = {
-    ...serving,
     clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt'),
     ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
   };
-  checkKeyPair('--tls-cert-file, --tls-private-key-file', tls);
   checkAuthority('--client-ca-file', tls.clientCA);
-  const client = clientFor(
-    await readKubeconfig('--kubeconfig', config.kubeconfig),
-    COMPONENT,
-    config,
-  );
   const policyClient =
     config.networkPolicyKubeconfig === undefined
       ? undefined
@@ -172,22 +180,30 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
           config,
         );
   const layout = dataDirLayout(config.dataDir);
+  const rootDir = config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir);
+  const certDir = config.certDir === undefined ? join(rootDir, 'pki') : resolve(config.certDir);
   const release = await claimDataDir(layout);
   let runtime: PreparedRuntime | undefined;
   let kubelet: Kubelet | undefined;
   let network: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   let policies: Pick<RunningRole, 'failed' | 'stop'> | undefined;
-  const reloading = new AbortController();
+  let identity: KubeletClient | undefined;
+  let servingRenewal: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   const stop = async (): Promise<void> => {
-    reloading.abort();
+    await servingRenewal?.stop();
     await network?.stop();
     await kubelet?.stop();
     await policies?.stop();
+    await identity?.rotation?.stop();
     await runtime?.runtime.close();
     await runtime?.stop();
     release();
   };
   try {
+    if (config.bootstrapKubeconfig !== undefined) progress('getting a certificate');
+    identity = await kubeletClient({ ...config, nodeName, certDir });
+    const { client } = identity;
+    const serving = fromFiles ?? requestedServing({ ...config, nodeName, client, certDir });
     runtime = await prepareRuntime({
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && {
@@ -236,7 +252,11 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
         reason: 'there is no --network-policy-kubeconfig',
       });
     }
-    const listeners = new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger });
+    const listeners = new TlsListeners({
+      tls: { ...tls, ...serving.initial },
+      host: config.address ?? '0.0.0.0',
+      logger,
+    });
     kubelet = new Kubelet({
       client,
       runtime: runtime.runtime,
@@ -246,7 +266,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       nodeName,
       podCIDRs: podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
-      rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
+      rootDir,
       podLogsDir: config.podLogsDir === undefined ? layout.logs : resolve(config.podLogsDir),
       ...(!simulated &&
         config.enableSystemLogHandler !== false && { systemLogsDir: SYSTEM_LOGS_DIR }),
@@ -270,6 +290,12 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       clusterDNS: config.clusterDns,
       clusterDomain: config.clusterDomain,
       access: accessSettings(config),
+      requestedCertificates: {
+        client: config.rotateCertificates === true,
+        serving: isRequested,
+      },
+      onAddresses: serving.onAddresses,
+      otherMetrics: () => (identity?.metrics() ?? '') + serving.metrics(),
       flags: config.flags,
       server: {
         port: config.port ?? PORT,
@@ -280,6 +306,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     const giveUp = (): void => void kubelet?.stop();
     signal.throwIfAborted();
     signal.addEventListener('abort', giveUp, { once: true });
+    servingRenewal = serving.start(listeners);
     await kubelet.start();
     signal.removeEventListener('abort', giveUp);
     signal.throwIfAborted();
@@ -298,26 +325,15 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       };
       network = supervised('pod-network', (until) => runPodNetwork(agent, until));
     }
-    const use = (renewed: KeyPair): void => listeners.setServingCertificate(renewed);
-    void keepRenewed(
-      {
-        clock,
-        logger,
-        name: 'kubelet',
-        current: serving,
-        periodMs: RELOAD_PERIOD_MS,
-        latest: readServing,
-        use,
-      },
-      reloading.signal,
-    );
     const { port } = kubelet;
     let stopping: Promise<void> | undefined;
     return {
       port,
       description: `node ${nodeName} (${description}), its server on port ${port}`,
       failed: Promise.race(
-        [network, policies].flatMap((agent) => (agent === undefined ? [] : [agent.failed])),
+        [network, policies, servingRenewal, identity.rotation].flatMap((agent) =>
+          agent === undefined ? [] : [agent.failed],
+        ),
       ),
       stop: () => (stopping ??= stop()),
     };

@@ -21,7 +21,7 @@ import {
   BOOTSTRAP_TOKEN_TYPE,
   expirationOf,
   signingToken,
-} from './bootstrap-token.ts';
+} from '#api/groups/core/v1/bootstrap-token.ts';
 
 const NAMESPACE = 'kube-public';
 const NAME = 'cluster-info';

@@ -11,7 +11,7 @@ import {
   BOOTSTRAP_TOKEN_NAMESPACE,
   BOOTSTRAP_TOKEN_TYPE,
   expirationOf,
-} from './bootstrap-token.ts';
+} from '#api/groups/core/v1/bootstrap-token.ts';
 
 type ReadSecret = Immutable<Secret>;
 

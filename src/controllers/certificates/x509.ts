@@ -3,8 +3,25 @@
 // does not account for work of other threads.
 
 import { createPrivateKey, type KeyObject, sign, X509Certificate } from 'node:crypto';
-import { isIPv4 } from 'node:net';
 import { childrenOf, readDer } from '#api/groups/certificates/v1/der.ts';
+import {
+  alternativeNames,
+  AUTHORITY_KEY_IDENTIFIER,
+  BASIC_CONSTRAINTS,
+  bitString,
+  EXTENDED_KEY_USAGE,
+  extension,
+  flags,
+  integer,
+  KEY_USAGE,
+  objectId,
+  pemOf,
+  sequence,
+  SUBJECT_ALTERNATIVE_NAME,
+  SUBJECT_KEY_IDENTIFIER,
+  tagged,
+  time,
+} from '#api/groups/certificates/v1/der-writer.ts';
 import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
 
 /** The certificate authority: certificate and private key as PEM. */
@@ -75,9 +92,7 @@ export function makeCertificate(authority: Authority, template: CertificateTempl
     tagged(0xa3, sequence(...extensionsOf(template, keyIdentifier))),
   );
   const signature = sign(hash, signed, key);
-  const der = sequence(signed, algorithm, bitString(signature));
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+  return pemOf('CERTIFICATE', sequence(signed, algorithm, bitString(signature)));
 }
 
 function extensionsOf(
@@ -92,21 +107,18 @@ function extensionsOf(
     throw new Error(`unrecognized usage values: ${JSON.stringify([unknown])}`);
   const bits = KEY_USAGES.map((usage) => named.includes(usage));
   const extended = [...new Set(named)].flatMap((usage) => EXTENDED_USAGES[usage] ?? []);
-  const names = [
-    ...request.dnsNames.map((name) => tagged(0x82, Buffer.from(name, 'latin1'))),
-    ...request.emailAddresses.map((name) => tagged(0x81, Buffer.from(name, 'latin1'))),
-    ...request.ipAddresses.map((address) => tagged(0x87, addressBytes(address))),
-    ...request.uris.map((uri) => tagged(0x86, Buffer.from(uri, 'latin1'))),
-  ];
+  const names = alternativeNames(request);
   return [
-    ...(bits.includes(true) ? [extension('2.5.29.15', flags(bits), true)] : []),
-    ...(extended.length > 0 ? [extension('2.5.29.37', sequence(...extended.map(objectId)))] : []),
-    // Basic constraints: not a certificate authority.
-    extension('2.5.29.19', sequence(), true),
-    ...(keyIdentifier !== undefined
-      ? [extension('2.5.29.35', sequence(tagged(0x80, keyIdentifier)))]
+    ...(bits.includes(true) ? [extension(KEY_USAGE, flags(bits), true)] : []),
+    ...(extended.length > 0
+      ? [extension(EXTENDED_KEY_USAGE, sequence(...extended.map(objectId)))]
       : []),
-    ...(names.length > 0 ? [extension('2.5.29.17', sequence(...names))] : []),
+    // Basic constraints: not a certificate authority.
+    extension(BASIC_CONSTRAINTS, sequence(), true),
+    ...(keyIdentifier !== undefined
+      ? [extension(AUTHORITY_KEY_IDENTIFIER, sequence(tagged(0x80, keyIdentifier)))]
+      : []),
+    ...(names === undefined ? [] : [extension(SUBJECT_ALTERNATIVE_NAME, names)]),
   ];
 }
 
@@ -125,7 +137,7 @@ function issuerParts(certificate: ReturnType<typeof readDer>): {
       ? undefined
       : childrenOf(firstChild(extensions))
           .map((each) => childrenOf(each))
-          .find(([type]) => type?.value.equals(objectId('2.5.29.14').subarray(2)))
+          .find(([type]) => type?.value.equals(objectId(SUBJECT_KEY_IDENTIFIER).subarray(2)))
           ?.at(-1);
   return {
     subject: subject.whole,
@@ -160,62 +172,5 @@ function signatureAlgorithm(key: KeyObject): { algorithm: Buffer; hash: string |
   }
   throw new Error(
     `a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign certificates`,
-  );
-}
-
-function tagged(tag: number, value: Buffer): Buffer {
-  const { length } = value;
-  if (length < 0x80) return Buffer.concat([Buffer.from([tag, length]), value]);
-  const bytes: number[] = [];
-  for (let rest = length; rest > 0; rest >>>= 8) bytes.unshift(rest & 0xff);
-  return Buffer.concat([Buffer.from([tag, 0x80 | bytes.length, ...bytes]), value]);
-}
-
-const sequence = (...parts: readonly Buffer[]): Buffer => tagged(0x30, Buffer.concat(parts));
-const integer = (value: Buffer): Buffer => tagged(0x02, value);
-const bitString = (value: Buffer, unused = 0): Buffer =>
-  tagged(0x03, Buffer.concat([Buffer.from([unused]), value]));
-
-function extension(type: string, value: Buffer, critical = false): Buffer {
-  return sequence(
-    objectId(type),
-    ...(critical ? [tagged(0x01, Buffer.from([0xff]))] : []),
-    tagged(0x04, value),
-  );
-}
-
-/** Encodes named bits: trailing zero bits are left out. */
-function flags(bits: readonly boolean[]): Buffer {
-  const count = bits.lastIndexOf(true) + 1;
-  const bytes = Buffer.alloc(Math.ceil(count / 8));
-  bits.forEach((set, index) => {
-    if (set) bytes[index >> 3] = bytes[index >> 3]! | (0x80 >> (index & 7));
-  });
-  return bitString(bytes, bytes.length * 8 - count);
-}
-
-function objectId(text: string): Buffer {
-  const [first = 0, second = 0, ...others] = text.split('.').map(Number);
-  const bytes = [first * 40 + second, ...others].flatMap((number) => {
-    const groups = [number & 0x7f];
-    for (let rest = number >>> 7; rest > 0; rest >>>= 7) groups.unshift(0x80 | (rest & 0x7f));
-    return groups;
-  });
-  return tagged(0x06, Buffer.from(bytes));
-}
-
-/** Encodes a time: UTCTime (two digits for the year) until 2049, GeneralizedTime from 2050. */
-function time(ms: number): Buffer {
-  const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
-  return Number(text.slice(0, 4)) < 2050
-    ? tagged(0x17, Buffer.from(text.slice(2)))
-    : tagged(0x18, Buffer.from(text));
-}
-
-function addressBytes(address: string): Buffer {
-  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // The parser of requests always expands an IPv6 address to eight groups.
-  return Buffer.concat(
-    address.split(':').map((group) => Buffer.from(group.padStart(4, '0'), 'hex')),
   );
 }

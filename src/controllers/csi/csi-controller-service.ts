@@ -22,6 +22,7 @@ export interface CsiControllerService {
   expand(
     request: CsiInput<'ControllerExpandVolumeRequest'>,
   ): Promise<CsiMessage<'ControllerExpandVolumeResponse'>>;
+  modify(request: CsiInput<'ControllerModifyVolumeRequest'>): Promise<void>;
   capacity(request: CsiInput<'GetCapacityRequest'>): Promise<CsiMessage<'GetCapacityResponse'>>;
   createSnapshot(
     request: CsiInput<'CreateSnapshotRequest'>,
@@ -70,6 +71,8 @@ export function csiControllerService(
     unpublish: async (request) =>
       void (await connection.call('Controller', 'ControllerUnpublishVolume', request, options)),
     expand: (request) => connection.call('Controller', 'ControllerExpandVolume', request, options),
+    modify: async (request) =>
+      void (await connection.call('Controller', 'ControllerModifyVolume', request, options)),
     capacity: (request) => connection.call('Controller', 'GetCapacity', request, options),
     createSnapshot: (request) => connection.call('Controller', 'CreateSnapshot', request, options),
     deleteSnapshot: async (request) =>

@@ -11,6 +11,7 @@ import {
   type StorageClass,
   storageClasses,
   volumeAttachments,
+  volumeAttributesClasses,
 } from '#api/groups/storage/v1/index.ts';
 import type { CsiInput } from '#csi/schema.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
@@ -22,7 +23,7 @@ import { PvcProtectionController, PvProtectionController } from '../volume-prote
 import { classParameters } from './class-parameters.ts';
 import type { CsiControllerConfig } from './csi-config.ts';
 import type { ControllerCapability, CsiControllerService } from './csi-controller-service.ts';
-import { CsiAttacher, CsiProvisioner, CsiResizer } from './index.ts';
+import { CsiAttacher, CsiModifier, CsiProvisioner, CsiResizer } from './index.ts';
 import { requirementFor, segmentsOf } from './topology.ts';
 
 const DRIVER = 'd.example.com';
@@ -51,7 +52,7 @@ function fakeService() {
     calls.push(what);
     if (state.fault !== undefined) throw state.fault;
   };
-  const capabilities = new Set<ControllerCapability>(['EXPAND_VOLUME']);
+  const capabilities = new Set<ControllerCapability>(['EXPAND_VOLUME', 'MODIFY_VOLUME']);
   const service: CsiControllerService = {
     capabilities: () => Promise.resolve(capabilities),
     async create(request) {
@@ -77,13 +78,16 @@ function fakeService() {
       const capacityBytes = capacityRange?.requiredBytes ?? 0;
       return { capacityBytes, nodeExpansionRequired: state.nodeExpansionRequired };
     },
+    async modify({ volumeId, mutableParameters }) {
+      step(`modify ${volumeId} ${JSON.stringify(mutableParameters)}`);
+    },
     capacity: () => Promise.resolve({ availableCapacity: 0 }),
     createSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     deleteSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     listSnapshots: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     close: () => undefined,
   };
-  return { service, created, calls, state };
+  return { service, created, calls, state, capabilities };
 }
 
 async function addNode(name: string, zone: string, topologyKeys = [KEY]): Promise<void> {
@@ -110,6 +114,7 @@ async function start(more: Partial<CsiControllerConfig> = {}, parameters = {}) {
   await cluster.run((config) => new PvcProtectionController(config));
   const stop = await cluster.run((config) => new CsiProvisioner({ ...config, ...settings }));
   await cluster.run((config) => new CsiResizer({ ...config, ...settings }));
+  await cluster.run((config) => new CsiModifier({ ...config, ...settings }));
   await settle();
   return { ...driver, stop, settings };
 }
@@ -305,6 +310,123 @@ describe('CsiProvisioner', () => {
     expect((await said()).at(-1)).toBe(
       `ProvisioningFailed: failed to provision volume with StorageClass "fast": ${why}`,
     );
+  });
+});
+
+describe('VolumeAttributesClasses', () => {
+  const addClass = (
+    name: string,
+    parameters = { iops: '1' },
+    driverName = DRIVER,
+  ): Promise<unknown> =>
+    cluster.client
+      .resource(volumeAttributesClasses)
+      .create({ metadata: { name }, driverName, parameters });
+  const choose = async (name: string): Promise<void> => {
+    await claims().patch('c', MERGE, { spec: { volumeAttributesClassName: name } });
+    await settle();
+  };
+  const modifications = (calls: readonly string[]): readonly string[] =>
+    calls.filter((call) => call.startsWith('modify'));
+
+  test('a volume is created with the parameters of its class', async () => {
+    await addNode('n', 'a');
+    await addClass('gold', { iops: '9' });
+    const { created, calls } = await start();
+    const name = await claimed('n', { volumeAttributesClassName: 'gold' });
+    expect(created).toMatchObject([{ mutableParameters: { iops: '9' } }]);
+    expect((await volumes().get(name)).spec.volumeAttributesClassName).toBe('gold');
+    expect((await claims().get('c')).status.currentVolumeAttributesClassName).toBe('gold');
+    expect(modifications(calls)).toEqual([]);
+  });
+
+  test('a class of another driver, and a driver that has none, are errors', async () => {
+    await addNode('n', 'a');
+    await addClass('other', { iops: '1' }, 'other.example.com');
+    const { capabilities } = await start();
+    await claimed('n', { volumeAttributesClassName: 'other' });
+    const failed = 'ProvisioningFailed: failed to provision volume with StorageClass "fast": ';
+    expect(await said()).toContain(
+      `${failed}VAC other referenced in PVC is for driver other.example.com which does not match ` +
+        `driver name ${DRIVER}`,
+    );
+    capabilities.delete('MODIFY_VOLUME');
+    await cluster.clock.advance('1m');
+    expect(await said()).toContain(`${failed}the driver does not support VolumeAttributesClasses`);
+  });
+
+  test('a claim that names another class has its volume changed', async () => {
+    await addNode('n', 'a');
+    await addClass('gold', { iops: '9' });
+    const { calls } = await start();
+    const name = await claimed('n');
+    await choose('gold');
+    expect(modifications(calls)).toEqual(['modify id-1 {"iops":"9"}']);
+    const { status } = await claims().get('c');
+    expect(status.currentVolumeAttributesClassName).toBe('gold');
+    expect([status.modifyVolumeStatus, status.conditions ?? []]).toEqual([undefined, []]);
+    expect((await volumes().get(name)).spec.volumeAttributesClassName).toBe('gold');
+    expect(await said()).toEqual(
+      expect.arrayContaining([
+        'VolumeModify: external resizer is modifying volume c with vac gold',
+        'VolumeModifySuccessful: external resizer modified volume c with vac gold successfully',
+      ]),
+    );
+  });
+
+  test('a class that does not exist is waited for', async () => {
+    await addNode('n', 'a');
+    const { calls } = await start();
+    await claimed('n');
+    await choose('late');
+    const pending = { targetVolumeAttributesClassName: 'late', status: 'Pending' };
+    expect((await claims().get('c')).status.modifyVolumeStatus).toEqual(pending);
+    expect(modifications(calls)).toEqual([]);
+    await addClass('late');
+    await settle();
+    expect((await claims().get('c')).status.currentVolumeAttributesClassName).toBe('late');
+  });
+
+  test('a change that is impossible is tried again after five minutes, another class at once', async () => {
+    await addNode('n', 'a');
+    await addClass('gold');
+    await addClass('silver');
+    const { state, calls } = await start();
+    await claimed('n');
+    state.fault = new RpcError('INVALID_ARGUMENT', 'no gold');
+    await choose('gold');
+    const { status } = await claims().get('c');
+    expect(status.modifyVolumeStatus).toEqual({
+      targetVolumeAttributesClassName: 'gold',
+      status: 'Infeasible',
+    });
+    expect(status.conditions?.map(({ type, message }) => `${type}: ${message}`)).toEqual([
+      'ModifyVolumeError: ModifyVolume failed with error: rpc error: code = InvalidArgument desc = ' +
+        'no gold. Waiting for retry.',
+    ]);
+    expect(await said()).toContain(
+      'VolumeModifyFailed: rpc error: code = InvalidArgument desc = no gold',
+    );
+    await cluster.clock.advance('4m');
+    expect(modifications(calls)).toHaveLength(1);
+    await cluster.clock.advance('2m');
+    expect(modifications(calls)).toHaveLength(2);
+    state.fault = undefined;
+    await choose('silver');
+    expect((await claims().get('c')).status.currentVolumeAttributesClassName).toBe('silver');
+  });
+
+  test('a driver that does not respond is asked again', async () => {
+    await addNode('n', 'a');
+    await addClass('gold');
+    const { state } = await start();
+    await claimed('n');
+    state.fault = new RpcError('UNAVAILABLE', 'no driver');
+    await choose('gold');
+    expect((await claims().get('c')).status.modifyVolumeStatus?.status).toBe('InProgress');
+    state.fault = undefined;
+    await cluster.clock.advance('2m');
+    expect((await claims().get('c')).status.currentVolumeAttributesClassName).toBe('gold');
   });
 });
 

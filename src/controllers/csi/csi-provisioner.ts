@@ -13,6 +13,7 @@ import {
   storageClasses,
   type VolumeAttachment,
   volumeAttachments,
+  volumeAttributesClasses,
 } from '#api/groups/storage/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey, type SharedInformer } from '#client/informers/index.ts';
@@ -32,6 +33,7 @@ import {
 import { classOfClaim, waitsForConsumer } from '../persistent-volume/storage-classes.ts';
 import { classParameters } from './class-parameters.ts';
 import type { CsiControllerConfig } from './csi-config.ts';
+import type { ControllerCapability } from './csi-controller-service.ts';
 import { DriverNodes } from './driver-nodes.ts';
 import {
   createRequest,
@@ -185,8 +187,6 @@ export class CsiProvisioner implements Controller {
   ): Promise<void> {
     const { client, driver, service, nodeName, defaultFsType } = this.#config;
     if (claim.spec.selector !== undefined) throw new Error('claim Selector is not supported');
-    if ((claim.spec.volumeAttributesClassName ?? '') !== '')
-      throw new Error('volume attributes classes are not supported');
     const parameters = classParameters(
       storageClass.parameters ?? {},
       claim,
@@ -209,6 +209,7 @@ export class CsiProvisioner implements Controller {
       secrets: await secretValues(client, parameters.secrets.provisioner, signal),
       source: await this.#contentSource(claim, signal),
       topology: requirementFor(storageClass, segments, this.#nodes.allSegments),
+      attributes: await this.#attributes(claim, capabilities, signal),
     };
     const { volume } = await service.create(createRequest(request));
     if (volume === undefined || volume.volumeId === '')
@@ -221,6 +222,25 @@ export class CsiProvisioner implements Controller {
       // The name contains the claim's UID, so this provisioner has created it before.
       if (!apierrors.isAlreadyExists(error)) throw error;
     }
+  }
+
+  /** Returns the claim's VolumeAttributesClass. Rejects if the driver cannot have it. */
+  async #attributes(
+    { spec }: ReadClaim,
+    capabilities: ReadonlySet<ControllerCapability>,
+    signal: AbortSignal,
+  ): Promise<VolumeRequest['attributes']> {
+    const { client, driver } = this.#config;
+    const name = spec.volumeAttributesClassName ?? '';
+    if (name === '') return undefined;
+    if (!capabilities.has('MODIFY_VOLUME'))
+      throw new Error('the driver does not support VolumeAttributesClasses');
+    const found = await client.resource(volumeAttributesClasses).get(name, { signal });
+    if (found.driverName !== driver)
+      throw new Error(
+        `VAC ${name} referenced in PVC is for driver ${found.driverName} which does not match driver name ${driver}`,
+      );
+    return found;
   }
 
   /** Returns the volume that the claim is to be a copy of. */

@@ -2,7 +2,7 @@
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import type { StorageClass, VolumeAttributesClass } from '#api/groups/storage/v1/index.ts';
 import { csiAccessMode } from '#csi/access-modes.ts';
 import type { CsiInput, CsiMessage } from '#csi/schema.ts';
 import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
@@ -27,6 +27,8 @@ export interface VolumeRequest {
   readonly secrets: Readonly<Record<string, string>>;
   readonly source: CsiInput<'VolumeContentSource'> | undefined;
   readonly topology: CsiInput<'TopologyRequirement'> | undefined;
+  /** The class whose parameters can be changed later. */
+  readonly attributes: Immutable<VolumeAttributesClass> | undefined;
 }
 
 export function createRequest(request: VolumeRequest): CsiInput<'CreateVolumeRequest'> {
@@ -49,6 +51,9 @@ export function createRequest(request: VolumeRequest): CsiInput<'CreateVolumeReq
           }),
     })),
     parameters: parameters.own,
+    ...(request.attributes !== undefined && {
+      mutableParameters: request.attributes.parameters ?? {},
+    }),
     secrets: request.secrets,
     ...(source !== undefined && { volumeContentSource: source }),
     ...(topology !== undefined && { accessibilityRequirements: topology }),
@@ -57,7 +62,7 @@ export function createRequest(request: VolumeRequest): CsiInput<'CreateVolumeReq
 
 export function newVolume(
   driver: string,
-  { claim, storageClass, parameters, volumeName }: VolumeRequest,
+  { claim, storageClass, parameters, volumeName, attributes }: VolumeRequest,
   created: CsiMessage<'Volume'>,
 ): New<PersistentVolume> {
   const { name, namespace, uid, resourceVersion } = claim.metadata;
@@ -86,6 +91,7 @@ export function newVolume(
       volumeMode: claim.spec.volumeMode ?? 'Filesystem',
       persistentVolumeReclaimPolicy: reclaimPolicy,
       storageClassName: storageClass.metadata.name,
+      ...(attributes !== undefined && { volumeAttributesClassName: attributes.metadata.name }),
       ...(storageClass.mountOptions !== undefined && { mountOptions: storageClass.mountOptions }),
       claimRef: {
         apiVersion: 'v1',

@@ -127,6 +127,7 @@ export function makeServer(parts: ServerParts): KubeletServer {
     nodeName: config.nodeName,
     version: versionInfo(config.kubeletVersion ?? DEFAULT_KUBELET_VERSION),
     flags: config.flags,
+    ...(config.otherMetrics !== undefined && { otherMetrics: config.otherMetrics }),
     ...(config.server !== undefined ? { listen: config.server } : {}),
   });
 }

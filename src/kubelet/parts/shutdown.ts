@@ -46,6 +46,9 @@ export function makeShutdown(parts: ShutdownParts): ShutdownManager | undefined 
         message,
         gracePeriodSeconds,
         disruption: message,
+        keepsSuccess: true,
+        // Drivers of volumes, which are in the last group, have to unmount them.
+        waitsForVolumes: true,
         signal,
       }),
     event: (reason, message) => nodeEvents.normal(reason, message),

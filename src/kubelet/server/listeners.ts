@@ -25,8 +25,12 @@ export interface ServerTlsConfig {
   readonly ciphers?: string;
 }
 
+/** Without a certificate, handshakes fail until one is set: it is still to be issued. */
+export type ListenerTls = Omit<ServerTlsConfig, 'key' | 'cert'> & Partial<ServingPair>;
+type ServingPair = Pick<ServerTlsConfig, 'key' | 'cert'>;
+
 export interface TlsListenersConfig {
-  readonly tls: ServerTlsConfig;
+  readonly tls: ListenerTls;
   /** The address to listen on. Default: all addresses. */
   readonly host?: string;
   /**
@@ -52,7 +56,15 @@ export interface OpenPort {
   close(): Promise<void>;
 }
 
-export class TlsListeners {
+/** Opens ports for servers. */
+export interface PortOpener {
+  /** The address of the ports; undefined: all addresses. */
+  readonly host: string | undefined;
+  /** See TlsListeners. */
+  open(port: number, handlers: PortHandlers, orFree?: boolean): Promise<OpenPort>;
+}
+
+export class TlsListeners implements PortOpener {
   readonly #config: TlsListenersConfig;
   /** This server never listens: connections of the ports are passed to it. */
   readonly #tls: TlsServer;
@@ -88,7 +100,7 @@ export class TlsListeners {
    * Replaces the certificate; open connections keep the previous one. Throws if key and certificate
    * do not match.
    */
-  setServingCertificate({ key, cert }: Pick<ServerTlsConfig, 'key' | 'cert'>): void {
+  setServingCertificate({ key, cert }: ServingPair): void {
     this.#tls.setSecureContext(secureContext({ ...this.#config.tls, key, cert }));
   }
 
@@ -149,10 +161,10 @@ function secureContext({
   clientCA,
   minVersion,
   ciphers,
-}: ServerTlsConfig): SecureContextOptions {
+}: ListenerTls): SecureContextOptions {
   return {
-    key,
-    cert,
+    ...(key !== undefined && { key }),
+    ...(cert !== undefined && { cert }),
     ca: clientCA,
     ...TLS_SERVER_OPTIONS,
     ...(minVersion !== undefined && { minVersion }),

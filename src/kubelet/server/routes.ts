@@ -375,6 +375,7 @@ export class Routes {
       case '':
         return componentMetricsText(
           this.#config.metrics.text(this.#config.gauges) +
+            (this.#config.otherMetrics?.() ?? '') +
             volumeMetrics((await this.#files('claims'))?.values() ?? []),
           this.#config.version,
         );

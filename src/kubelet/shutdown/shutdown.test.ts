@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { nodes } from '#api/groups/core/v1/index.ts';
+import { endedStatus } from '../end-pod.ts';
 import { type Harness, NODE_NAME, startHarness } from '../testing/harness.ts';
 import { makePod } from '../testing/make-pod.ts';
 import type { ShutdownInhibitor } from './inhibitor.ts';
@@ -182,4 +183,46 @@ test.each([
   ['Monitoring bus message stream.', undefined],
 ])('the line %s of busctl means %s', (line, begins) => {
   expect(shutdownOf(line)).toBe(begins);
+});
+
+test('a pod whose containers end with 0 in time has succeeded, as with upstream', async () => {
+  const machine = new FakeMachine();
+  harness = await startHarness({
+    shutdownInhibitor: machine,
+    shutdownPeriods: periodsOf(40_000, 10_000),
+  });
+  const { clock, createPod, waitForPod } = harness;
+  // Its container ends by itself, after the stop signal and before it is killed.
+  const annotations = {
+    'simulation.coxswain.dev/run-duration': '10s',
+    'simulation.coxswain.dev/stop-duration': '1h',
+  };
+  await createPod('done', { terminationGracePeriodSeconds: 25 }, { annotations });
+  await waitForPod('done', ({ status }) => status.phase === 'Running');
+  await clock.runUntil(() => machine.isWatched, '1m');
+  machine.shutDown(true);
+  const { status } = await waitForPod('done', (pod) => pod.status.phase !== 'Running');
+  expect(status.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0 });
+  // The reason and the message belong to the phase Failed, which the pod never had in the API.
+  expect([status.phase, status.reason, status.message]).toEqual([
+    'Succeeded',
+    undefined,
+    undefined,
+  ]);
+  expect(status.conditions).toContainEqual(
+    expect.objectContaining({
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'TerminationByKubelet',
+      message: 'Pod was terminated in response to imminent node shutdown.',
+    }),
+  );
+});
+
+test('a shutdown keeps the phase of a pod that has succeeded, and an eviction does not', () => {
+  const pod = makePod();
+  const status = { ...pod.status, phase: 'Succeeded' as const };
+  const options = { reason: 'Terminated', message: 'm' };
+  expect(endedStatus(pod, status, { ...options, keepsSuccess: true }).phase).toBe('Succeeded');
+  expect(endedStatus(pod, status, options).phase).toBe('Failed');
 });

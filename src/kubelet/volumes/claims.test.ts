@@ -193,10 +193,10 @@ describe('a claim', () => {
   });
 
   test('of an unsupported volume is rejected with its name', async () => {
-    const nfs = { server: 'files.example', path: '/' };
-    expect(await failure({ claim: claim(), volume: volume({ nfs }) })).toEqual([
+    const glusterfs = { endpoints: 'files', path: '/' };
+    expect(await failure({ claim: claim(), volume: volume({ glusterfs }) })).toEqual([
       'MountVolume.SetUp failed for volume "pv" : no volume plugin matched: persistent ' +
-        'volumes of type nfs are not supported by this kubelet',
+        'volumes of type glusterfs are not supported by this kubelet',
     ]);
   });
 

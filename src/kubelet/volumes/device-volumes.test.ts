@@ -23,6 +23,7 @@ class RecordingMounter implements Mounter {
   readonly available = true;
   readonly tmpfs = noMounter.tmpfs;
   readonly grow = noMounter.grow;
+  readonly network = noMounter.network;
   readonly mounts = new Set<string>();
   readonly devices: DeviceMount[] = [];
   failure: Error | undefined;

@@ -18,6 +18,7 @@ class BusyMounter implements Mounter {
   readonly bind = noMounter.bind;
   readonly device = noMounter.device;
   readonly grow = noMounter.grow;
+  readonly network = noMounter.network;
   readonly #mounts = new Set<string>();
   /** Unmounting a path that contains this text fails. */
   busy: string | undefined;

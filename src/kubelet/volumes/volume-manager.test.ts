@@ -367,8 +367,8 @@ describe('volumes of API objects', () => {
   });
 
   test('an unsupported kind is rejected with its name', async () => {
-    expect(await failure(podWith({ nfs: { server: 's', path: '/' } }))).toBe(
-      'no volume plugin matched: volumes of type nfs are not supported by this kubelet',
+    expect(await failure(podWith({ glusterfs: { endpoints: 's', path: '/' } }))).toBe(
+      'no volume plugin matched: volumes of type glusterfs are not supported by this kubelet',
     );
   });
 

@@ -33,6 +33,7 @@ import { checkHostPath } from './host-path.ts';
 import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
 import { checkLocalDevice } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
+import { mountNfs, type NfsVolume } from './nfs.ts';
 import { setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 
@@ -260,6 +261,15 @@ export class VolumeManager {
       );
     if (volume.csi !== undefined)
       return await this.#mountCsi(pod, inlineVolume(pod, volume.name, volume.csi), context.signal);
+    if (volume.nfs !== undefined) {
+      const { name, nfs: source } = volume;
+      return await this.#mountNfs(pod, {
+        name,
+        source,
+        readOnly: source.readOnly === true,
+        mountOptions: [],
+      });
+    }
     const plugin = pluginOf(volume);
     if (plugin === 'image') return '';
     if (plugin === 'host-path') {
@@ -320,6 +330,11 @@ export class VolumeManager {
     return '';
   }
 
+  async #mountNfs(pod: Pod, volume: NfsVolume): Promise<string> {
+    const { hostFiles, mounter, rootDir } = this.#config;
+    return hostFiles ? await mountNfs(mounter, rootDir, podUid(pod), volume) : '';
+  }
+
   /** Returns the paths of the pod's mounted volumes; undefined before all of them are mounted. */
   mountedVolumes(uid: string): VolumePaths | undefined {
     return this.#mounted.get(uid);
@@ -348,7 +363,7 @@ export class VolumeManager {
   ): Promise<string> {
     const { hostFiles, isReachable } = this.#config;
     const { name } = volume.metadata;
-    const { hostPath, local, csi } = volume.spec;
+    const { hostPath, local, csi, nfs } = volume.spec;
     if (!isReachable(volume)) {
       const what = `MountVolume.NodeAffinity check failed for volume "${name}"`;
       throw new PersistentVolumeError(name, `${what} : no matching NodeSelectorTerms`);
@@ -361,6 +376,11 @@ export class VolumeManager {
           throw new Error('block devices are supported for volumes of types csi and local only');
         if (hostFiles) await checkLocalDevice(local.path);
         return local.path;
+      }
+      if (nfs !== undefined) {
+        const mountOptions = mountOptionsOf(volume);
+        // The volume's own readOnly does not count, as upstream.
+        return await this.#mountNfs(pod, { name, source: nfs, readOnly, mountOptions });
       }
       if (hostPath !== undefined) {
         if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
@@ -413,6 +433,14 @@ class PersistentVolumeError extends Error {
     super(message, options);
     this.volume = volume;
   }
+}
+
+/** Returns the options of a persistent volume: those of the beta annotation come first. */
+function mountOptionsOf({ metadata, spec }: PersistentVolume): readonly string[] {
+  const beta = metadata.annotations?.['volume.beta.kubernetes.io/mount-options'];
+  return (beta === undefined ? (spec.mountOptions ?? []) : beta.split(',')).filter(
+    (option) => option !== '',
+  );
 }
 
 const SETTINGS: ReadonlySet<string> = new Set([

@@ -138,8 +138,14 @@ export function sampleText(
 ): string {
   const { name, labels = [] } = description;
   const line = ([values, value, timeMs]: Sample): string =>
-    `${name}${labelText(labels, values)} ${value}${timeMs === undefined ? '' : ` ${Math.floor(timeMs)}`}\n`;
+    `${name}${labelText(labels, values)} ${valueText(value)}${timeMs === undefined ? '' : ` ${Math.floor(timeMs)}`}\n`;
   return heading(description, type) + samples.map(line).join('');
+}
+
+/** Prometheus has a form of its own for infinite values. */
+function valueText(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf';
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 }
 
 export function histogramText(family: Family<Histogram>): string {

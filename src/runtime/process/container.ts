@@ -56,6 +56,7 @@ export class ProcessContainer {
   readonly #onExit: (container: ProcessContainer) => void;
   #supervisor: ProcessIdentity | undefined;
   #child: ChildProcess | undefined;
+  #stdin: Writable | undefined;
   #log: LogWriter | undefined;
   #outputs: Socket[] = [];
   #watch: Timer | undefined;
@@ -102,7 +103,7 @@ export class ProcessContainer {
    * The stream to the standard input of the first process; undefined if it has none, or is closed.
    */
   get stdin(): Writable | undefined {
-    return this.#child?.stdin ?? undefined;
+    return this.#stdin;
   }
 
   save(): void {
@@ -137,7 +138,7 @@ export class ProcessContainer {
     try {
       // The readers are opened first, so that writers always have a reader.
       this.#openOutput();
-      const { child, pid } = await launch({
+      const { child, pid, stdin } = await launch({
         dir: this.dir,
         id: this.record.id,
         ...program,
@@ -145,7 +146,7 @@ export class ProcessContainer {
         stdin: this.record.config.stdin === true || program.needsInput === true,
       });
       this.#child = child;
-      child.stdin?.on('error', () => undefined);
+      this.#stdin = stdin;
       child.once('exit', () => void this.#finish());
       // A short-lived program is a zombie by now, or gone; its supervisor has recorded its end.
       this.#supervisor = identify(pid) ?? { pid, startTime: 'ended' };

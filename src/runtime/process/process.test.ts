@@ -136,6 +136,12 @@ describe('the process runtime', () => {
     expect(await runtime.runtime.listContainers()).toEqual([]);
   });
 
+  test('standard input is a pipe, since a socket could block the runtime', async () => {
+    // A program that copies from a socket to its output by sendfile(2) locks the output's pipe.
+    await exited(await start('test -p /dev/stdin && echo pipe', { stdin: true }));
+    expect(log()).toContain('pipe');
+  });
+
   test('rejects sysctls and mappings of a port to another one', async () => {
     const mapped = sandbox({ portMappings: [{ containerPort: 80, hostPort: 8080 }] });
     await expect(runtime.runtime.runPodSandbox(mapped)).rejects.toThrow(

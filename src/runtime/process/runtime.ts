@@ -119,7 +119,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
           ),
         ),
       );
-    isolation.watchImages(
+    isolation.leftovers.watchImages(
       () => new Set(this.#pods.containers().map(({ record }) => record.imageRef)),
     );
   }
@@ -173,14 +173,14 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     config: PodSandboxConfig,
     runtimeHandler: string,
   ): Promise<string> {
-    isolation.checkSandbox(config);
+    isolation.pods.check(config);
     const sandbox = this.#pods.addSandbox(
-      this.newSandboxRecord(config, runtimeHandler, isolation.allocateAddress(config)),
+      this.newSandboxRecord(config, runtimeHandler, isolation.pods.allocateAddress(config)),
     );
     const { record } = sandbox;
     record.state = 'SANDBOX_NOTREADY';
     try {
-      await isolation.startSandbox(record);
+      await isolation.pods.start(record);
       record.state = 'SANDBOX_READY';
       this.#state.saveSandbox(record);
     } catch (error) {
@@ -199,7 +199,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     sandbox.record.state = 'SANDBOX_NOTREADY';
     this.#state.saveSandbox(sandbox.record);
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
-    await this.#isolation?.stopSandbox(sandbox.record);
+    await this.#isolation?.pods.stop(sandbox.record);
     if (wasReady) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
 
@@ -267,7 +267,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     if (this.#isolation !== undefined) {
       const targetId = record.config.linux?.securityContext?.namespaceOptions?.targetId;
       const target = targetId ? this.#pods.runningContainer(targetId).programPid : undefined;
-      const placed = this.#isolation.place(record, sandbox, dir, target);
+      const placed = this.#isolation.placement.place(record, sandbox, dir, target);
       const tty = record.config.tty === true;
       if (tty && !hasPty())
         throw new CriError(
@@ -379,7 +379,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     if (pid === undefined)
       throw new CriError('FailedPrecondition', `container ${record.id} is not running`);
     const sandbox = this.#pods.sandbox(record.podSandboxId).record;
-    return (command) => isolation.placeExec(record, sandbox, dir, pid, command);
+    return (command) => isolation.placement.placeExec(record, sandbox, dir, pid, command);
   }
 
   async attach(
@@ -420,7 +420,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   ): Promise<void> {
     const { record } = this.#pods.readySandbox(podSandboxId);
     if (this.#isolation !== undefined && record.ip !== '') {
-      await forwardInNamespace(this.#isolation.enterNetwork(record), port, stream, signal);
+      await forwardInNamespace(
+        this.#isolation.placement.enterNetwork(record),
+        port,
+        stream,
+        signal,
+      );
       return;
     }
     // A port-forward reaches servers on loopback, as in a pod with its own network.
@@ -500,7 +505,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   #restore(): void {
     for (const record of this.#state.sandboxes()) {
       // A sandbox without its namespaces can have no containers any more.
-      if (this.#isolation?.adoptSandbox(record) === false) record.state = 'SANDBOX_NOTREADY';
+      if (this.#isolation?.pods.adopt(record) === false) record.state = 'SANDBOX_NOTREADY';
       this.#pods.addSandbox(record);
     }
     const { stored: containers, lost } = this.#state.containers();
@@ -593,7 +598,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 
   protected override sandboxRemoved(podSandboxId: string): void {
-    this.#isolation?.removeSandbox(podSandboxId);
+    this.#isolation?.pods.remove(podSandboxId);
     this.#state.removeSandbox(podSandboxId);
   }
 
@@ -604,7 +609,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 
   protected override containerRemoved(containerId: string): void {
-    this.#isolation?.discard(this.#state.containerDir(containerId));
+    this.#isolation?.leftovers.discard(this.#state.containerDir(containerId));
     this.#state.removeContainer(containerId);
   }
 

@@ -14,7 +14,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chownSync, closeSync, constants, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readlink, symlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import { type ContainerConfig, CriError, type LogStream } from '#cri/index.ts';
@@ -91,6 +91,8 @@ function writeEnvironment(
 export interface SupervisedProcess {
   readonly child: ChildProcess;
   readonly pid: number;
+  /** The standard input of the program; undefined if it is empty. */
+  readonly stdin: Writable | undefined;
 }
 
 /** A program that is ready to be run by a supervisor. */
@@ -116,7 +118,7 @@ export interface LaunchConfig extends Launchable {
   readonly id: string;
   /** The PATH of this process. */
   readonly path: string;
-  /** Whether standard input is a pipe; otherwise it is empty. */
+  /** Whether standard input is open; otherwise it is empty. */
   readonly stdin: boolean;
 }
 
@@ -249,11 +251,12 @@ export async function launch(config: LaunchConfig): Promise<SupervisedProcess> {
   const outputs = (['stdout', 'stderr'] as const).map((name) =>
     openUntrustedSync(join(dir, name), constants.O_RDWR, { type: 'named pipe' }),
   );
+  const input = stdin ? await openInput(dir) : undefined;
   try {
     const child = spawn(SHELL, ['-c', SCRIPT, 'sh', dir, ...command], {
       detached: true,
       stdio: [
-        stdin ? 'pipe' : 'ignore',
+        input?.reader ?? 'ignore',
         ...outputs,
         ...(reports ? (['ignore', 'pipe'] as const) : []),
       ],
@@ -266,9 +269,40 @@ export async function launch(config: LaunchConfig): Promise<SupervisedProcess> {
     });
     child.unref();
     if (reports) await untilReady(child.stdio[4] as Readable);
-    return { child, pid: child.pid! };
+    child.once('exit', () => input?.writer.destroy());
+    return { child, pid: child.pid!, stdin: input?.writer };
+  } catch (error) {
+    input?.writer.destroy();
+    throw error;
   } finally {
     for (const output of outputs) closeSync(output);
+    if (input !== undefined) closeSync(input.reader);
+  }
+}
+
+/**
+ * Opens both ends of a new pipe for standard input. It must not be a socket, which Node makes: a
+ * program that sends a socket's data to its output by sendfile(2), as busybox's cat, holds the lock
+ * of the output pipe while it waits for data. A read of that pipe then blocks this thread, in spite
+ * of O_NONBLOCK, and the data would have to come from this thread.
+ */
+async function openInput(dir: string): Promise<{ reader: number; writer: Socket }> {
+  const path = join(dir, 'stdin');
+  rmSync(path, { force: true });
+  await run('mkfifo', ['-m', '600', path]);
+  const open = (flags: number): number =>
+    openUntrustedSync(path, flags | constants.O_NONBLOCK, { type: 'named pipe' });
+  const reader = open(constants.O_RDONLY);
+  try {
+    const writer = new Socket({ fd: open(constants.O_WRONLY), readable: false, writable: true });
+    // The program may have closed its input.
+    writer.on('error', () => undefined);
+    return { reader, writer };
+  } catch (error) {
+    closeSync(reader);
+    throw error;
+  } finally {
+    rmSync(path, { force: true });
   }
 }
 

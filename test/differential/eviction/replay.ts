@@ -128,7 +128,15 @@ export async function play(input: Case): Promise<readonly Answer[]> {
 }
 
 function statusOf({ pod, message, disruption }: Eviction): PodStatus {
-  return endedStatus(pod, {}, EVICTED, message, disruption ? message : undefined);
+  return endedStatus(
+    pod,
+    {},
+    {
+      reason: EVICTED,
+      message,
+      ...(disruption && { disruption: message }),
+    },
+  );
 }
 
 function observationsOf({ node }: Summary, time: number): Observations {

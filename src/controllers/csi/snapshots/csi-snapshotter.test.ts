@@ -61,6 +61,7 @@ function fakeDriver() {
     publish: () => Promise.resolve({}),
     unpublish: () => Promise.resolve(),
     expand: refuse,
+    modify: () => Promise.resolve(),
     capacity: refuse,
     createSnapshot: ({ name = '', sourceVolumeId = '', parameters = {} }) => {
       calls.push(`create of ${sourceVolumeId} ${JSON.stringify(parameters)}`);

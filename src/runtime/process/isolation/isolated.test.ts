@@ -22,7 +22,7 @@ import { hasPty } from '../pty.ts';
 import { killContainers } from '../reset.ts';
 import { createIsolatedRuntime } from '../runtime.ts';
 import { Cgroups } from './cgroups.ts';
-import { missingForIsolation } from './isolation.ts';
+import { missingForIsolation } from './programs.ts';
 
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path));
 // These tests change the kernel's state (a bridge, mounts) and take a minute: they run if they are

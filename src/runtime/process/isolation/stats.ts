@@ -62,13 +62,15 @@ export async function isolatedSandboxStats(
   const sum = (of: (one: ContainerStats) => number | undefined): { value: number } => ({
     value: stats.reduce((total, one) => total + (of(one) ?? 0), 0),
   });
-  const interfaces = (await isolation.interfaces(record)).map(({ name, receive, transmit }) => ({
-    name,
-    rxBytes: value(receive[0]),
-    rxErrors: value(receive[2]),
-    txBytes: value(transmit[0]),
-    txErrors: value(transmit[2]),
-  }));
+  const interfaces = (await isolation.pods.interfaces(record)).map(
+    ({ name, receive, transmit }) => ({
+      name,
+      rxBytes: value(receive[0]),
+      rxErrors: value(receive[2]),
+      txBytes: value(transmit[0]),
+      txErrors: value(transmit[2]),
+    }),
+  );
   const processes = running.map(
     (container) => isolation.usage(container.record, record.config)?.processes ?? 0,
   );
