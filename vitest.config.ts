@@ -48,12 +48,11 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
-    // Tests wait more than they compute.
-    maxWorkers: 3,
     // Limits end what hangs. They are far above what tests take, since the machine may be busy.
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
+    globalSetup: ['tools/test-programs.ts'],
     projects: [
       {
         extends: true,

@@ -105,6 +105,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
     'scale',
     'grown',
     'watchers',
+    'node',
   ],
   definitions: ['extensions'],
   watchers: ['watchers'],

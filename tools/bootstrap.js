@@ -1,7 +1,7 @@
 // The entry of every npm script, in plain JavaScript so that it runs in a fresh clone with nothing
 // but Node and npm. It installs dependencies and builds if they are missing or out of date, prints
 // that, and then runs the script. If everything is current it adds a few milliseconds.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   accessSync,
@@ -14,6 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -171,30 +172,55 @@ function build(buildArgs) {
   say(`built in ${seconds(started)}`);
 }
 
-/** Checks types, lint and format. The layers' test and the unit tests follow in vitest. */
-function staticChecks() {
-  for (const { name, program, programArgs } of [
-    { name: 'types', program: 'tsc', programArgs: ['--noEmit', '-p', 'tsconfig.json'] },
-    {
-      name: 'types of the console',
-      program: 'tsc',
-      programArgs: ['--noEmit', '-p', 'src/console/ui/tsconfig.json'],
-    },
-    {
-      name: 'lint',
-      program: 'oxlint',
-      programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools', 'examples'],
-    },
-    {
-      name: 'format',
-      program: 'oxfmt',
-      programArgs: ['--check', 'src', 'test', 'bench', 'tools', 'examples'],
-    },
-  ]) {
-    const started = performance.now();
-    run(bin(program), programArgs);
-    say(`${name}: ok (${seconds(started)})`);
-  }
+const CHECKS = [
+  { name: 'types', program: 'tsc', programArgs: ['--noEmit', '-p', 'tsconfig.json'] },
+  {
+    name: 'types of the console',
+    program: 'tsc',
+    programArgs: ['--noEmit', '-p', 'src/console/ui/tsconfig.json'],
+  },
+  {
+    name: 'lint',
+    program: 'oxlint',
+    programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools', 'examples'],
+  },
+  {
+    name: 'format',
+    program: 'oxfmt',
+    programArgs: ['--check', 'src', 'test', 'bench', 'tools', 'examples'],
+  },
+];
+
+/**
+ * Starts to check types, lint and format, all at the same time. The layers' test and the unit tests
+ * follow in vitest. Resolves when everything is right; otherwise this process ends, after the output
+ * of all checks.
+ */
+async function staticChecks() {
+  const statuses = await Promise.all(CHECKS.map(runCheck));
+  const failed = statuses.find((status) => status !== 0);
+  if (failed !== undefined) process.exit(failed);
+}
+
+/** Runs a check, and prints its output when it has ended. Resolves with its status. */
+function runCheck({ name, program, programArgs }) {
+  const started = performance.now();
+  return new Promise((resolve) => {
+    const child = spawn(bin(program), programArgs, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0', ...process.env },
+    });
+    const chunks = [];
+    child.stdout.on('data', (chunk) => chunks.push(chunk));
+    child.stderr.on('data', (chunk) => chunks.push(chunk));
+    child.once('error', (error) => fail(`cannot run ${program}: ${error.message}`));
+    child.once('close', (status) => {
+      process.stdout.write(Buffer.concat(chunks));
+      say(`${name}: ${status === 0 ? 'ok' : 'failed'} (${seconds(started)})`);
+      resolve(status ?? 1);
+    });
+  });
 }
 
 const testReport = inRoot('.cache', 'test-report.json');
@@ -218,6 +244,9 @@ function failuresOf({ testResults }) {
   });
 }
 
+/** Tests wait as long as they compute, so there are more workers than processors. */
+const MAX_WORKERS = Math.min(8, 2 * availableParallelism());
+
 /** Runs vitest projects and prints, at the end, what was skipped, what failed, and the counts. */
 function vitest(projects, vitestArgs) {
   mkdirSync(inRoot('.cache'), { recursive: true });
@@ -226,6 +255,9 @@ function vitest(projects, vitestArgs) {
     bin('vitest'),
     [
       'run',
+      ...(vitestArgs.some((arg) => arg.startsWith('--maxWorkers'))
+        ? []
+        : [`--maxWorkers=${MAX_WORKERS}`]),
       ...projects.flatMap((project) => ['--project', project]),
       '--reporter=default',
       '--reporter=json',
@@ -269,16 +301,17 @@ const commands = {
   build() {
     build(['--types', ...args]);
   },
-  check() {
-    staticChecks();
+  async check() {
+    await staticChecks();
     vitest(['unit'], args);
   },
-  test() {
+  async test() {
     if (args.some((arg) => arg.includes('e2e'))) ensureBuilt();
     if (args.length > 0) return vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], args);
     rmSync(testReport, { force: true });
-    staticChecks();
+    const checked = staticChecks();
     ensureBuilt();
+    await checked;
     vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], []);
   },
   /**

@@ -192,6 +192,8 @@ export interface ApiRequest {
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
+  /** The values of the subject's attribute for the UID of a user: one in a usable certificate. */
+  readonly uids?: readonly string[];
   /** When the certificate, or one of its issuers, expires, in wall-clock ms. */
   readonly notAfter: number;
   /** The SHA-256 digest of the certificate, in lower-case hex. */

@@ -563,6 +563,11 @@ export class ApiServer {
     return this.#local.open(user, remoteAddress);
   }
 
+  /** The audit log; undefined if there is none. */
+  get audit(): Pick<AuditLog, 'process' | 'keepOpen'> | undefined {
+    return this.#audit;
+  }
+
   /**
    * Fails /readyz, and keeps serving for `shutdownDelayMs`. Then ends watches, waits for other
    * requests (up to `shutdownTimeoutMs`), and closes the port. Idempotent. The storage stays open.

@@ -35,6 +35,7 @@ import { type RuntimeRoleConfig, startRuntimeRole } from '#cluster/roles/runtime
 import { startSchedulerRole, type SchedulerRoleConfig } from '#cluster/roles/scheduler.ts';
 import { withoutSecrets } from '#cluster/roles/static-pod-options.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
+import { giveMemoryBack } from '#cluster/memory-at-rest.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { flagValues } from './flag-values.ts';
 import { checkFeatureGates } from './upstream/feature-gates.ts';
@@ -350,6 +351,7 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
     throw error;
   }
   progress.clear();
+  const keepMemory = giveMemoryBack(systemClock, logger);
   try {
     process.stdout.write(`ready: ${role.description}\n`);
     const reason = await Promise.race([stop.requested, role.failed, fatalError]);
@@ -357,6 +359,7 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
     if (reason instanceof Error) throw new UserError(reason.message, { cause: reason });
     process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
   } finally {
+    keepMemory();
     await role.stop();
   }
   process.exit(process.exitCode ?? 0);

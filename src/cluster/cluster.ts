@@ -87,8 +87,6 @@ export interface ClusterConfig {
   readonly thread?: {
     readonly components: ComponentsRunner;
     readonly nodes: readonly SimulatedNode[];
-    /** The file in which their containers are recorded. Absent: they end with the process. */
-    readonly journal?: string;
   };
   readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
@@ -472,7 +470,6 @@ export class Cluster {
         control: this.#control(),
         nodes: thread.nodes,
         nodesInAll: this.#nodeNames().length,
-        ...(thread.journal !== undefined && { journal: thread.journal }),
         kubeletPorts: this.#config.kubeletPorts,
         onNodeStarted: (count) => {
           started.inThread = count;

@@ -17,6 +17,7 @@ import {
   controllerEntry,
   type ControllerName,
 } from '#controllers/controllers.ts';
+import type { KubeletConfig } from '#kubelet/config.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import { sharedCapacity, sharedMachineAddresses } from '#kubelet/node/machine.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
@@ -43,10 +44,12 @@ import type { NodeHeartbeats } from './heartbeats.ts';
 import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
 import { type ClusterNode, SYSTEM_LOGS_DIR } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
+import { DormantNodes } from './dormant-nodes.ts';
 import { Restartable } from './restartable.ts';
 import { leading } from './roles/leading.ts';
 import { SleepingNodes, type SleepingNodesConfig } from './sleeping-nodes.ts';
 import { simulatedMachine } from './simulated-machine.ts';
+import { forEachOf } from './slots.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
 export interface User {
@@ -126,6 +129,8 @@ export interface ComponentsConfig {
   readonly stoppedNodes?: ReadonlySet<string>;
   /** Nodes whose kubelets begin when they have something to do. Default: none. */
   readonly sleepingNodes?: SleepingNodesConfig;
+  /** Kubelets of simulated nodes begin when they have something to do. Default: at the start. */
+  readonly dormantNodes?: boolean;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }
@@ -174,6 +179,7 @@ export interface RunningComponents {
 
 const AUTHENTICATED = 'system:authenticated';
 const CONTROLLER_MANAGER = 'controller-manager';
+const CONTROLLER_MANAGER_USER = 'system:kube-controller-manager';
 const SCHEDULER = 'scheduler';
 const PROXY = 'kube-proxy';
 const ANNOUNCER = 'announcer';
@@ -188,6 +194,8 @@ export function componentOf(user: string): string {
 export class Components implements RunningComponents {
   readonly #config: ComponentsConfig;
   readonly #abort = new AbortController();
+  /** By name. */
+  readonly #nodes: ReadonlyMap<string, ClusterNode>;
   readonly #kubelets = new Map<string, Kubelet>();
   readonly #listeners: TlsListeners | undefined;
   /** The controllers and the scheduler, which run until they are aborted. */
@@ -204,6 +212,7 @@ export class Components implements RunningComponents {
   /** By node: what the kubelet's reactions depend on. Only with a simulation. */
   readonly #clocks = new Map<string, CountingClock>();
   readonly #sleeping: SleepingNodes | undefined;
+  readonly #dormant: DormantNodes | undefined;
   readonly #schedulerMetrics: SchedulerMetrics;
   readonly #decisions: DecisionLog;
   readonly #controllerMetrics: ControllerManagerMetrics;
@@ -214,6 +223,7 @@ export class Components implements RunningComponents {
 
   constructor(config: ComponentsConfig) {
     this.#config = config;
+    this.#nodes = new Map(config.nodes.map((node) => [node.name, node]));
     const { clock, logger, kubeletPorts } = config;
     this.#listeners =
       kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
@@ -231,6 +241,7 @@ export class Components implements RunningComponents {
         begin: (name) => this.#startNode(this.#nodeNamed(name), true),
         onError: (error) => this.#fail(error),
       });
+    if (config.dormantNodes === true) this.#dormant = this.#makeDormantNodes();
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
     this.#decisions = new DecisionLog(clock);
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
@@ -251,14 +262,45 @@ export class Components implements RunningComponents {
       ({ name }) => stoppedNodes?.has(name) !== true && this.#sleeping?.has(name) !== true,
     );
     this.#sleeping?.start();
-    await forEachOf(running, STARTING_KUBELETS, async (node) => {
-      await this.#startNode(node, resumes);
-      onNodeStarted?.(++started);
-    });
+    const dormant = this.#dormant;
+    const later = dormant === undefined ? [] : running.filter(({ simulated }) => simulated);
+    await Promise.all([
+      dormant?.start(
+        later.map(({ name }) => name),
+        (count) => onNodeStarted?.(started + count),
+      ),
+      forEachOf(
+        running.filter((node) => !later.includes(node)),
+        STARTING_KUBELETS,
+        async (node) => {
+          await this.#startNode(node, resumes);
+          onNodeStarted?.(++started);
+        },
+      ),
+    ]);
     for (const node of nodes) {
       this.#startPodNetwork(node);
       this.#startProxy(node);
     }
+  }
+
+  #makeDormantNodes(): DormantNodes {
+    const { random, logger } = this.#config;
+    return new DormantNodes({
+      // Controllers may follow all objects.
+      client: this.#clientOf(component(CONTROLLER_MANAGER_USER), 'dormant-nodes'),
+      clock: this.#clockOf('dormant-nodes'),
+      random: random.derive('dormant-nodes'),
+      logger,
+      signal: this.#abort.signal,
+      kubelet: (name) => this.#kubeletConfig(this.#nodeNamed(name), false),
+      begin: (name, config) => this.#runKubelet(this.#nodeNamed(name), config),
+      onError: (name, error) => {
+        if (this.#config.faults === undefined)
+          this.#fail(error instanceof Error ? error : new Error(String(error)));
+        else this.#beginRestart(this.#nodeNamed(name));
+      },
+    });
   }
 
   /** The node's own client: it writes its own Node, and may read the others'. */
@@ -343,7 +385,7 @@ export class Components implements RunningComponents {
       }
     }
     const schedulerRandom = random.derive('scheduler');
-    const managerClient = this.#clientOf(component('system:kube-controller-manager'));
+    const managerClient = this.#clientOf(component(CONTROLLER_MANAGER_USER));
     const managerClock = this.#clockOf(CONTROLLER_MANAGER);
     const controllers = new ControllerManager({
       client: managerClient,
@@ -466,6 +508,16 @@ export class Components implements RunningComponents {
    * kubelet here.
    */
   accept(node: string, connection: Duplex): boolean {
+    const waking = this.#dormant?.wake(node);
+    if (waking !== undefined) {
+      waking.then(
+        () => {
+          if (!this.accept(node, connection)) connection.destroy();
+        },
+        (error: unknown) => connection.destroy(new Error(errorMessage(error))),
+      );
+      return true;
+    }
     const kubelet = this.#kubelets.get(node);
     kubelet?.handleConnection(connection, API_SERVER_USER);
     return kubelet !== undefined;
@@ -490,17 +542,21 @@ export class Components implements RunningComponents {
   }
 
   #nodeNamed(name: string): ClusterNode {
-    const node = this.#config.nodes.find((candidate) => candidate.name === name);
+    const node = this.#nodes.get(name);
     if (node === undefined) throw new TypeError(`the cluster has no node ${JSON.stringify(name)}`);
     return node;
   }
 
-  async #startNode(node: ClusterNode, takesOver = false): Promise<void> {
+  #startNode(node: ClusterNode, takesOver = false): Promise<void> {
+    return this.#runKubelet(node, this.#kubeletConfig(node, takesOver));
+  }
+
+  #kubeletConfig(node: ClusterNode, takesOver: boolean): KubeletConfig {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const backgroundClock = this.#clockOf(`kubelet/${node.name}`);
     const clock = this.#countedClockOf(node.name, backgroundClock);
     const policies = this.#policies.get(node.name);
-    const kubelet = new Kubelet({
+    return {
       client: this.#clientOf(nodeUser(node.name)),
       runtime: node.runtime,
       clock,
@@ -549,7 +605,11 @@ export class Components implements RunningComponents {
       ...(node.capacity !== undefined && { capacity: node.capacity }),
       ...(node.simulated && { readCapacity: this.#readCapacity }),
       heartbeatKeeper: node.simulated ? this.#config.heartbeats : undefined,
-    });
+    };
+  }
+
+  async #runKubelet(node: ClusterNode, config: KubeletConfig): Promise<void> {
+    const kubelet = new Kubelet(config);
     this.#kubelets.set(node.name, kubelet);
     this.#watchFaults(node);
     this.#config.simulation?.register(`kubelet/${node.name}`, async (down) => {
@@ -569,15 +629,21 @@ export class Components implements RunningComponents {
     faults.register({
       name: `kubelet/${name}`,
       folder: 'kubelet',
+      // A kubelet that was stopped stays so.
       restart: () => {
-        // A kubelet that was stopped stays so.
-        if (this.#restarts.has(name) || !this.#kubelets.has(name)) return;
-        this.#restarts.set(
-          name,
-          this.#restartNode(node).finally(() => this.#restarts.delete(name)),
-        );
+        if (this.#kubelets.has(name)) this.#beginRestart(node);
       },
     });
+  }
+
+  /** At most one restart of a node runs at a time. */
+  #beginRestart(node: ClusterNode): void {
+    const { name } = node;
+    if (this.#restarts.has(name)) return;
+    this.#restarts.set(
+      name,
+      this.#restartNode(node).finally(() => this.#restarts.delete(name)),
+    );
   }
 
   async #restartNode(node: ClusterNode): Promise<void> {
@@ -621,6 +687,7 @@ export class Components implements RunningComponents {
       [...this.#kubelets.values()].map((kubelet) => kubelet.stop()),
     );
     this.#abort.abort(new Error('the cluster stops'));
+    await this.#dormant?.stop();
     await Promise.allSettled(this.#restarts.values());
     // A restart has started another kubelet meanwhile.
     stopped.push(
@@ -699,29 +766,4 @@ function eventPace(nodes: number): {
     eventsPerSecond: Math.min(50, Math.max(1, 100 / nodes)),
     eventBurst: Math.min(100, Math.max(1, Math.floor(200 / nodes))),
   };
-}
-
-/**
- * Calls `work` for each item, for at most `limit` at a time. Rejects with the first failure; no
- * further item is begun then.
- */
-async function forEachOf<T>(
-  items: readonly T[],
-  limit: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const rest = items.values();
-  let failed = false;
-  const worker = async (): Promise<void> => {
-    for (const item of rest) {
-      if (failed) return;
-      try {
-        await work(item);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
 }

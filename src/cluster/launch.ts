@@ -206,7 +206,7 @@ async function start(
   const audit = await auditOf(config.audit ?? {}, { clock, logger, random });
   progress('preparing certificates and the store');
   const { faults } = config;
-  const thread = deservesThread(config) ? makeThread(config, clock) : undefined;
+  const thread = deservesThread(config) ? makeThread(config, layout, clock) : undefined;
   if (thread !== undefined) cleanup.push(() => thread.stop());
   let failure: Error | undefined;
   let storageFailed!: (error: Error) => void;
@@ -411,11 +411,21 @@ async function settleAll(
   ];
 }
 
-function makeThread({ logging, logger, faults }: LaunchConfig, clock: Clock): ComponentsRunner {
-  if (faults === undefined) return new ComponentsThread(logging);
+function makeThread(config: LaunchConfig, layout: DataDirLayout, clock: Clock): ComponentsRunner {
+  const { logging, logger, faults } = config;
+  const journal = nodesJournal(config, layout);
+  const settings = { ...(logging && { logging }), ...(journal !== undefined && { journal }) };
+  if (faults === undefined) return new ComponentsThread(settings);
   const make = (): ComponentsThread =>
-    new ComponentsThread(logging, (component) => faults.count(component));
+    new ComponentsThread({ ...settings, onUncaught: (component) => faults.count(component) });
   return new KeptThread({ clock, logger, faults, make });
+}
+
+/** Returns the file with the containers of simulated nodes; undefined if they are not recorded. */
+function nodesJournal(config: LaunchConfig, layout: DataDirLayout): string | undefined {
+  return keepsSimulation(config) && config.nodes > 1
+    ? join(layout.simulated, 'nodes.jsonl')
+    : undefined;
 }
 
 /**
@@ -498,16 +508,9 @@ function nodesOf(
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidrs: nodeRanges(podRange, index + 1) };
   });
-  const path =
-    keepsSimulation(config) && others.length > 0
-      ? join(layout.simulated, 'nodes.jsonl')
-      : undefined;
-  if (thread !== undefined) {
-    return {
-      nodes: [machine],
-      thread: { components: thread, nodes: others, ...(path !== undefined && { journal: path }) },
-    };
-  }
+  if (thread !== undefined)
+    return { nodes: [machine], thread: { components: thread, nodes: others } };
+  const path = nodesJournal(config, layout);
   const journal =
     path === undefined ? undefined : new SimulationJournal({ path, logger: config.logger });
   last.push(() => journal?.close());

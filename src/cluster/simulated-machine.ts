@@ -5,6 +5,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import type { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
+import { lazyRuntime } from './lazy-runtime.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
 
 /** The same on every machine that simulates it, so that what is shown of a node is, too. */
@@ -36,12 +37,14 @@ export function simulatedNode(
     readonly journal: SimulationJournal | undefined;
   },
 ): ClusterNode {
-  const runtime = createSimulatedRuntime({
-    clock,
-    random,
-    podCidr: podCidrs[0],
-    ...(journal !== undefined && { journal: journal.node(name) }),
-    ...realistic,
-  });
+  const runtime = lazyRuntime('simulated', () =>
+    createSimulatedRuntime({
+      clock,
+      random,
+      podCidr: podCidrs[0],
+      ...(journal !== undefined && { journal: journal.node(name) }),
+      ...realistic,
+    }),
+  );
   return { name, runtime, simulated: true, podCidrs };
 }

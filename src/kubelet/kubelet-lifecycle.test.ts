@@ -193,6 +193,37 @@ describe('hooks and order', () => {
     );
   });
 
+  test('an init container that ends at once restarts all containers, too', async () => {
+    const rule = {
+      action: 'RestartAllContainers',
+      exitCodes: { operator: 'In' as const, values: [42] },
+    };
+    await harness.createPod(
+      'web',
+      {
+        restartPolicy: 'Never',
+        initContainers: [
+          { ...main, name: 'init' },
+          { ...main, name: 'source', restartPolicy: 'Never', restartPolicyRules: [rule] },
+        ],
+        containers: [main],
+      },
+      {
+        annotations: {
+          'simulation.coxswain.dev/run-duration.init': '1ms',
+          'simulation.coxswain.dev/run-duration.source': '0s',
+          'simulation.coxswain.dev/exit-code.source': '42',
+        },
+      },
+    );
+    const pod = await harness.waitForPod('web', ({ status }) =>
+      (status.initContainerStatuses ?? []).some(({ restartCount }) => restartCount >= 2),
+    );
+    expect(pod.status.initContainerStatuses?.[0]?.lastState.terminated).toMatchObject({
+      reason: 'RestartingAllContainers',
+    });
+  });
+
   test('a changed image restarts its container', async () => {
     await harness.createPod('web', { terminationGracePeriodSeconds: 1 });
     await harness.waitForPod('web', isRunning);

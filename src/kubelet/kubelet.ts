@@ -6,7 +6,7 @@
 // pod-handler.ts pass changes on, and pod-syncer.ts implements the steps of a worker.
 
 import type { Duplex } from 'node:stream';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import type { Runtime } from '#cri/index.ts';
 import { stir } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -14,6 +14,7 @@ import { type KubeletConfig, kubeletTopic } from './config.ts';
 import { instrumentRuntime } from './metrics/instrumented-runtime.ts';
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { makeParts, type Parts } from './parts.ts';
+import { makeRecorder } from './parts/recorder.ts';
 import { watchApiPods } from './pod-sources.ts';
 import { withDeadlines } from './runtime/deadlines.ts';
 import type { ServerUser } from './server/access.ts';
@@ -39,17 +40,7 @@ export class Kubelet {
       config.hostFiles === false ? config.runtime : withDeadlines(config.runtime, config.clock);
     const topic = kubeletTopic(config.nodeName);
     this.#runtime = instrumentRuntime(runtime, this.#metrics, () => stir(config.clock, topic));
-    this.#recorder = new EventRecorder({
-      client: config.client,
-      clock: config.backgroundClock ?? config.clock,
-      random: config.random,
-      logger: this.#logger,
-      component: 'kubelet',
-      host: config.nodeName,
-      perSecond: config.eventsPerSecond ?? 50,
-      burst: config.eventsPerSecond === 0 ? Number.POSITIVE_INFINITY : (config.eventBurst ?? 100),
-      ...(config.eventCorrelator !== undefined && { correlator: config.eventCorrelator }),
-    });
+    this.#recorder = makeRecorder(config, this.#logger);
   }
 
   /** The port of the HTTPS server; 0 if none is open. */

@@ -65,8 +65,12 @@ export class ObjectTracker implements ObjectSource {
 
   /** Watches the objects that the pod refers to. Must be called again when the pod has changed. */
   register(pod: Pod): void {
-    const uid = pod.metadata.uid;
-    const wanted = new Set(references(pod));
+    this.registerReferences(pod.metadata.uid, references(pod));
+  }
+
+  /** Watches objects for a user that is not a pod, under an ID of its own. */
+  registerReferences(uid: string, keys: Iterable<string>): void {
+    const wanted = new Set(keys);
     const before = this.#references.get(uid) ?? new Set();
     for (const key of wanted) if (!before.has(key)) this.#follow(key).users.add(uid);
     for (const key of before) if (!wanted.has(key)) this.#unfollow(key, uid);

@@ -62,6 +62,11 @@ const MAX_VOLUME_BACKOFF_MS = 122_000;
 const CLAIM_RETRY_MS = 10_000;
 const NETWORK_RETRY_MS = 5000;
 const FIRST_REPORT_MS = 10;
+/**
+ * The delay before all containers restart because one that was just started has ended. Restarts have
+ * no back-off, so time has to pass between them.
+ */
+const RESET_MS = 10;
 /** A resize without enough resources is retried after this time, or when a pod ends. */
 const DEFERRED_RESIZE_MS = 180_000;
 
@@ -239,19 +244,33 @@ export class KubeletPodSyncer implements PodSyncer {
     signal.throwIfAborted();
     await this.#config.cgroups?.ensure(pod);
     const result = await runtimeManager.sync(pod, status, secrets, mounted.volumes, signal);
-    await this.#config.cgroups?.settle(pod);
     const after = result.acted ? await this.#config.pleg.refresh(podUid(pod)) : status;
+    // A limit that its containers do not have yet could end them.
+    if (runtimeManager.resizer.progress(pod, after)?.error === undefined)
+      await this.#config.cgroups?.settle(pod);
     const reported = this.#report(pod, after, { ended: false, deadlineExceeded: false });
     if (isTerminal(reported.phase)) return { ended: true };
     if (!result.acted) return withRetry(result.retryAt);
     this.#config.probes.sync(pod, after, this.#previous(pod));
     await this.#config.collectGarbage(after);
-    return { ...withRetry(result.retryAt), again: this.#hasWork(pod, after) };
+    const retry = withRetry(this.#resetAt(pod, after, result.retryAt));
+    return { ...retry, again: this.#hasWork(pod, after) };
   }
 
   /**
-   * Reports whether another sync is needed at once: an init container has ended already, or a
-   * sandbox is gone again.
+   * Returns when the next sync is due: soon, if a container has ended already and restarts all
+   * containers of the pod.
+   */
+  #resetAt(pod: Pod, status: RuntimePodStatus, retryAt: number | undefined): number | undefined {
+    if (this.#config.runtimeManager.actions(pod, status).containersToReset.length === 0)
+      return retryAt;
+    const at = this.#config.clock.now() + RESET_MS;
+    return retryAt === undefined ? at : Math.min(at, retryAt);
+  }
+
+  /**
+   * Reports whether another sync is needed at once: a container has ended already, or a sandbox is
+   * gone again.
    */
   #hasWork(pod: Pod, status: RuntimePodStatus): boolean {
     const actions = this.#config.runtimeManager.actions(pod, status);

@@ -180,6 +180,46 @@ describe('resize', () => {
     );
   });
 
+  test.each(['pod', 'container'])('a memory limit of a %s below its use waits', async (level) => {
+    const memory = (amount: string) => ({
+      requests: { memory: amount },
+      limits: { memory: amount },
+    });
+    const spec = (amount: string): New<v1.PodSpec> =>
+      level === 'pod'
+        ? { resources: memory(amount), containers: [{ name: 'main' }] }
+        : { containers: [{ name: 'main', resources: memory(amount) }] };
+    await harness.createPod('web', {
+      ...spec('64Mi'),
+      containers: [{ ...main('1'), resources: {}, ...spec('64Mi').containers![0] }],
+    });
+    await harness.waitForPod('web', isRunning);
+    await patch('web', 'resize', { spec: spec('10Ki') });
+    const waiting = await harness.waitForPod(
+      'web',
+      (pod) => condition(pod, 'PodResizeInProgress')?.reason === 'Error',
+    );
+    const used = 8 * 1024 * 1024;
+    expect(condition(waiting, 'PodResizeInProgress')?.message).toBe(
+      'cannot decrease memory limits: [attempting to set pod memory limit (10240) below current ' +
+        `usage (${used}), attempting to set container "main" memory limit (10240) below current ` +
+        `usage (${used})]`,
+    );
+    expect(waiting.status).toMatchObject({
+      allocatedResources: { memory: '10Ki' },
+      resources: memory('64Mi'),
+    });
+    await patch('web', 'resize', { spec: spec('32Mi') });
+    const after = await harness.waitForPod(
+      'web',
+      (pod) => pod.status.resources?.limits?.['memory'] === '32Mi',
+    );
+    expect(condition(after, 'PodResizeInProgress')).toBeUndefined();
+    const id = containerOf(after)?.containerID?.replace(/^.*:\/\//, '') ?? '';
+    const { status } = await harness.runtime.runtime.containerStatus(id);
+    expect(status?.resources?.linux?.memoryLimitInBytes).toBe(32 * 1024 * 1024);
+  });
+
   test('a failure of the runtime is reported in the condition, and retried', async () => {
     await run('web', '1');
     const { runtime } = harness.runtime;

@@ -55,6 +55,9 @@ const BALANCED = { host: '203.0.113.8', port: 80 };
 const HERE = ['10.0.0.1 here', '10.0.0.2 here'];
 const THERE = ['10.0.1.1 there', '10.0.1.2 there'];
 
+/** So long a client waits for an answer that is not to come. */
+const DROPPED_MS = 1500;
+
 const PORTS = [{ port: 80, targetPort: 8080, nodePort: 30_080 }];
 const everywhere = (spec: Partial<Service['spec']> = {}): Service =>
   service({ type: 'LoadBalancer', externalIPs: [EXTERNAL.host], ports: PORTS, ...spec }, 'web', [
@@ -129,7 +132,13 @@ export function proxyConformance({
         target.connect(origin, request);
       /** Expects that no answer comes. */
       const expectNone = async (origin: Origin, request: Request): Promise<void> => {
-        expect(await one(origin, { ...request, timeoutMs: 1500 })).toBe('timeout');
+        expect(await one(origin, { ...request, timeoutMs: DROPPED_MS })).toBe('timeout');
+      };
+      /** Expects no answer or a refusal, whichever the back end chooses. */
+      const expectUnserved = async (origin: Origin, request: Request): Promise<void> => {
+        expect(['timeout', 'refused', 'unreachable']).toContain(
+          await one(origin, { ...request, timeoutMs: DROPPED_MS }),
+        );
       };
 
       test('a node port leads to all endpoints, on this node and on others', async () => {
@@ -295,12 +304,11 @@ export function proxyConformance({
 
       needs('external addresses')('external addresses and those of load balancers', async () => {
         await apply([everywhere()], [slice(['10.0.0.1 here'])]);
-        for (const address of [EXTERNAL, BALANCED]) {
+        for (const address of [EXTERNAL, BALANCED])
           expect(await serversOf('client', address)).toEqual(['pod1']);
-          expect(await one('client', { ...address, port: 81 })).not.toMatchObject({
-            server: 'pod1',
-          });
-        }
+        await Promise.all(
+          [EXTERNAL, BALANCED].map((address) => expectUnserved('client', { ...address, port: 81 })),
+        );
         await apply([everywhere()], []);
         expect(await one('client', EXTERNAL)).toBe('refused');
       });
@@ -356,9 +364,7 @@ export function proxyConformance({
           backend = target.backend();
           await apply([everywhere()], [slice(['10.0.0.1 here'])], true);
           expect(await serversOf('node', CLUSTER)).toEqual(['pod1']);
-          expect(await one('node', { host: '10.96.0.11', port: 80 })).not.toMatchObject({
-            server: 'pod1',
-          });
+          await expectUnserved('node', { host: '10.96.0.11', port: 80 });
         },
       );
 

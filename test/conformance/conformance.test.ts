@@ -19,7 +19,7 @@ import { mountsBelow, removeCgroup } from './clean-up.ts';
 import { asMachine, networkOf } from './machines.ts';
 import { runEach } from './run-each.ts';
 import { focusOf, progressReader, type RunConfig } from './run.ts';
-import { chooseTests, parseSelection } from './selection.ts';
+import { chooseTests, doneTests, parseSelection } from './selection.ts';
 import { smokeTests } from './smoke.ts';
 
 const name = '[sig-node] Pods [Serial] should *not* start (yet) [NodeConformance] [Conformance]';
@@ -66,6 +66,21 @@ describe('choosing tests', () => {
     expect(chooseTests(tests, needs, parseSelection({ focus: 't(wo|hree)' }))).toEqual(
       tests.slice(1),
     );
+  });
+
+  test('without those that have passed or were skipped', () => {
+    const result = (name: string, outcome: TestResult['outcome']): TestResult => ({
+      name,
+      outcome,
+      seconds: 1,
+      reason: '',
+    });
+    const done = doneTests([
+      result('[sig-a] one', 'passed'),
+      result('[sig-a] two', 'failed'),
+      result('[sig-a] three [Slow]', 'skipped'),
+    ]);
+    expect(chooseTests(tests, needs, parseSelection({}), done)).toEqual(tests.slice(1, 2));
   });
 
   test('the smoke set is twenty tests of several SIGs that need no real container', () => {

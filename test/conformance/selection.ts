@@ -2,6 +2,7 @@
 
 import { UserError } from '#cluster/user-error.ts';
 import { isOtherSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
+import type { TestResult } from './results.ts';
 import { smokeTests } from './smoke.ts';
 
 export interface Selection {
@@ -50,15 +51,24 @@ function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
   return sets;
 }
 
-/** Returns the chosen tests, in the order of `tests`. */
+/** Returns the keys of tests that have passed, or were skipped. */
+export function doneTests(results: readonly TestResult[]): ReadonlySet<string> {
+  return new Set(
+    results.filter(({ outcome }) => outcome !== 'failed').map(({ name }) => testKey(name)),
+  );
+}
+
+/** Returns the chosen tests, in the order of `tests`, without those whose keys are in `done`. */
 export function chooseTests(
   tests: readonly string[],
   needs: ReadonlyMap<string, TestSet>,
   selection: Selection,
+  done?: ReadonlySet<string>,
 ): string[] {
   const { focus, skip, sets, smoke } = selection;
   return tests.filter((name) => {
     const set = needs.get(testKey(name));
+    if (done?.has(testKey(name)) === true) return false;
     if (smoke && !smokeTests.has(testKey(name))) return false;
     if (sets === undefined && isOtherSet(set)) return false;
     if (sets !== undefined && (set === undefined || !sets.has(set))) return false;

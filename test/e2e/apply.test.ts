@@ -6,15 +6,15 @@ import { parseYaml } from '#api/machinery/codec/yaml.ts';
 import {
   coxUp,
   type Kubectl,
-  kubectls,
   missingKubectl,
   named,
   type RunningCluster,
   temporaryDir,
+  testedKubectls,
 } from './harness.ts';
 import { replicaSet } from './manifests.ts';
 
-const versions = kubectls();
+const versions = testedKubectls();
 
 interface Applied {
   readonly metadata: {

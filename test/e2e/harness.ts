@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findProgram, isRoot, missingTools } from '#cluster/install.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { partOrWhole } from '#machinery/testing/long-tests.ts';
 import * as wait from '#machinery/wait.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -64,6 +65,14 @@ export function kubectls(): readonly { readonly version: string; readonly path: 
     version: `1.${minor}`,
     path: join(folder, `kubectl.1.${minor}`),
   }));
+}
+
+/**
+ * Returns the versions of kubectl for tests that do the same with each: the newest one, at night
+ * also the oldest. `npm test` runs a session with both, and compares what they print (test/skew).
+ */
+export function testedKubectls(): ReturnType<typeof kubectls> {
+  return partOrWhole(kubectls().slice(-1), kubectls());
 }
 
 export function temporaryDir(): { readonly path: string; remove(): void } {

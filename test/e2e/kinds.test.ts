@@ -9,15 +9,15 @@ import {
   coxUp,
   eventually,
   type Kubectl,
-  kubectls,
   missingKubectl,
   named,
   type RunningCluster,
   temporaryDir,
+  testedKubectls,
 } from './harness.ts';
 import { kindManifests } from './kinds.ts';
 
-const versions = kubectls();
+const versions = testedKubectls();
 const count = kindManifests.length;
 /** Removes the warnings about deprecated kinds. */
 const withoutWarnings = (text: string): string => text.replace(/^Warning: .*\n/gm, '');

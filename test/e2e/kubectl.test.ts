@@ -6,11 +6,11 @@ import {
   coxUp,
   eventually,
   type Kubectl,
-  kubectls,
   missingKubectl,
   named,
   type RunningCluster,
   temporaryDir,
+  testedKubectls,
 } from './harness.ts';
 import { replicaSet } from './manifests.ts';
 
@@ -23,7 +23,7 @@ const shape = (text: string): string =>
     .replace(/[ \t]+/g, ' ')
     .replace(/ $/gm, '');
 
-const versions = kubectls();
+const versions = testedKubectls();
 
 describe
   .skipIf(missingKubectl !== undefined)

@@ -167,15 +167,11 @@ describe.skipIf(missingLongTests !== undefined)(named('a real node', missingLong
   });
 
   test('a pod has no more processes than the limit', async () => {
-    // The shell that cannot fork ends. Its parent becomes a program without another process, so that
-    // the container goes on.
+    // The inner shell ends when it can no longer fork. The first process must not: its end would
+    // end all others.
     const script = '(for i in $(seq 200); do sleep 3600 & done); exec sleep 3600';
     await node.create(podOf('forks', { command: ['sh', '-c', script] }));
-    await node.until('the end', async () => {
-      const [status] = (await node.get('forks')).status.containerStatuses ?? [];
-      return status?.state.running !== undefined || (status?.restartCount ?? 0) > 0;
-    });
-    const { metadata } = await node.get('forks');
+    const { metadata } = await node.ready('forks');
     const path = `${root}/kubepods/besteffort/pod${metadata.uid}`;
     expect((await cgroups.read(path, 'pids', 'pids.max'))?.trim()).toBe('64');
     await node.until(

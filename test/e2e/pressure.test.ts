@@ -1,15 +1,16 @@
 // A node that runs short, with real containers: a file system and a memory cgroup that pods fill.
-// COXSWAIN_ROUNDS sets how often (default: 2).
+// COXSWAIN_ROUNDS sets how often (default: once, at night three times).
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { systemRandom } from '#machinery/random.ts';
+import { partOrWhole } from '#machinery/testing/long-tests.ts';
 import { LinuxCgroups } from '#kubelet/node/writable-cgroups.ts';
 import { named } from './harness.ts';
 import { missingRealNode, NODE, type RealNode, startRealNode } from './real-node.ts';
 
-const ROUNDS = Number(process.env['COXSWAIN_ROUNDS'] ?? '2');
+const ROUNDS = Number(process.env['COXSWAIN_ROUNDS'] ?? partOrWhole('1', '3'));
 
 interface Options {
   readonly requests?: Readonly<Record<string, string>>;

@@ -1,6 +1,7 @@
 // Services of a real node: from a pod by cluster IP, from the host by node port, through a rolling
 // update under load, and the rules that remain after a restart and a reset.
 
+import { type ChildProcess, spawn } from 'node:child_process';
 import { get } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -39,6 +40,31 @@ const missing =
 
 const missingWrk =
   findProgram('wrk') === undefined ? 'wrk is not installed (apt-get install wrk)' : undefined;
+
+/** Requests of eight connections, one after the other, until it is ended. */
+class Load {
+  readonly #wrk: ChildProcess;
+  readonly #result: Promise<{ readonly status: number | null; readonly stdout: string }>;
+
+  constructor(url: string) {
+    // The duration only ends a load that the test has forgotten.
+    this.#wrk = spawn('wrk', ['-t', '1', '-c', '8', '-d', '200s', url], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let stdout = '';
+    this.#wrk.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    this.#result = new Promise((resolve, reject) => {
+      this.#wrk.once('error', reject);
+      this.#wrk.once('close', (status) => resolve({ status, stdout }));
+    });
+  }
+
+  /** Ends the load, and returns what wrk has counted. */
+  end(): Promise<{ readonly status: number | null; readonly stdout: string }> {
+    this.#wrk.kill('SIGINT');
+    return this.#result;
+  }
+}
 
 const web = (version: string): string => `
 apiVersion: apps/v1
@@ -105,6 +131,7 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
   const tables = async (pattern = /coxswain-[0-9a-f]{10}$/gm): Promise<number> =>
     ((await run('nft', ['list', 'tables'])).stdout.match(pattern) ?? []).length;
   const ALL = /coxswain-/g;
+  const loads: Load[] = [];
   let allBefore = 0;
   const holdersOf = (address: string): readonly string[] =>
     Object.entries(networkInterfaces()).flatMap(([name, list = []]) =>
@@ -123,6 +150,7 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     await kubectl.run('wait --for=condition=Ready pod/client --timeout=60s');
   });
   afterAll(async () => {
+    for (const load of loads) void load.end();
     await kubectl?.try('delete deployment,pods --all --grace-period=0 --force --timeout=60s');
     await cluster?.stop();
     await run(process.execPath, [...coxArgs, 'reset', '--yes', '--data-dir', dir.path]);
@@ -157,14 +185,14 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
       while (!stop.signal.aborted)
         results.push(await fetch().catch((error: unknown) => String(error)));
     };
-    const loads = [load(), load()];
+    const clients = [load(), load()];
     await apply(web('two'));
     await kubectl.run('rollout status deployment/web --timeout=120s');
     await eventually('only new pods to answer', async () =>
       results.slice(-10).every((text) => text.startsWith('two')),
     );
     stop.abort();
-    await Promise.all(loads);
+    await Promise.all(clients);
     expect(results.filter((text) => !/^(one|two) web-/.test(text))).toEqual([]);
     expect(results.length).toBeGreaterThan(50);
   });
@@ -173,14 +201,17 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     named('a rolling update under wrk loses no request', missingWrk),
     async () => {
       const clusterIP = await kubectl.run('get service web -o jsonpath={.spec.clusterIP}');
-      const load = (url: string) =>
-        run('wrk', ['-t', '1', '-c', '8', '-d', '30s', url], { timeoutMs: 90_000 });
-      const loads = [load(`http://${host}:${PORT}/`), load(`http://${clusterIP}/`)];
+      loads.push(new Load(`http://${host}:${PORT}/`), new Load(`http://${clusterIP}/`));
       await apply(web('three'));
       await kubectl.run('rollout status deployment/web --timeout=120s');
       await apply(web('two'));
       await kubectl.run('rollout status deployment/web --timeout=120s');
-      for (const { status, stdout } of await Promise.all(loads)) {
+      await eventually(
+        'the end of the old pods',
+        async () =>
+          (await kubectl.run('get pods -l app=web -o name')).match(/^pod/gm)?.length === 2,
+      );
+      for (const { status, stdout } of await Promise.all(loads.map((load) => load.end()))) {
         expect(status, stdout).toBe(0);
         // These lines appear only if their count is not 0.
         expect(stdout).not.toMatch(/Socket errors|Non-2xx/);

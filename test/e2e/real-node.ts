@@ -12,6 +12,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import { partOrWhole } from '#machinery/testing/long-tests.ts';
 import * as wait from '#machinery/wait.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
@@ -43,8 +44,7 @@ export const missingRealNode =
  * The same for tests that take minutes: they run with COXSWAIN_LONG_TESTS=1, as every night
  * (tools/nightly).
  */
-export const missingLongTests =
-  process.env['COXSWAIN_LONG_TESTS'] === '1' ? missingRealNode : 'COXSWAIN_LONG_TESTS=1';
+export const missingLongTests = partOrWhole('COXSWAIN_LONG_TESTS=1', missingRealNode);
 
 export interface RealNodeOptions {
   /** The range of pods' addresses. Nodes with the same range cannot run at the same time. */

@@ -6,11 +6,11 @@ import {
   coxUp,
   eventually,
   type Kubectl,
-  kubectls,
   missingKubectl,
   named,
   type RunningCluster,
   temporaryDir,
+  testedKubectls,
 } from './harness.ts';
 
 const template = (name: string) => `
@@ -48,7 +48,7 @@ spec:
   selector: {matchLabels: {app: rs}}${template('rs')}
 `;
 
-const versions = kubectls();
+const versions = testedKubectls();
 
 describe
   .skipIf(missingKubectl !== undefined)

@@ -1,16 +1,14 @@
-// A server whose disk fails stops, and reports why: runs the program, straight from its source,
-// with a sync of its store that fails.
+// A server whose disk fails stops, and reports why: runs the program with a sync of its store that
+// fails.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { FileLayer } from './file-layer.ts';
+import { buildCommand } from './server.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 /**
  * Within this time, enough syncs happen, and the server stops after the failed one. A node renews
  * its lease every ten seconds.
@@ -32,8 +30,7 @@ export async function serverStops(layer: FileLayer, at: number): Promise<string 
       dir,
       '--quiet',
     ];
-    const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-    const child = spawn(process.execPath, ['--import', loader, PROGRAM, 'up', ...flags], {
+    const child = spawn(process.execPath, [await buildCommand(), 'up', ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
         ...process.env,

@@ -9,18 +9,36 @@ import { build } from 'esbuild';
 import { CACHE_DIR } from './file-layer.ts';
 import type { ServedEvent, ServerMessage, ServerRequest } from './store-server.ts';
 
-/** Bundles the program, so that it starts at once however often it is killed. Returns its path. */
-export async function buildServer(): Promise<string> {
-  const outdir = join(CACHE_DIR, `server-${process.pid}`);
-  if (existsSync(join(outdir, 'store-server.js'))) return join(outdir, 'store-server.js');
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const STORAGE_WORKER = {
+  'storage-worker': source('../../src/storage/embedded/worker.ts'),
+};
+
+/** Bundles the store server. Returns its path. */
+export const buildServer = (): Promise<string> =>
+  bundle('store-server', { 'store-server': source('./store-server.ts'), ...STORAGE_WORKER });
+
+/** Bundles the command `cox`. Returns its path. */
+export const buildCommand = (): Promise<string> =>
+  bundle('cox', {
+    cox: source('../../src/cli/main.ts'),
+    'components-thread': source('../../src/cluster/thread/main.ts'),
+    'yaml-worker': source('../../src/apiserver/endpoints/yaml-worker.ts'),
+    ...STORAGE_WORKER,
+  });
+
+/** Bundles a program, so that it starts at once however often it is killed. Returns its path. */
+async function bundle(
+  name: string,
+  entryPoints: Readonly<Record<string, string>>,
+): Promise<string> {
+  const outdir = join(CACHE_DIR, `${name}-${process.pid}`);
+  const program = join(outdir, `${name}.js`);
+  if (existsSync(program)) return program;
   mkdirSync(outdir, { recursive: true });
   process.on('exit', () => rmSync(outdir, { recursive: true, force: true }));
-  const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
   await build({
-    entryPoints: {
-      'store-server': source('./store-server.ts'),
-      'storage-worker': source('../../src/storage/embedded/worker.ts'),
-    },
+    entryPoints,
     outdir,
     bundle: true,
     format: 'esm',
@@ -29,7 +47,7 @@ export async function buildServer(): Promise<string> {
     packages: 'external',
     logLevel: 'error',
   });
-  return join(outdir, 'store-server.js');
+  return program;
 }
 
 /**

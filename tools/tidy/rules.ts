@@ -314,7 +314,12 @@ const AMBIENT: readonly {
   {
     pattern: /(?<![.#\w])fetch\(|\bnode:(sqlite|inspector|cluster|quic)\b/,
     instead: 'take a Client, or an interface of your own, from the Config',
-    allowed: ['storage/embedded/', 'console/ui/browser/fetch.ts', 'kubelet/static-pods/http.ts'],
+    allowed: [
+      'cluster/memory-at-rest.ts',
+      'console/ui/browser/fetch.ts',
+      'kubelet/static-pods/http.ts',
+      'storage/embedded/',
+    ],
   },
 ];
 

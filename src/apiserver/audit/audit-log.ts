@@ -5,6 +5,7 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Filter } from '../request.ts';
+import type { AuditEvent } from './event.ts';
 import { audit, auditFailedAuthentication } from './filter.ts';
 import type { AuditMetrics } from './metrics.ts';
 import type { AuditPolicy } from './policy.ts';
@@ -25,6 +26,8 @@ interface AuditLogConfig {
 
 export class AuditLog {
   readonly #sink: AuditSink;
+  /** Other processes that still record. */
+  #others: Promise<unknown> = Promise.resolve();
   readonly filters: { readonly requests: Filter; readonly failedAuthentication: Filter };
 
   constructor({ policy, sink }: AuditSettings, { clock, logger, random, metrics }: AuditLogConfig) {
@@ -39,8 +42,19 @@ export class AuditLog {
     };
   }
 
+  /** Takes events of another process that serves the same API. See AuditSink. */
+  process(events: readonly AuditEvent[]): Promise<boolean> {
+    return this.#sink.process(events);
+  }
+
+  /** Makes stop() wait: other processes record until then. */
+  keepOpen(until: Promise<unknown>): void {
+    this.#others = Promise.allSettled([this.#others, until]);
+  }
+
   /** Writes what is waiting. */
-  stop(): Promise<void> {
-    return this.#sink.stop();
+  async stop(): Promise<void> {
+    await this.#others;
+    await this.#sink.stop();
   }
 }

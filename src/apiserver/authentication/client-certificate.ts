@@ -1,10 +1,17 @@
-// Authenticates client certificates: the common name is the user, the organizations are its groups.
-// TLS has already verified the certificate.
+// Authenticates client certificates: the common name is the user, the organizations are its groups,
+// and an attribute of the subject may have its UID. TLS has already verified the certificate.
 
 import type { ApiRequest, PeerCertificate, UserInfo } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
+
+/**
+ * Reports whether the certificate has several UIDs, or an empty one. Such a certificate identifies no
+ * user, and its request is not anonymous either.
+ */
+export const hasInvalidUid = ({ uids = [] }: PeerCertificate): boolean =>
+  uids.length > 1 || uids[0] === '';
 
 export class ClientCertificateAuthenticator implements Authenticator {
   /** One user for each connection, however many requests arrive over it. */
@@ -15,15 +22,17 @@ export class ClientCertificateAuthenticator implements Authenticator {
     if (
       certificate === undefined ||
       certificate.isClient === false ||
-      certificate.commonName === ''
+      certificate.commonName === '' ||
+      hasInvalidUid(certificate)
     )
       return undefined;
     let user = this.#users.get(certificate);
     if (user === undefined) {
-      const { commonName, organizations, fingerprint } = certificate;
+      const { commonName, organizations, fingerprint, uids } = certificate;
       user = {
         name: commonName,
         groups: organizations,
+        ...(uids?.[0] !== undefined && { uid: uids[0] }),
         ...(fingerprint !== undefined && {
           extra: { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] },
         }),

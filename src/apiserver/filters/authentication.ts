@@ -9,6 +9,7 @@ import {
   AUTHENTICATED_GROUP,
   type Authenticator,
 } from '../authentication/authenticator.ts';
+import { hasInvalidUid } from '../authentication/client-certificate.ts';
 import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 
 const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version']);
@@ -76,7 +77,10 @@ function authenticate(
     }
     if (user !== undefined) return withAuthenticatedGroup(user);
   }
-  const hasCredentials = request.headers['authorization'] !== undefined;
+  const { headers, peerCertificate } = request;
+  const hasCredentials =
+    headers['authorization'] !== undefined ||
+    (peerCertificate !== undefined && hasInvalidUid(peerCertificate));
   const allowed =
     anonymous === 'all' || (anonymous === 'health and version' && isAnonymousPath(request.path));
   if (!hasCredentials && allowed) return ANONYMOUS;

@@ -37,6 +37,26 @@ function fingerprints(bundle: string | undefined): ReadonlySet<string> {
   return new Set(certificates.map((pem) => new X509Certificate(pem).fingerprint256));
 }
 
+/** A subject's values by the short name of the attribute's type, or by its object identifier. */
+type Subject = Readonly<Partial<Record<string, string | readonly string[]>>>;
+
+/** The object identifier of the UID of a user, in Kubernetes' own arc. */
+const UID_ATTRIBUTE = '1.3.6.1.4.1.57683.2';
+
+/** Returns the names of a subject that authentication uses. Undefined: it has no common name. */
+export function namesOf(
+  subject: Subject | undefined,
+): Pick<PeerCertificate, 'commonName' | 'organizations' | 'uids'> | undefined {
+  const valuesOf = (type: string): readonly string[] => {
+    const value = subject?.[type];
+    return value === undefined ? [] : typeof value === 'string' ? [value] : value;
+  };
+  const commonName = valuesOf('CN').at(-1);
+  if (commonName === undefined) return undefined;
+  const uids = valuesOf(UID_ATTRIBUTE);
+  return { commonName, organizations: valuesOf('O'), ...(uids.length > 0 && { uids }) };
+}
+
 /**
  * Returns the peer's certificate. Undefined: the peer presented none, or one that no authority has
  * signed or that was not valid at the handshake. `authorities`: absent if there is only the client
@@ -51,18 +71,11 @@ export function peerCertificateOf(
   const certificate: Partial<DetailedPeerCertificate> = socket.getPeerCertificate(
     authorities !== undefined,
   );
-  const subject = certificate.subject as
-    | { CN?: string | string[]; O?: string | string[] }
-    | undefined;
-  if (subject?.CN === undefined) return undefined;
-  const commonName = Array.isArray(subject.CN) ? subject.CN.at(-1) : subject.CN;
-  const organizations =
-    subject.O === undefined ? [] : Array.isArray(subject.O) ? subject.O : [subject.O];
-  if (commonName === undefined) return undefined;
+  const names = namesOf(certificate.subject);
+  if (names === undefined) return undefined;
   const { fingerprint256 } = certificate;
   const proved = {
-    commonName,
-    organizations,
+    ...names,
     notAfter: peerNotAfter(socket),
     ...(fingerprint256 !== undefined && {
       fingerprint: fingerprint256.replaceAll(':', '').toLowerCase(),

@@ -4,6 +4,7 @@
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { MessagePort } from 'node:worker_threads';
 import * as apierrors from '#machinery/apierrors.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 import { WatchQueue, type WatchEventType } from '#machinery/watch.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
@@ -85,6 +86,8 @@ export class ThreadClients {
   readonly #objects: ReceivedObject[] = [];
   #seen = 0;
   readonly #sharing: ObjectSharing;
+  /** Batches with items of long lists that are not parsed yet, oldest first. */
+  readonly #unparsed: { readonly items: KeptObject[]; readonly bytes: number }[] = [];
   #nextId = 0;
   #callers = 0;
   #closed = false;
@@ -173,12 +176,35 @@ export class ThreadClients {
 
   #receive(batch: Batch<ToClients>): void {
     const reader = new BatchReader(batch);
-    for (const message of batch.messages) this.#take(message, reader);
-    if (!this.#closed && batch.bytes.length > 0)
-      this.#outbox.send({ kind: 'taken', bytes: batch.bytes.length });
+    const listed: KeptObject[] = [];
+    for (const message of batch.messages) this.#take(message, reader, listed);
+    const bytes = batch.bytes.length;
+    if (listed.length === 0) this.#taken(bytes);
+    else if (this.#unparsed.push({ items: listed, bytes }) === 1) this.#parseLater();
   }
 
-  #take(message: ToClients, reader: BatchReader): void {
+  #taken(bytes: number): void {
+    if (!this.#closed && bytes > 0) this.#outbox.send({ kind: 'taken', bytes });
+  }
+
+  /**
+   * Parses the first items of long lists, those of one batch in each turn of the event loop. Their
+   * bytes count as taken only then: several lists of all pods would otherwise be in memory as bytes
+   * until each is complete.
+   */
+  #parseLater(): void {
+    inNextTurn(() => {
+      const [first] = this.#unparsed;
+      if (first === undefined || this.#closed) return;
+      for (const item of first.items) item.prepare();
+      this.#unparsed.shift();
+      this.#taken(first.bytes);
+      if (this.#unparsed.length > 0) this.#parseLater();
+    });
+  }
+
+  /** Takes a message. Items of long lists are added to `listed`. */
+  #take(message: ToClients, reader: BatchReader, listed: KeptObject[]): void {
     // The caller may have aborted. The bytes must be skipped nevertheless.
     const call = this.#calls.get(message.id);
     switch (message.kind) {
@@ -195,8 +221,11 @@ export class ThreadClients {
       case 'items': {
         const items = this.#itemsOf(message.items, reader);
         if (call === undefined) break;
-        if (call.items === undefined) call.items = items;
-        else for (const item of items) call.items.push(item);
+        call.items ??= [];
+        for (const item of items) {
+          call.items.push(item);
+          listed.push(item);
+        }
         break;
       }
       case 'event': {

@@ -13,9 +13,14 @@ afterEach(() => {
   for (const step of cleanup.splice(0)) step();
 });
 
-function connect(handler: InProcessHandler, states?: StateMemo) {
+function connect(handler: InProcessHandler, states?: StateMemo, window?: number) {
   const { port1, port2 } = new MessageChannel();
-  new ThreadServer({ port: port1, handlerOf: () => handler, logger: silentLogger }).start();
+  new ThreadServer({
+    port: port1,
+    handlerOf: () => handler,
+    logger: silentLogger,
+    ...(window !== undefined && { window }),
+  }).start();
   const clients = new ThreadClients(port2, { states, parts: separateParts });
   cleanup.push(() => clients.close());
   const transport = createInProcessTransport({
@@ -67,6 +72,43 @@ describe('lists between threads', () => {
     }));
     const list = await client.list();
     expect(list.items.map(({ metadata }) => metadata.name)).toEqual(items.map((_, i) => `o-${i}`));
+  });
+
+  test('that are larger than the window arrive as fast as they are parsed', async () => {
+    const items = Array.from({ length: 2000 }, (_, i) => objectOf(`o-${i}`));
+    let parsed = 0;
+    let sent = 0;
+    const states: StateMemo = {
+      objectOf: (_state, parse) => {
+        parsed++;
+        return parse();
+      },
+    };
+    const stored = items.map((item) => {
+      const json = Buffer.from(JSON.stringify(item.object()));
+      return {
+        object: item.object,
+        state: {},
+        itemLength: () => json.length,
+        copyItem: (target: Buffer, offset: number) => {
+          // At most the slices of a turn are ahead of what is parsed.
+          expect(sent++ - parsed).toBeLessThanOrEqual(1000);
+          return offset + json.copy(target, offset);
+        },
+      };
+    });
+    const body = {
+      kind: 'list' as const,
+      apiVersion: 'v1',
+      listKind: 'ConfigMapList',
+      metadata: {},
+      items: stored,
+    };
+    const client = connect(() => Promise.resolve({ code: 200, body }), states, 1);
+    const [first, second] = await Promise.all([client.list(), client.list()]);
+    const names = items.map((_, i) => `o-${i}`);
+    expect(first.items.map(({ metadata }) => metadata.name)).toEqual(names);
+    expect(second.items.map(({ metadata }) => metadata.name)).toEqual(names);
   });
 
   test('that are long do not block other responses, and can be aborted', async () => {

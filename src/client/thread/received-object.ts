@@ -13,6 +13,17 @@ export class ReceivedObject {
     this.#json = json;
   }
 
+  /**
+   * Parses the object, so that its bytes are not needed any more. An error is thrown by object().
+   */
+  prepare(): void {
+    try {
+      this.object();
+    } catch {
+      // The bytes stay, and are parsed again for the caller.
+    }
+  }
+
   object(): unknown {
     if (this.#json !== undefined) {
       this.#object = this.parse(this.#json);

@@ -1,20 +1,23 @@
 // The link of the main process to a worker: HTTP/2 without encryption over a socket pair, which has
 // no path in the file system. It carries what only the main process has: the settings with their
-// keys, connections to nodes, the health of components, and requests for the console.
+// keys, connections to nodes, the health of components, the audit log, and requests for the console.
 
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import { type Duplex, pipeline } from 'node:stream';
+import type { AuditSink } from '#apiserver/audit/index.ts';
 import type { ComponentHealth } from '#apiserver/kinds/core/component-status.ts';
 import type { NodeConnector, NodeTarget } from '#apiserver/node-connector.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
+import { serveAuditStream } from './audit-stream.ts';
 import type { WorkerSettings } from './settings.ts';
 
 export const SETTINGS_PATH = '/settings';
 export const NODE_PATH = '/node';
 export const REQUESTS_PATH = '/requests';
 export const HEALTH_PATH = '/health/';
+export const AUDIT_PATH = '/audit';
 /** The header with the value that a path needs, as JSON in base64. */
 export const VALUE_HEADER = 'x-value';
 /** The header of a failure: the name of the error. Its message is the body. */
@@ -33,6 +36,8 @@ export interface LinkServices {
   readonly componentHealth: ComponentHealth | undefined;
   /** Returns a connection to the main process' API server. */
   openRequests(origin: RequestOrigin): Duplex;
+  /** Writes events of the worker to the audit log. Absent: there is none. */
+  readonly audit: AuditSink['process'] | undefined;
 }
 
 export interface ServeLinkConfig {
@@ -86,6 +91,10 @@ async function serve(
     join(request, await nodeConnector.connect(value as NodeTarget, gone.signal));
   } else if (path === REQUESTS_PATH) {
     join(request, services.openRequests(value as RequestOrigin));
+  } else if (path === AUDIT_PATH) {
+    if (services.audit === undefined) throw new Error('there is no audit log');
+    request.respond({ ':status': 200 });
+    serveAuditStream(request, services.audit);
   } else if (path.startsWith(HEALTH_PATH)) {
     const health: Readonly<Record<string, (() => Promise<void>) | undefined>> = {
       ...services.componentHealth,

@@ -6,6 +6,7 @@ import type { ComponentHealth } from '#apiserver/kinds/core/component-status.ts'
 import type { NodeConnector } from '#apiserver/node-connector.ts';
 import { AddressNotAllowedError } from '#machinery/net/peer/index.ts';
 import {
+  AUDIT_PATH,
   encodeValue,
   ERROR_HEADER,
   HEALTH_PATH,
@@ -41,6 +42,11 @@ export class MainProcess {
   /** Returns a connection to the main process' API server, for requests of this origin. */
   openRequests(origin: RequestOrigin, signal?: AbortSignal): Promise<Duplex> {
     return this.#open(REQUESTS_PATH, origin, signal);
+  }
+
+  /** Opens a stream for audit events. See audit-stream.ts. */
+  openAudit(): Promise<Duplex> {
+    return this.#open(AUDIT_PATH, undefined);
   }
 
   /** Returns checks of components that the main process makes. */

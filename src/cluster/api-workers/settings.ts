@@ -1,6 +1,7 @@
 // The settings by which a worker is the same API server as the main process: values only, since
 // they go to another process. They contain private keys, so they go by the link alone (link.ts).
 
+import type { AuditPolicy } from '#apiserver/audit/index.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import type { ClaimSettings } from '#apiserver/authentication/oidc/claims.ts';
@@ -38,9 +39,8 @@ const VALUES = [
   'shutdownTimeoutMs',
 ] as const;
 
-/** Functions and open files of the program, which cannot go to another process. */
+/** Functions of the program, which cannot go to another process. */
 const FUNCTIONS = [
-  'audit',
   'scheme',
   'intercept',
   'interceptWebhook',
@@ -75,6 +75,8 @@ export interface WorkerSettings {
   readonly hasNodes: boolean;
   /** Names of components whose health the main process knows. */
   readonly components: readonly string[];
+  /** The policy of the audit log, which the main process writes. Absent: there is none. */
+  readonly auditPolicy?: AuditPolicy;
   /** The main process serves the console. */
   readonly hasConsole: boolean;
 }
@@ -113,6 +115,7 @@ export function settingsOf({ config, port, certificate, logging }: SettingsSourc
     },
     ...(oidc !== undefined && { oidc: oidcValues(oidc) }),
     ...(proxyClientCertificate !== undefined && { proxyClientCertificate }),
+    ...(config.audit !== undefined && { auditPolicy: config.audit.policy }),
     hasNodes: config.nodeConnector !== undefined,
     components: Object.keys(config.componentHealth ?? {}),
     hasConsole: (config.mounts ?? []).length > 0,

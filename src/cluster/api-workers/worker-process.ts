@@ -5,10 +5,10 @@ import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { existsSync } from 'node:fs';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
+import { bundledProgram } from '#machinery/worker-source.ts';
 import { serveStorage } from '#storage/channel/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { type LinkServices, serveLink } from './link.ts';
@@ -130,8 +130,9 @@ const QUIET = '--disable-warning=ExperimentalWarning';
 
 /** Returns the worker's program: of the built package, or in TypeScript. */
 function programOf(): { readonly path: string; readonly execArgv: string[] } {
-  const built = fileURLToPath(new URL('./api-worker.js', import.meta.url));
-  if (existsSync(built)) return { path: built, execArgv: [...process.execArgv, QUIET] };
+  const bundled = bundledProgram(new URL('./api-worker.js', import.meta.url));
+  if (bundled !== undefined)
+    return { path: fileURLToPath(bundled), execArgv: [...process.execArgv, QUIET] };
   const path = fileURLToPath(new URL('./main.ts', import.meta.url));
   if (Reflect.get(process.features, 'typescript')) return { path, execArgv: [QUIET] };
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;

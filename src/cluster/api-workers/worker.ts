@@ -14,6 +14,7 @@ import { openChannelStorage } from '#storage/channel/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { openWatchCache } from '#storage/watch-cache/index.ts';
 import { COXSWAIN_VERSION } from '../version.ts';
+import { RemoteAuditSink } from './audit-stream.ts';
 import { forwardConsole } from './forward-console.ts';
 import { eventLoopBusyShare } from './event-loop.ts';
 import { MainProcess } from './main-process.ts';
@@ -125,7 +126,8 @@ async function serve(worker: Worker): Promise<void> {
 }
 
 function configOf({ main, settings, storage, logger }: Worker): ApiServerConfig {
-  const { server, port, tokens, maxInFlight, oidc, hasNodes, components, hasConsole } = settings;
+  const { server, port, tokens, maxInFlight, oidc, auditPolicy } = settings;
+  const { hasNodes, components, hasConsole } = settings;
   return {
     ...server,
     worker: true,
@@ -148,6 +150,9 @@ function configOf({ main, settings, storage, logger }: Worker): ApiServerConfig 
           ...(oidc.ca !== undefined && { ca: oidc.ca }),
         }),
       },
+    }),
+    ...(auditPolicy !== undefined && {
+      audit: { policy: auditPolicy, sink: () => new RemoteAuditSink(() => main.openAudit()) },
     }),
     ...(hasNodes && { nodeConnector: main.nodeConnector }),
     ...(components.length > 0 && { componentHealth: main.componentHealth(components) }),

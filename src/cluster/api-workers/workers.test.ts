@@ -165,6 +165,59 @@ describe('a cluster whose connections all go to a worker', () => {
   });
 });
 
+test('a worker records its requests in the audit log of the main process', async () => {
+  const recorded: string[] = [];
+  const settings: NonNullable<ClusterConfig['audit']> = {
+    policy: {
+      rules: [
+        {
+          level: 'RequestResponse',
+          users: [ADMIN_USER.name],
+          userGroups: [],
+          verbs: ['create', 'get'],
+          resources: [{ group: '', resources: ['configmaps'], resourceNames: [] }],
+          namespaces: [],
+          nonResourceURLs: [],
+          omitStages: ['RequestReceived'],
+        },
+      ],
+      omitStages: [],
+      omitManagedFields: true,
+    },
+    sink: () => ({
+      process: (events) => {
+        recorded.push(...events.map((event) => event.json()));
+        return Promise.resolve(true);
+      },
+      stop: async () => void recorded.push('stopped'),
+    }),
+  };
+  const cluster = await start(1, { audit: settings });
+  await serving(cluster, 1);
+  onlyWorkersAccept(portOf(cluster));
+  const client = await connect(cluster);
+  const maps = client.resource(configMaps).namespace('default');
+  await maps.create({ metadata: { name: 'audited' }, data: { a: 'b' } });
+  await expect(maps.get('missing')).rejects.toThrow('not found');
+  // A response is sent after its event was recorded.
+  const events = recorded.map((json) => JSON.parse(json) as Record<string, unknown>);
+  expect(events).toMatchObject([
+    {
+      kind: 'Event',
+      stage: 'ResponseComplete',
+      verb: 'create',
+      user: { username: ADMIN_USER.name },
+      requestObject: { data: { a: 'b' } },
+      responseObject: { metadata: { name: 'audited' } },
+      responseStatus: { code: 201 },
+    },
+    { verb: 'get', responseStatus: { code: 404, reason: 'NotFound' } },
+  ]);
+  await cluster.stop();
+  expect(recorded.filter((each) => each === 'stopped')).toEqual(['stopped']);
+  expect(recorded.at(-1)).toBe('stopped');
+});
+
 describe('workers', () => {
   test('and the main process read what any of them has written', async () => {
     const cluster = await start(2);

@@ -112,7 +112,9 @@ export class ApiWorkers {
   async stop(): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
     this.#scale(0);
-    await Promise.all(this.#stopped);
+    const stopped = Promise.all(this.#stopped);
+    this.#server?.audit?.keepOpen(stopped);
+    await stopped;
   }
 
   /** In the form that Prometheus reads. */
@@ -189,6 +191,7 @@ export class ApiWorkers {
         nodeConnector,
         componentHealth,
         openRequests: ({ user, remoteAddress }) => server.connect(user, remoteAddress),
+        audit: server.audit && ((events) => server.audit!.process(events)),
       },
       socket: server.socket!,
       stopTimeoutMs: shutdownTimeoutMs + shutdownDelayMs + STOP_MARGIN_MS,

@@ -3,15 +3,18 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { partOrWhole } from '#machinery/testing/long-tests.ts';
 import { hashOfScenario } from './determinism.scenario.ts';
 
+const RUNS = partOrWhole(15, 100);
+
 test(
-  'the same seed gives the same history, 100 times in one process',
+  `the same seed gives the same history, ${RUNS} times in one process`,
   { timeout: 300_000 },
   async () => {
     const first: string[] = [];
     const expected = await hashOfScenario('seed', (line) => first.push(line));
-    for (let run = 1; run < 100; run++) {
+    for (let run = 1; run < RUNS; run++) {
       const lines: string[] = [];
       const hash = await hashOfScenario('seed', (line) => lines.push(line));
       if (hash !== expected) {

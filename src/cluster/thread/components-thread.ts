@@ -31,8 +31,6 @@ export interface ComponentsThreadStart {
   readonly nodes: readonly SimulatedNode[];
   /** See ComponentsConfig. */
   readonly nodesInAll: number;
-  /** See ToThread. */
-  readonly journal?: string;
   readonly kubeletPorts?: KubeletPorts;
   /** See ComponentsConfig. */
   readonly onNodeStarted?: (started: number) => void;
@@ -42,6 +40,18 @@ export interface ComponentsThreadStart {
 export interface ComponentsRunner extends RunningComponents {
   /** Once. Resolves when the kubelets have begun. */
   start(config: ComponentsThreadStart): Promise<void>;
+}
+
+export interface ComponentsThreadConfig {
+  /** Absent: the thread logs nothing. */
+  readonly logging?: Logging;
+  /**
+   * Called for each error that nothing in the thread caught, after which a component was restarted.
+   * Absent: such an error ends the thread.
+   */
+  readonly onUncaught?: (component: string) => void;
+  /** See ThreadConfig. */
+  readonly journal?: string;
 }
 
 export class ComponentsThread implements ComponentsRunner {
@@ -62,12 +72,8 @@ export class ComponentsThread implements ComponentsRunner {
   readonly failed: Promise<Error>;
   readonly #onUncaught: ((component: string) => void) | undefined;
 
-  /**
-   * The thread loads its program meanwhile; start() gives it work. `logging`: absent, it logs
-   * nothing. `onUncaught`: called for each error that nothing in the thread caught, after which a
-   * component was restarted; absent, such an error ends the thread.
-   */
-  constructor(logging: Logging | undefined, onUncaught?: (component: string) => void) {
+  /** The thread loads its program, and reads the journal, meanwhile; start() gives it work. */
+  constructor({ logging, onUncaught, journal }: ComponentsThreadConfig = {}) {
     this.#onUncaught = onUncaught;
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     const { url } = workerSource(
@@ -80,6 +86,7 @@ export class ComponentsThread implements ComponentsRunner {
       port: port2,
       logging,
       keepRunning: onUncaught !== undefined,
+      journal,
     };
     this.#worker = new Worker(url, { workerData, transferList: [port2] });
     this.#worker.on('message', (message: FromThread) => this.#receive(message));
@@ -97,8 +104,7 @@ export class ComponentsThread implements ComponentsRunner {
 
   /** Once. Resolves when the kubelets have begun. Rejects with what Components.start() does. */
   async start(options: ComponentsThreadStart): Promise<void> {
-    const { handlerOf, logger, control, nodes, nodesInAll, journal, kubeletPorts, onNodeStarted } =
-      options;
+    const { handlerOf, logger, control, nodes, nodesInAll, kubeletPorts, onNodeStarted } = options;
     if (control.schedulerPlugins !== undefined)
       throw new TypeError('plugins of the scheduler cannot go to another thread');
     this.#onNodeStarted = onNodeStarted;
@@ -111,7 +117,6 @@ export class ComponentsThread implements ComponentsRunner {
       nodes,
       nodesInAll,
       kubeletPorts,
-      ...(journal !== undefined && { journal }),
     });
     const error = await Promise.race([started, this.failed]);
     if (error !== undefined) throw error;

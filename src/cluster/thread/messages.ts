@@ -18,6 +18,11 @@ export interface ThreadConfig {
   readonly logging: Logging | undefined;
   /** Errors that nothing catches restart a component of the thread, and not the thread. */
   readonly keepRunning: boolean;
+  /**
+   * The file in which the containers of the nodes are recorded: the thread reads it at once.
+   * Absent: they end with the process.
+   */
+  readonly journal: string | undefined;
 }
 
 export type ToThread =
@@ -26,8 +31,6 @@ export type ToThread =
       readonly control: ControlConfig;
       readonly nodes: readonly SimulatedNode[];
       readonly nodesInAll: number;
-      /** The file in which the containers of the nodes are recorded. Absent: they end with the process. */
-      readonly journal?: string;
       readonly kubeletPorts: KubeletPorts | undefined;
     }
   /** The other end of the port wants to talk to the node's kubelet. */

@@ -25,7 +25,7 @@ async function make(more: Partial<ClusterConfig> = {}): Promise<Cluster> {
     storage: createMemoryStorage({ clock: systemClock, logger: silentLogger }),
     nodes: [],
     thread: {
-      components: new ComponentsThread(undefined),
+      components: new ComponentsThread(),
       nodes: [1, 2].map((i) => ({ name: `node-${i}`, podCidrs: [`10.244.${i}.0/24`] as const })),
     },
     podCidrs: ['10.244.0.0/16'],
@@ -92,7 +92,9 @@ describe('components in a thread of their own', () => {
 
   test('end the calls to a thread that has ended', async () => {
     // The thread ends while it starts: there is no such log level.
-    const components = new ComponentsThread({ format: 'json', level: 'nonsense' as never });
+    const components = new ComponentsThread({
+      logging: { format: 'json', level: 'nonsense' as never },
+    });
     expect((await components.failed).message).toContain('nonsense');
     const cluster = await make({ thread: { components, nodes: [] } });
     await expect(cluster.begin()).rejects.toThrow('nonsense');

@@ -24,7 +24,7 @@ const STDERR = 2;
  */
 export function runComponents(
   parent: MessagePort,
-  { port, logging, keepRunning }: ThreadConfig,
+  { port, logging, keepRunning, journal: journalPath }: ThreadConfig,
   onStopped?: (logger: Logger) => void,
 ): void {
   const clock = systemClock;
@@ -35,7 +35,6 @@ export function runComponents(
   const clients = new ThreadClients(port);
   let components: Components | undefined;
   let nodes: readonly ClusterNode[] = [];
-  let journal: SimulationJournal | undefined;
   const tell = (message: FromThread): void => parent.postMessage(message, []);
 
   const faults = keepRunning
@@ -47,10 +46,10 @@ export function runComponents(
       })
     : undefined;
   faults?.install();
+  const journal = journalPath === undefined ? undefined : readJournal(journalPath, logger);
 
   const start = async (message: Extract<ToThread, { kind: 'start' }>): Promise<void> => {
-    if (message.journal !== undefined)
-      journal = new SimulationJournal({ path: message.journal, logger });
+    if (journal instanceof Error) throw journal;
     nodes = message.nodes.map((node) => simulatedNode(node, { clock, random, journal }));
     components = new Components({
       clock,
@@ -62,6 +61,7 @@ export function runComponents(
       nodes,
       nodesInAll: message.nodesInAll,
       limitsEvents: true,
+      dormantNodes: true,
       faults,
       kubeletPorts: message.kubeletPorts,
       onNodeStarted: (count) => tell({ kind: 'nodes-started', count }),
@@ -79,7 +79,7 @@ export function runComponents(
       if (result.status === 'fulfilled') return [];
       return result.reason instanceof AggregateError ? result.reason.errors : [result.reason];
     });
-    journal?.close();
+    if (journal instanceof SimulationJournal) journal.close();
     clients.close();
     onStopped?.(logger);
     tell({ kind: 'stopped', errors: problems.map(sentError) });
@@ -113,4 +113,13 @@ export function runComponents(
         void stop();
     }
   });
+}
+
+/** Returns the journal, or the error that the start has to fail with. */
+function readJournal(path: string, logger: Logger): SimulationJournal | Error {
+  try {
+    return new SimulationJournal({ path, logger });
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }

@@ -50,6 +50,8 @@ export interface NodeReporterConfig {
   readonly keeper?: HeartbeatKeeper;
   /** Stirs (see `pause` of the clock) when something of the node may have changed. */
   readonly topic: string;
+  /** The Node as the API has it, if it is known to exist. Default: it is created, or read. */
+  readonly known?: Node;
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
@@ -72,6 +74,10 @@ export class NodeReporter {
   /** The Lease is current for this time. */
   #leaseDelayMs = 0;
   #nudge: (() => void) | undefined;
+  /** The Node in the configuration, until it has been used. */
+  #known: Node | undefined;
+  /** The renewals, if they have begun before the registration. */
+  #renewing: Promise<void> | undefined;
   /** `nudge` was called while a report was in flight. */
   #isNudged = false;
   readonly #grid: HeartbeatGrid;
@@ -80,6 +86,8 @@ export class NodeReporter {
 
   constructor(config: NodeReporterConfig) {
     this.#config = config;
+    this.#known = config.known;
+    this.#node = config.known;
     const { clock, checkMs, nodeName, heartbeatTickMs } = config;
     this.#grid = new HeartbeatGrid(clock, checkMs, nodeName, heartbeatTickMs);
   }
@@ -103,7 +111,12 @@ export class NodeReporter {
   async run(signal: AbortSignal): Promise<void> {
     // The other kubelet has reported the facts that the start has found.
     if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
-    await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
+    await Promise.all([this.#renewing ?? this.#renewLease(signal), this.#reportStatus(signal)]);
+  }
+
+  /** Renews the Lease of a Node that exists already, from before its registration on. */
+  renewLease(signal: AbortSignal): void {
+    this.#renewing = this.#renewLease(signal);
   }
 
   /**
@@ -158,6 +171,9 @@ export class NodeReporter {
   async #createOrTakeOver(status: NodeStatus, signal: AbortSignal): Promise<Node> {
     const { client, nodeName, labels, annotations, taints, podCIDRs, unschedulable } = this.#config;
     const resource = client.resource(nodes);
+    const known = this.#known;
+    this.#known = undefined;
+    if (known !== undefined) return await this.#complete(known, signal);
     try {
       return await resource.create(
         {
@@ -174,7 +190,12 @@ export class NodeReporter {
     } catch (error) {
       if (!apierrors.isAlreadyExists(error)) throw error;
     }
-    const present = await resource.get(nodeName, { signal });
+    return await this.#complete(await resource.get(nodeName, { signal }), signal);
+  }
+
+  /** Adds labels, annotations and pod ranges that an existing Node lacks. */
+  async #complete(present: Node, signal: AbortSignal): Promise<Node> {
+    const { client, nodeName, labels, annotations, podCIDRs } = this.#config;
     const missing = missingFrom(present.metadata.labels, labels);
     const unsaid = missingFrom(present.metadata.annotations, annotations);
     const patch = {
@@ -188,9 +209,9 @@ export class NodeReporter {
         : {}),
     };
     if (missing.length === 0 && unsaid.length === 0 && !('spec' in patch)) return present;
-    return await resource.patch(nodeName, 'application/strategic-merge-patch+json', patch, {
-      signal,
-    });
+    return await client
+      .resource(nodes)
+      .patch(nodeName, 'application/strategic-merge-patch+json', patch, { signal });
   }
 
   async #reportStatus(signal: AbortSignal): Promise<void> {

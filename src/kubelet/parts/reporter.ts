@@ -25,12 +25,51 @@ export interface ReporterParts {
   readonly csi: Csi;
 }
 
+/** The parts of a kubelet that its reporter uses. */
+export interface ReporterSources {
+  readonly base: Pick<Base, 'config' | 'recorder' | 'logger'>;
+  readonly settings: Settings;
+  readonly node: NodeFactsSource;
+  /** Returns the port of the kubelet's server. */
+  readonly port: () => number;
+  /** Returns the attachable volumes that pods use. Default: none. */
+  readonly volumesInUse?: () => readonly string[];
+  /** See NodeReporterConfig. */
+  readonly known?: Node;
+}
+
 /** Makes the reporter of the Node, which follows the Node in the API, too. */
 export function makeReporter(parts: ReporterParts): NodeReporter {
   const { base, settings, node, nodeInformer, server, csi } = parts;
-  const { config, recorder, logger, signal } = base;
+  const { config, logger, signal } = base;
+  const reporter = makeNodeReporter({
+    base,
+    settings,
+    node,
+    port: () => server.port,
+    volumesInUse: () => csi.volumes.inUse,
+  });
+  const podCidr = new PodCidrUpdater({
+    runtime: base.runtime.runtime,
+    clock: config.clock,
+    logger,
+    signal,
+    onUpdate: () => reporter.nudge(),
+  });
+  const onNode = (seen: Node): void => {
+    podCidr.nodeSeen(seen.spec);
+    reporter.nodeSeen(seen);
+  };
+  nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
+  return reporter;
+}
+
+/** Makes a reporter that is not notified of changes of the Node. */
+export function makeNodeReporter(sources: ReporterSources): NodeReporter {
+  const { base, settings, node, port, volumesInUse, known } = sources;
+  const { config, recorder, logger } = base;
   const { client, clock } = config;
-  const reporter = new NodeReporter({
+  return new NodeReporter({
     clock: config.backgroundClock ?? clock,
     random: config.random,
     logger,
@@ -49,10 +88,10 @@ export function makeReporter(parts: ReporterParts): NodeReporter {
     unschedulable: config.unschedulable ?? false,
     facts: async () => {
       const facts = await node.current(
-        config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
+        config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : port()),
       );
       config.onAddresses?.(facts.addresses);
-      return { ...facts, volumesInUse: csi.volumes.inUse };
+      return { ...facts, volumesInUse: volumesInUse?.() ?? [] };
     },
     checkMs: config.nodeCheckMs ?? NODE_CHECK_MS,
     reportMs: config.nodeReportMs ?? 300_000,
@@ -60,18 +99,6 @@ export function makeReporter(parts: ReporterParts): NodeReporter {
     heartbeatTickMs: config.heartbeatTickMs,
     keeper: config.heartbeatKeeper,
     topic: kubeletTopic(config.nodeName),
+    ...(known !== undefined && { known }),
   });
-  const podCidr = new PodCidrUpdater({
-    runtime: base.runtime.runtime,
-    clock,
-    logger,
-    signal,
-    onUpdate: () => reporter.nudge(),
-  });
-  const onNode = (seen: Node): void => {
-    podCidr.nodeSeen(seen.spec);
-    reporter.nodeSeen(seen);
-  };
-  nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
-  return reporter;
 }

@@ -10,6 +10,7 @@ import {
   podUid,
   type Container,
   type Pod,
+  type ResourceList,
   type ResourceRequirements,
 } from '../types.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type RuntimePodStatus,
   parseContainerId,
 } from '../pod/pod-status.ts';
-import { amounts } from '../pod/resources.ts';
+import { amounts, podLimits } from '../pod/resources.ts';
 
 export interface ContainerResizerConfig {
   readonly runtime: RuntimeService;
@@ -32,6 +33,11 @@ interface Given {
   readonly resources: ResourceRequirements;
   /** The resources of the whole pod, if it has any. */
   readonly whole: ResourceRequirements | undefined;
+}
+
+interface RunningContainer {
+  readonly container: Container;
+  readonly record: ContainerRecord;
 }
 
 export class ContainerResizer {
@@ -104,8 +110,9 @@ export class ContainerResizer {
   ): Promise<boolean> {
     const uid = podUid(pod);
     try {
-      for (const { container, record } of this.#changes(pod, status)) {
-        if (stopped.has(record.id)) continue;
+      const changes = this.#changes(pod, status).filter(({ record }) => !stopped.has(record.id));
+      if (changes.length > 0) await this.#checkMemory(pod, status, signal);
+      for (const { container, record } of changes) {
         const resources = this.#config.resourcesOf(pod, container);
         await this.#config.runtime.updateContainerResources(record.id, resources, { signal });
         this.started(pod, container, record.id);
@@ -120,15 +127,87 @@ export class ContainerResizer {
     }
   }
 
+  /**
+   * Rejects if a memory limit would become lower than the memory that is in use now. This is a
+   * best-effort check, which keeps a resize from being done in part.
+   */
+  async #checkMemory(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<void> {
+    const running = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap(
+      (container) => {
+        const record = findContainer(status, container.name);
+        return record?.state === 'running' ? [{ container, record }] : [];
+      },
+    );
+    const lowered = running.flatMap(({ container, record }) => {
+      const [before, after] = this.#limits(pod, container, record).map((of) => of.get('memory'));
+      return isLower(after, before) ? [{ container, record, limit: after }] : [];
+    });
+    const podLimit = podLimits(pod).get('memory');
+    const isPodLower = isLower(podLimit, podLimits(this.#withActual(pod, running)).get('memory'));
+    if (!isPodLower && lowered.length === 0) return;
+    const usage = await this.#memoryUsage(running[0]?.record.sandboxId ?? '', signal);
+    const problems: string[] = [];
+    if (isPodLower) {
+      const used = [...usage.values()].reduce((sum, bytes) => sum + bytes, 0);
+      if (usage.size === 0) problems.push('missing pod memory usage');
+      else if (used >= podLimit)
+        problems.push(
+          `attempting to set pod memory limit (${podLimit}) below current usage (${used})`,
+        );
+    }
+    for (const { container, record, limit } of lowered) {
+      const used = usage.get(record.id);
+      const what = `container "${container.name}"`;
+      if (used === undefined) problems.push(`missing ${what} memory usage`);
+      else if (used >= limit)
+        problems.push(
+          `attempting to set ${what} memory limit (${limit}) below current usage (${used})`,
+        );
+    }
+    if (problems.length === 0) return;
+    const all = problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`;
+    throw new Error(`cannot decrease memory limits: ${all}`);
+  }
+
+  /** Returns the pod with the resources that its running containers and itself have now. */
+  #withActual(pod: Pod, running: readonly RunningContainer[]): Pod {
+    const actual = new Map(
+      running.map(({ container, record }) => [container.name, this.actual(pod, container, record)]),
+    );
+    const put = (container: Container): Container => ({
+      ...container,
+      resources: actual.get(container.name) ?? container.resources,
+    });
+    const { spec } = pod;
+    const whole = running.map(({ record }) => this.#actualWhole(pod, record))[0] ?? spec.resources;
+    return {
+      ...pod,
+      spec: {
+        ...spec,
+        containers: spec.containers.map(put),
+        ...(spec.initContainers !== undefined && { initContainers: spec.initContainers.map(put) }),
+        ...(whole !== undefined && { resources: whole }),
+      },
+    };
+  }
+
+  /** Returns the memory that each container of a sandbox uses, in bytes, by the container's ID. */
+  async #memoryUsage(podSandboxId: string, signal: AbortSignal): Promise<Map<string, number>> {
+    const stats = await this.#config.runtime.listContainerStats({ podSandboxId }, { signal });
+    return new Map(
+      stats.flatMap(({ attributes, memory }) => {
+        const used = memory?.usageBytes?.value ?? memory?.workingSetBytes?.value;
+        return attributes === undefined || used === undefined ? [] : [[attributes.id ?? '', used]];
+      }),
+    );
+  }
+
   forget(uid: string): void {
     this.#actual.delete(uid);
     this.#errors.delete(uid);
   }
 
-  #changes(
-    pod: Pod,
-    status: RuntimePodStatus,
-  ): readonly { readonly container: Container; readonly record: ContainerRecord }[] {
+  #changes(pod: Pod, status: RuntimePodStatus): readonly RunningContainer[] {
     return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((container) => {
       const record = findContainer(status, container.name);
       if (record?.state !== 'running') return [];
@@ -146,14 +225,24 @@ export class ContainerResizer {
     container: Container,
     record: ContainerRecord,
   ): readonly [ReadonlyMap<string, number>, ReadonlyMap<string, number>] {
+    return [
+      limitsOf(this.#actualWhole(pod, record), this.actual(pod, container, record)),
+      limitsOf(pod.spec.resources, container.resources),
+    ];
+  }
+
+  /** Returns the pod-level resources that were in effect when a container got its resources. */
+  #actualWhole(pod: Pod, record: ContainerRecord): ResourceRequirements | undefined {
     const { resources: whole } = pod.spec;
     const known = this.#known(pod, record);
-    const actualWhole =
-      known !== undefined || whole === undefined ? known?.whole : (pod.status.resources ?? whole);
-    return [
-      limitsOf(actualWhole, this.actual(pod, container, record)),
-      limitsOf(whole, container.resources),
-    ];
+    if (known !== undefined || whole === undefined) return known?.whole;
+    const reported = pod.status.resources;
+    if (reported === undefined) return whole;
+    // The status also has what only the containers ask for.
+    return {
+      limits: onlyNamed(reported.limits, whole.limits),
+      requests: onlyNamed(reported.requests, whole.requests),
+    };
   }
 
   /** Returns the resources that this kubelet has given to an instance of a container. */
@@ -168,6 +257,17 @@ export class ContainerResizer {
     return given;
   }
 }
+
+/** Returns the amounts of those resources that another list has, too. */
+function onlyNamed(list: ResourceList | undefined, other: ResourceList | undefined): ResourceList {
+  return Object.fromEntries(
+    Object.entries(list ?? {}).filter(([name]) => other?.[name] !== undefined),
+  );
+}
+
+/** Reports whether a limit is added or lowered. */
+const isLower = (after: number | undefined, before: number | undefined): after is number =>
+  after !== undefined && (before === undefined || after < before);
 
 /** Returns the limits of a container: without its own it has those of the whole pod. */
 function limitsOf(

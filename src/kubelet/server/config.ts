@@ -11,7 +11,7 @@ import type { KubeletGauges, KubeletMetrics } from '../metrics/kubelet-metrics.t
 import type { RuntimePodStatus } from '../pod/pod-status.ts';
 import type { Pod } from '../types.ts';
 import type { ServerAccess } from './access.ts';
-import type { TlsListeners } from './listeners.ts';
+import type { PortOpener } from './listeners.ts';
 import type { RunningPod } from './running-pods.ts';
 import type { NodeDetailsSource } from '../node/node-details.ts';
 import type { PodFilesReader } from '../volume-stats/pod-files-reader.ts';
@@ -68,7 +68,7 @@ export interface KubeletServerConfig {
 }
 
 export interface ServerListenConfig {
-  readonly listeners: TlsListeners;
+  readonly listeners: PortOpener;
   /** 0: any free port. */
   readonly port: number;
   /** Opens any free port if this one is taken. Default: false. */

@@ -56,7 +56,15 @@ export interface OpenPort {
   close(): Promise<void>;
 }
 
-export class TlsListeners {
+/** Opens ports for servers. */
+export interface PortOpener {
+  /** The address of the ports; undefined: all addresses. */
+  readonly host: string | undefined;
+  /** See TlsListeners. */
+  open(port: number, handlers: PortHandlers, orFree?: boolean): Promise<OpenPort>;
+}
+
+export class TlsListeners implements PortOpener {
   readonly #config: TlsListenersConfig;
   /** This server never listens: connections of the ports are passed to it. */
   readonly #tls: TlsServer;

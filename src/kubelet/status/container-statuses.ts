@@ -99,10 +99,7 @@ function convertOne(
     status = fromRecord(input, container, latest, old);
     if (before !== undefined)
       status = { ...status, lastState: fromRecord(input, container, before, old).state };
-    else if (old?.lastState !== undefined && old.restartCount === status.restartCount) {
-      // The runtime keeps at most one dead instance, so a reported last state is kept.
-      status = { ...status, lastState: old.lastState };
-    }
+    else status = { ...status, lastState: reportedLastState(status, old) };
   }
   if (
     kind === 'init' &&
@@ -121,6 +118,19 @@ function convertOne(
     lastState: status.state.terminated !== undefined ? status.state : status.lastState,
     state: { waiting: omitEmpty({ reason: failure.reason, message: failure.message }) },
   };
+}
+
+/**
+ * Returns the last state of a container whose former instance the runtime no longer has: the state
+ * in which it was last reported, or the last state then.
+ */
+function reportedLastState(
+  { containerID }: ContainerStatus,
+  old: ContainerStatus | undefined,
+): ContainerState {
+  const ended = old?.state.terminated;
+  if (ended !== undefined && old?.containerID !== containerID) return { terminated: ended };
+  return old?.lastState?.terminated === undefined ? {} : { terminated: old.lastState.terminated };
 }
 
 /** Returns the status of a container that was removed because the whole pod is restarted. */

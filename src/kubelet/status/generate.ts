@@ -15,6 +15,7 @@ import { ALL_CONTAINERS_RESTARTING, generateConditions } from './conditions.ts';
 import { convertContainerStatuses, type ContainerStatusInput } from './container-statuses.ts';
 import { resizeConditions, type ResizeState } from './resize-conditions.ts';
 import { getPhase, isTerminal, type PodPhase } from './phase.ts';
+import { podResources } from './pod-resources.ts';
 
 /** The results of container probes, from the probe manager. */
 export interface ProbeStatusSource {
@@ -121,19 +122,8 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
     ...(initContainerStatuses.length > 0 ? { initContainerStatuses } : {}),
     containerStatuses,
     ...(input.qosClass !== undefined ? { qosClass: input.qosClass } : {}),
-    ...podLevelResources(pod),
+    ...podResources(pod, previous, input.resize?.inProgress !== undefined),
     ...(ephemeralStatuses.length > 0 ? { ephemeralContainerStatuses: ephemeralStatuses } : {}),
-  };
-}
-
-/** Returns the resources of a pod with requests or limits at pod level. */
-function podLevelResources({
-  spec: { resources },
-}: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
-  if (resources === undefined) return {};
-  return {
-    ...(resources.requests !== undefined && { allocatedResources: resources.requests }),
-    resources,
   };
 }
 

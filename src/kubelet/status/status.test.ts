@@ -204,6 +204,31 @@ describe('container statuses', () => {
     });
   });
 
+  test('keep the last state of an instance that the runtime has removed', () => {
+    const ended = { exitCode: 1, startedAt: null, finishedAt: null };
+    const before = (state: object, lastState: object): PodStatus => ({
+      phase: 'Running',
+      containerStatuses: [
+        {
+          name: 'main',
+          state,
+          lastState,
+          ready: false,
+          restartCount: 0,
+          image: 'busybox',
+          imageID: 'x',
+          containerID: 'containerd://old',
+        },
+      ],
+    });
+    const runtime = makeStatus([makeRecord('main', { id: 'new', restartCount: 1 })]);
+    expect(statusOf({ api: before({ terminated: ended }, {}), runtime }).lastState).toEqual({
+      terminated: ended,
+    });
+    const earlier = before({ waiting: {} }, { terminated: ended });
+    expect(statusOf({ api: earlier, runtime }).lastState).toEqual({ terminated: ended });
+  });
+
   const running: PodStatus = {
     phase: 'Running',
     containerStatuses: [

@@ -126,7 +126,7 @@ describe.skipIf(missingBrowser !== undefined)(
 
     browserTest('a session goes on with refreshed tokens, until the provider refuses', async () => {
       issuer.refreshTokens = 'accepted';
-      issuer.lifeSeconds = 30;
+      issuer.lifeSeconds = 10;
       const { page } = await newPage();
       await openAddress(page, `${origin}/console/#/list/pods`);
       await page.getByRole('link', { name: /^Sign in with/ }).click();
@@ -141,6 +141,7 @@ describe.skipIf(missingBrowser !== undefined)(
       const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
       await dialog.waitFor({ timeout: 120_000 });
       expect(await accessibilityProblems(page)).toEqual([]);
+      issuer.lifeSeconds = 3600;
       await dialog.getByRole('link', { name: /^Sign in with/ }).click();
       await page.getByRole('link', { name: 'Allow' }).click();
       await signedInAs(page, 'jane@example.com');

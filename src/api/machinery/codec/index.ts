@@ -15,5 +15,9 @@ export {
 } from './storage-codec.ts';
 export { storedText } from './stored-text.ts';
 export { storedForm, wireForm } from './wire-form.ts';
-export { decodeOutline, withoutManagedFields } from './without-managed-fields.ts';
+export {
+  decodeOutline,
+  decodeWithoutStatus,
+  withoutManagedFields,
+} from './without-managed-fields.ts';
 export { parseYaml, parseYamlDocuments, YamlError, type YamlOptions } from './yaml.ts';

@@ -2,6 +2,7 @@
 // of each pod's node, and nothing else of its 5 kB.
 
 import { HEADER_BYTES } from './plain-encoding.ts';
+import { asBuffer, placeOfSpec } from './without-managed-fields.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -11,15 +12,16 @@ const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b
 /**
  * Returns the text at a path of member names in a stored value (storage-codec.ts), which is JSON
  * without blanks. Returns undefined if there is no such member, or if its value is not a text.
- * `path` has names of ASCII letters only, and not metadata.resourceVersion, which no stored value
- * has.
+ * The object is of a built-in kind, whose members are in the order of the schema. `path` has names
+ * of ASCII letters only, and not metadata.resourceVersion, which no stored value has.
  */
 export function storedText(value: Uint8Array, path: readonly string[]): string | undefined {
-  const bytes = Buffer.isBuffer(value)
-    ? value
-    : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  let at = HEADER_BYTES;
-  for (const name of path) {
+  const bytes = asBuffer(value);
+  const [first, ...rest] = path;
+  // Managed fields are half of an object: the spec after them is found without reading them.
+  const spec = first === 'spec' ? placeOfSpec(bytes)?.spec : undefined;
+  let at = spec ?? HEADER_BYTES;
+  for (const name of spec === undefined ? path : rest) {
     at = memberOf(bytes, at, name);
     if (at === -1) return undefined;
   }

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeForStorage } from './storage-codec.ts';
-import { decodeOutline, withoutManagedFields } from './without-managed-fields.ts';
+import { storedText } from './stored-text.ts';
+import {
+  decodeOutline,
+  decodeWithoutStatus,
+  withoutManagedFields,
+} from './without-managed-fields.ts';
 
 const cut = (json: string): string => withoutManagedFields(Buffer.from(json)).toString();
 
@@ -97,4 +102,73 @@ test('an outline is the stored object without managedFields and resourceVersion'
   expect(decodeOutline(value)).toEqual({ ...object, metadata });
   // The stored value is unchanged.
   expect(Buffer.from(value).equals(before)).toBe(true);
+});
+
+describe('an object of a built-in kind', () => {
+  const nasty = [']},"spec":{', ',"status":{', '"managedFields":[', ']}', '\\', '"', 'é…', 'a'];
+  const text = fc.oneof(fc.string(), fc.constantFrom(...nasty));
+  const fieldSet = fc.letrec((tie) => ({
+    set: fc.oneof(
+      { maxDepth: 3 },
+      fc.constant({}),
+      fc.dictionary(
+        text.map((each) => `f:${each}`),
+        tie('set'),
+        { maxKeys: 3 },
+      ),
+    ),
+  })).set;
+  const entry = fc.record({ manager: text, operation: fc.constant('Update'), fieldsV1: fieldSet });
+  const object = fc.record({
+    labels: fc.dictionary(text, text, { maxKeys: 3 }),
+    managedFields: fc.option(fc.array(entry, { maxLength: 3 }), { nil: undefined }),
+    nodeName: fc.option(text, { nil: undefined }),
+    containers: fc.array(fc.record({ name: text, args: fc.array(text, { maxLength: 2 }) }), {
+      maxLength: 2,
+    }),
+    phase: text,
+    claims: fc.boolean(),
+  });
+  const valueOf = ({ labels, managedFields, nodeName, containers, phase, claims }: Drawn) => {
+    const stored = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'p',
+        uid: 'u',
+        labels,
+        ...(managedFields !== undefined && { managedFields }),
+      },
+      spec: { containers, ...(nodeName !== undefined && { nodeName }) },
+      status: { phase, ...(claims && { claimStatuses: [phase] }) },
+    };
+    return { stored, value: encodeForStorage(stored) };
+  };
+  type Drawn = typeof object extends fc.Arbitrary<infer T> ? T : never;
+
+  test('is decoded without its status, unless that has a field that is asked for', () => {
+    fc.assert(
+      fc.property(object, (drawn) => {
+        const { value } = valueOf(drawn);
+        const outline = decodeOutline<{ status: object }>(value);
+        const decoded = decodeWithoutStatus<{ status: object }>(value, ['claimStatuses']);
+        const isWhole = drawn.claims || drawn.managedFields === undefined;
+        expect(decoded).toEqual(isWhole ? outline : { ...outline, status: {} });
+        expect(Object.keys(decoded)).toEqual(Object.keys(outline));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('has the texts that the decoded object has', () => {
+    fc.assert(
+      fc.property(object, (drawn) => {
+        const { value } = valueOf(drawn);
+        expect(storedText(value, ['spec', 'nodeName'])).toBe(drawn.nodeName);
+        expect(storedText(value, ['status', 'phase'])).toBe(drawn.phase);
+        expect(storedText(value, ['spec', 'other'])).toBeUndefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
 });

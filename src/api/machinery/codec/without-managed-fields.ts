@@ -3,10 +3,13 @@
 // half of many objects, and the components that cache objects do not read it. A write without
 // managed fields keeps those of the stored object.
 
-import { HEADER_BYTES } from './plain-encoding.ts';
+import { BIGINTS_FLAG, HEADER_BYTES } from './plain-encoding.ts';
 
 const KEY = Buffer.from('"managedFields":[');
 const METADATA = Buffer.from('"metadata":{');
+/** The end of managedFields and metadata, and the spec after it. */
+const SPEC = Buffer.from(']},"spec":{');
+const STATUS = Buffer.from(',"status":{');
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -40,6 +43,50 @@ export function withoutManagedFields(json: Buffer): Buffer {
 export function decodeOutline<T>(value: Uint8Array): T {
   const json = withoutManagedFields(Buffer.from(value.subarray(HEADER_BYTES)));
   return JSON.parse(json.toString()) as T;
+}
+
+/**
+ * Returns the object of a stored value like decodeOutline, with an empty status if it has none of
+ * the fields in `statusFields`. The status is not read then. The object is of a built-in kind whose
+ * schema has a spec and then a status after the metadata.
+ */
+export function decodeWithoutStatus<T>(value: Uint8Array, statusFields: readonly string[]): T {
+  const bytes = asBuffer(value);
+  const place = placeOfSpec(bytes);
+  const status = place === undefined ? -1 : bytes.indexOf(STATUS, place.spec);
+  if (place === undefined || status === -1) return decodeOutline(value);
+  if (statusFields.some((field) => bytes.includes(`"${field}":`, status)))
+    return decodeOutline(value);
+  const { managedFields, spec } = place;
+  const isFirst = bytes[managedFields - 1] !== COMMA;
+  const head = bytes.toString('utf8', HEADER_BYTES, isFirst ? managedFields : managedFields - 1);
+  return JSON.parse(`${head}},"spec":${bytes.toString('utf8', spec, status)},"status":{}}`) as T;
+}
+
+/**
+ * Returns the offsets of `"managedFields"` and of the spec's value in a stored value. Undefined:
+ * managedFields are not the last of the metadata, or no spec follows. The object is of a built-in
+ * kind, whose members are in the order of the schema.
+ *
+ * SPEC cannot be inside a text, in which quotes are escaped. Managed fields have no lists inside, so
+ * the first list that ends after their beginning is theirs.
+ */
+export function placeOfSpec(
+  bytes: Buffer,
+): { readonly managedFields: number; readonly spec: number } | undefined {
+  const header = bytes.readUInt32BE(0) & ~(BIGINTS_FLAG << 24);
+  // The place of resourceVersion in the metadata.
+  const inMetadata = HEADER_BYTES + header;
+  const managedFields = bytes.indexOf(KEY, inMetadata);
+  if (managedFields === -1 || !isAtDepth(0, bytes, inMetadata, managedFields)) return undefined;
+  const end = bytes.indexOf(SPEC, managedFields + KEY.length);
+  return end === -1 ? undefined : { managedFields, spec: end + SPEC.length - 1 };
+}
+
+export function asBuffer(value: Uint8Array): Buffer {
+  return Buffer.isBuffer(value)
+    ? value
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
 /**

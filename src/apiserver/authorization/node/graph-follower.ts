@@ -6,7 +6,8 @@ import {
   type Pod,
   pods,
 } from '#api/groups/core/v1/index.ts';
-import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { decodeWithoutStatus } from '#api/machinery/codec/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { type ResourceSlice, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { type VolumeAttachment, volumeAttachments } from '#api/groups/storage/v1/index.ts';
 import {
@@ -15,10 +16,19 @@ import {
   type FollowerConfig,
   type Keeper,
 } from '#apiserver/catalog/follow.ts';
+import { stateOf } from '#apiserver/registry/encoded-object.ts';
+import type { EncodedObject } from '#apiserver/request.ts';
 import { NodeGraph } from './graph.ts';
 
 /** So many pods take about 10 ms. */
 const OBJECTS_PER_TURN = 500;
+
+/** The fields of a pod's status that have references. */
+const STATUS_FIELDS = ['resourceClaimStatuses', 'extendedResourceClaimStatus'];
+
+function decodePodOutline(encoded: EncodedObject): KubeObject {
+  return decodeWithoutStatus<KubeObject>(stateOf(encoded).value, STATUS_FIELDS);
+}
 
 export class NodeGraphFollower {
   readonly graph = new NodeGraph();
@@ -70,11 +80,13 @@ export class NodeGraphFollower {
         },
       ],
     ];
-    // The graph reads references and names, no numbers and no owners of fields.
-    const options = { decodeInitial: decodeStateOutline, objectsPerTurn: OBJECTS_PER_TURN };
     await Promise.all(
-      kept.map(([{ group, resource }, keeper]) =>
-        this.#follower.follow(group, resource, keeper, options),
+      kept.map(([type, keeper]) =>
+        this.#follower.follow(type.group, type.resource, keeper, {
+          // The graph reads references and names, no numbers and no owners of fields.
+          decodeInitial: type === pods ? decodePodOutline : decodeStateOutline,
+          objectsPerTurn: OBJECTS_PER_TURN,
+        }),
       ),
     );
   }

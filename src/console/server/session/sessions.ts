@@ -23,7 +23,11 @@ const DEFAULTS: SessionLimits = {
   sessions: 1000,
   perUser: 20,
 };
-const SWEEP_INTERVAL_MS = 15_000;
+/** The time between two sweeps at most, and at least: credentials may last for seconds only. */
+const MAX_SWEEP_INTERVAL_MS = 15_000;
+const MIN_SWEEP_INTERVAL_MS = 1000;
+/** There are at least so many sweeps in the life of every credential that lasts for seconds. */
+const SWEEPS_IN_LIFE = 8;
 /** Credentials are renewed so long before they expire; short-lived ones after half of their life. */
 const RENEWAL_BEFORE_MS = 120_000;
 
@@ -142,6 +146,7 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   /** Ends expired sessions, as long as there are sessions. */
   #timer: Timer | undefined;
+  #sweepIntervalMs = Infinity;
 
   constructor({ clock, clusterClock, random, limits }: SessionsConfig) {
     this.#clock = clock;
@@ -157,13 +162,14 @@ export class Sessions {
   /** Starts a session. Returns it with the value of its cookie, which is not kept. */
   begin(grant: Grant): { readonly cookie: string; readonly session: Session } {
     const { sessions, perUser, absoluteMs } = this.#limits;
-    const session = new Session(grant, this.#clock.now(), absoluteMs, this.#lifeOf(grant));
+    const lifeMs = this.#lifeOf(grant);
+    const session = new Session(grant, this.#clock.now(), absoluteMs, lifeMs);
     const ofUser = [...this.#sessions].filter(([, { user }]) => user.name === grant.user.name);
     if (ofUser.length >= perUser) this.#end(ofUser[0]![0]);
     else if (this.#sessions.size >= sessions) this.#end(this.#sessions.keys().next().value!);
     const cookie = newSecret(this.#random);
     this.#sessions.set(digestOf(cookie), session);
-    this.#timer ??= this.#clock.setInterval(SWEEP_INTERVAL_MS, () => this.#sweep());
+    this.#sweepFor(lifeMs);
     return { cookie, session };
   }
 
@@ -204,7 +210,23 @@ export class Sessions {
 
   #renewIfDue(session: Session): Promise<void> {
     if (this.#isIdle(session)) return Promise.resolve();
-    return session.renewIfDue(this.#clock.now(), (grant) => this.#lifeOf(grant));
+    return session.renewIfDue(this.#clock.now(), (grant) => {
+      const lifeMs = this.#lifeOf(grant);
+      this.#sweepFor(lifeMs);
+      return lifeMs;
+    });
+  }
+
+  /** Sweeps often enough for credentials with this life. */
+  #sweepFor(lifeMs: number): void {
+    const wanted = Math.min(
+      MAX_SWEEP_INTERVAL_MS,
+      Math.max(MIN_SWEEP_INTERVAL_MS, lifeMs / SWEEPS_IN_LIFE),
+    );
+    if (wanted >= this.#sweepIntervalMs) return;
+    this.#timer?.cancel();
+    this.#sweepIntervalMs = wanted;
+    this.#timer = this.#clock.setInterval(wanted, () => this.#sweep());
   }
 
   #isOver(session: Session): boolean {
@@ -225,6 +247,7 @@ export class Sessions {
     if (this.#sessions.size === 0) {
       this.#timer?.cancel();
       this.#timer = undefined;
+      this.#sweepIntervalMs = Infinity;
     }
   }
 

@@ -1,3 +1,4 @@
+import fastJsonPatch, { type Operation } from 'fast-json-patch';
 import { expect, test } from 'vitest';
 import type { KubeObject } from './live-object.ts';
 import { revisionsOf, undoPatch } from './rollout.ts';
@@ -8,6 +9,7 @@ const deployment: KubeObject = {
     name: 'web',
     uid: 'u',
     resourceVersion: '7',
+    generation: 3,
     annotations: { 'deployment.kubernetes.io/revision': '2', note: 'new' },
   },
 };
@@ -44,7 +46,8 @@ test('revisions are those of the workload, the latest first', () => {
 test('undo restores template and annotations, without the labels of the old ReplicaSet', () => {
   const [, old] = revisionsOf(deployment, [replicaSet(1, 'u'), replicaSet(2, 'u')]);
   expect(undoPatch(deployment, old!).body).toEqual([
-    { op: 'test', path: '/metadata/resourceVersion', value: '7' },
+    { op: 'test', path: '/metadata/uid', value: 'u' },
+    { op: 'test', path: '/metadata/generation', value: 3 },
     {
       op: 'replace',
       path: '/spec/template',
@@ -59,6 +62,20 @@ test('undo restores template and annotations, without the labels of the old Repl
       value: { 'deployment.kubernetes.io/revision': '2', note: 'old' },
     },
   ]);
+});
+
+test('undo goes on after a change of the status, and not after one of the spec', () => {
+  const [, old] = revisionsOf(deployment, [replicaSet(1, 'u'), replicaSet(2, 'u')]);
+  const body = undoPatch(deployment, old!).body as Operation[];
+  const applied = (metadata: object): object => {
+    const current = { metadata: { ...deployment.metadata, ...metadata }, spec: { template: {} } };
+    return fastJsonPatch.applyPatch(current, body).newDocument;
+  };
+  expect(applied({ resourceVersion: '8' })).toMatchObject({
+    spec: { template: { spec: { containers: [{ image: 'nginx:1' }] } } },
+  });
+  expect(() => applied({ generation: 4 })).toThrow('Test operation failed');
+  expect(() => applied({ uid: 'another' })).toThrow('Test operation failed');
 });
 
 test('undo of a stateful set applies the revision', () => {

@@ -108,12 +108,10 @@ export function undoPatch(workload: KubeObject, { source }: Revision): Patch {
   return {
     contentType: JSON_PATCH,
     body: [
-      // Another change in the meantime must not be lost.
-      {
-        op: 'test',
-        path: '/metadata/resourceVersion',
-        value: workload.metadata.resourceVersion,
-      },
+      // Another change in the meantime must not be lost. The generation counts changes of the spec
+      // and the annotations; the resource version also changes with every step of a rollout.
+      { op: 'test', path: '/metadata/uid', value: workload.metadata.uid },
+      { op: 'test', path: '/metadata/generation', value: workload.metadata.generation },
       { op: 'replace', path: '/spec/template', value: template },
       {
         op: 'add',

@@ -44,6 +44,7 @@ afterAll(() => issuer.stop());
 
 beforeEach(async () => {
   issuer.claims = CLAIMS;
+  issuer.lifeSeconds = 3600;
   issuer.refreshTokens = 'none';
   issuer.requests.length = 0;
   failures = [];
@@ -232,6 +233,18 @@ describe('a session with a refresh token', () => {
     expect((await session()).code).toBe(200);
     expect(refreshes()).toBe(2);
     expect(failures).toEqual([]);
+  });
+
+  test('renews ID tokens that last for seconds before they expire', async () => {
+    issuer.lifeSeconds = 8;
+    const begun = await begin();
+    cookie = cookieIn(await follow(begun.back, begun.cookie));
+    const before = refreshes();
+    await running.clock.advance(MINUTE_MS);
+    expect(refreshes() - before).toBeGreaterThan(MINUTE_MS / 8000);
+    issuer.refreshTokens = 'refused';
+    await running.clock.advance(10_000);
+    expect((await session()).code).toBe(401);
   });
 
   test('ends after twelve hours in any case', async () => {

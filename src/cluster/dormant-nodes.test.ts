@@ -1,0 +1,218 @@
+import { configMaps, namespaces, nodes, pods, type Pod } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import type { Runtime } from '#cri/index.ts';
+import type { KubeletConfig } from '#kubelet/config.ts';
+import { Kubelet } from '#kubelet/kubelet.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DormantNodes } from './dormant-nodes.ts';
+
+const NAMES = ['node-1', 'node-2', 'node-3'];
+
+let clock: VirtualClock;
+let server: TestServer;
+let abort: AbortController;
+let runtimes: Map<string, Runtime>;
+let kubelets: Map<string, Kubelet>;
+/** The nodes whose kubelets have begun in the place of a dormant one, and whether they take over. */
+let begun: string[];
+let dormant: DormantNodes;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  server = await startTestServer({ clock });
+  for (const name of ['default', 'kube-node-lease'])
+    await server.client
+      .resource(namespaces)
+      .create({ metadata: { name } })
+      .catch(() => undefined);
+  runtimes = new Map(
+    NAMES.map((name) => [name, createSimulatedRuntime({ clock, random: new SeededRandom(name) })]),
+  );
+  await begin();
+});
+
+afterEach(async () => {
+  await end();
+  await server.stop();
+});
+
+/** Starts the nodes, as a process does. */
+async function begin(): Promise<void> {
+  abort = new AbortController();
+  kubelets = new Map();
+  begun = [];
+  dormant = new DormantNodes({
+    client: server.client,
+    clock,
+    random: new SeededRandom('dormant'),
+    logger: server.logger,
+    signal: abort.signal,
+    kubelet: configOf,
+    begin: async (name, config) => {
+      begun.push(`${name}${config.takesOver === true ? '' : ' anew'}`);
+      const kubelet = new Kubelet(config);
+      kubelets.set(name, kubelet);
+      await kubelet.start();
+    },
+    onError: (name, error) => {
+      throw new Error(`${name} has not begun`, { cause: error });
+    },
+  });
+  const counts: number[] = [];
+  await dormant.start(NAMES, (count) => counts.push(count));
+  expect(counts.at(-1)).toBe(NAMES.length);
+  await clock.advance('1s');
+}
+
+async function untilBegun(name: string): Promise<void> {
+  await clock.runUntil(() => Promise.resolve(begun.length > 0));
+  expect(begun).toEqual([name]);
+}
+
+async function end(): Promise<void> {
+  for (const kubelet of kubelets.values()) await kubelet.stop();
+  abort.abort();
+  await dormant.stop();
+}
+
+/** Ends all kubelets and starts them again, as a restart of the process does. */
+async function restart(): Promise<void> {
+  await end();
+  await begin();
+}
+
+function configOf(nodeName: string): KubeletConfig {
+  return {
+    client: server.client,
+    runtime: runtimes.get(nodeName)!,
+    clock,
+    random: new SeededRandom(nodeName),
+    logger: server.logger,
+    nodeName,
+    hostFiles: false,
+    podNetwork: false,
+    podLogsDir: '/nonexistent/pod-logs',
+    addresses: [{ type: 'InternalIP', address: '192.168.0.5' }],
+    capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
+  };
+}
+
+const inDefault = () => server.client.resource(pods).namespace('default');
+
+async function runPod(name: string, nodeName: string, spec: New<Pod['spec']> = {}): Promise<void> {
+  await inDefault().create({
+    metadata: { name },
+    spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], ...spec },
+  });
+  await clock.runUntil(async () => (await inDefault().get(name)).status.phase === 'Running');
+}
+
+describe('nodes without pods', () => {
+  test('are registered, and stay Ready without a kubelet', async () => {
+    await clock.advance('10m');
+    const { items } = await server.client.resource(nodes).list();
+    const ready = items.filter(({ status }) =>
+      status.conditions?.some((each) => each.type === 'Ready' && each.status === 'True'),
+    );
+    expect(ready.map(({ metadata }) => metadata.name)).toEqual(NAMES);
+    expect(begun).toEqual([]);
+    expect(NAMES.map((name) => dormant.has(name))).toEqual([true, true, true]);
+  });
+
+  test('begin with their first pod, each alone', async () => {
+    await runPod('web', 'node-2');
+    expect(begun).toEqual(['node-2']);
+    expect(dormant.has('node-2')).toBe(false);
+    expect(dormant.wake('node-2')).toBeUndefined();
+  });
+
+  test('begin with a connection', async () => {
+    await Promise.all([dormant.wake('node-3'), dormant.wake('node-3')]);
+    expect(begun).toEqual(['node-3']);
+    expect(dormant.wake('unknown')).toBeUndefined();
+  });
+});
+
+describe('after a restart, a node whose pods run', () => {
+  beforeEach(async () => {
+    await server.client
+      .resource(configMaps)
+      .namespace('default')
+      .create({ metadata: { name: 'settings' }, data: { a: '1' } });
+    await runPod('web', 'node-1', {
+      volumes: [{ name: 'v', configMap: { name: 'settings' } }],
+    });
+    await runPod('ends', 'node-2', {
+      containers: [{ name: 'main', image: 'busybox', command: ['sleep', '1h'] }],
+    });
+    await restart();
+  });
+
+  test('stays dormant, and no pod is written', async () => {
+    const before = await inDefault().list();
+    await clock.advance('30m');
+    expect(begun).toEqual([]);
+    expect((await inDefault().list()).items).toEqual(before.items);
+  });
+
+  test('begins when a pod changes', async () => {
+    await inDefault().patch('web', 'application/merge-patch+json', {
+      metadata: { labels: { a: 'b' } },
+    });
+    await untilBegun('node-1');
+    await inDefault().delete('web', { gracePeriodSeconds: 0 });
+    await clock.runUntil(async () => {
+      const { runtime } = runtimes.get('node-1')!;
+      return (await runtime.listContainers({})).length === 0;
+    });
+  });
+
+  test('begins when a container ends', async () => {
+    await clock.advance('61m');
+    expect(begun).toEqual(['node-2']);
+    expect((await inDefault().get('ends')).status.containerStatuses?.[0]?.restartCount).toBe(1);
+  });
+
+  test('begins when an object changes that a pod refers to', async () => {
+    const resource = server.client.resource(configMaps).namespace('default');
+    await resource.create({ metadata: { name: 'other' } });
+    await clock.advance('10s');
+    expect(begun).toEqual([]);
+    await resource.patch('settings', 'application/merge-patch+json', { data: { a: '2' } });
+    await untilBegun('node-1');
+  });
+
+  test('begins when its containers are gone', async () => {
+    const { runtime } = runtimes.get('node-1')!;
+    for (const { id } of await runtime.listPodSandbox({})) {
+      await runtime.stopPodSandbox(id);
+      await runtime.removePodSandbox(id);
+    }
+    await untilBegun('node-1');
+  });
+
+  test('begins at once when the containers were gone before', async () => {
+    await end();
+    runtimes.set('node-1', createSimulatedRuntime({ clock, random: new SeededRandom('new') }));
+    await begin();
+    await clock.runUntil(
+      async () => (await inDefault().get('web')).status.containerStatuses?.[0]?.restartCount === 1,
+    );
+    expect(begun).toEqual(['node-1']);
+  });
+
+  test('begins at once when a pod was deleted meanwhile', async () => {
+    await end();
+    await inDefault().delete('web', { gracePeriodSeconds: 0 });
+    await begin();
+    await clock.runUntil(async () => {
+      const { runtime } = runtimes.get('node-1')!;
+      return (await runtime.listContainers({})).length === 0;
+    });
+    expect(begun).toEqual(['node-1']);
+  });
+});

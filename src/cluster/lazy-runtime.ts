@@ -1,0 +1,18 @@
+// A runtime that is made when it is first used.
+
+import type { Runtime } from '#cri/index.ts';
+
+export function lazyRuntime(name: string, make: () => Runtime): Runtime {
+  let made: Runtime | undefined;
+  const services = (): Runtime => (made ??= make());
+  return {
+    name,
+    get runtime() {
+      return services().runtime;
+    },
+    get images() {
+      return services().images;
+    },
+    close: () => made?.close() ?? Promise.resolve(),
+  };
+}

@@ -1,0 +1,128 @@
+// Decides whether the pods of a node need a kubelet: whether one that began now would find that
+// nothing is to be done and nothing is to be reported. It decides by what a kubelet has reported
+// and what the runtime has, and calls everything else work, so that a kubelet begins in doubt.
+
+import type { Container as CriContainer, PodSandbox } from '#cri/index.ts';
+import { POD_UID_LABEL } from '../runtime/labels.ts';
+import { isMirrorPod } from '../static-pods/mirror-pods.ts';
+import { ALL_CONTAINERS_RESTARTING } from '../status/conditions.ts';
+import { RESIZE_CONDITIONS } from '../status/resize-conditions.ts';
+import { podUid, type Container, type Pod } from '../types.ts';
+
+export interface NodeContent {
+  /** The pods of the API that are bound to the node. */
+  readonly pods: readonly Pod[];
+  readonly sandboxes: readonly PodSandbox[];
+  readonly containers: readonly CriContainer[];
+  /** As in the IDs of containers. */
+  readonly runtimeName: string;
+  /** The primary address of the node. */
+  readonly hostIP: string | undefined;
+}
+
+/** Volumes whose sources never need the kubelet again, except when an object changes. */
+const QUIET_VOLUMES: ReadonlySet<string> = new Set([
+  'name',
+  'emptyDir',
+  'hostPath',
+  'configMap',
+  'secret',
+  'downwardAPI',
+  'projected',
+]);
+const QUIET_SOURCES: ReadonlySet<string> = new Set([
+  'configMap',
+  'secret',
+  'downwardAPI',
+  'serviceAccountToken',
+]);
+/** Conditions of a status that the kubelet goes on working on. */
+const UNSETTLED: ReadonlySet<string> = new Set([...RESIZE_CONDITIONS, ALL_CONTAINERS_RESTARTING]);
+
+/** Reports whether every pod is at rest, and the runtime has these pods and no others. */
+export function isAtRest({
+  pods,
+  sandboxes,
+  containers,
+  runtimeName,
+  hostIP,
+}: NodeContent): boolean {
+  if (sandboxes.length !== pods.length) return false;
+  const ready = new Set<string>();
+  for (const { state, labels } of sandboxes)
+    if (state === 'SANDBOX_READY') ready.add(labels[POD_UID_LABEL] ?? '');
+  /** By ID: the pod's UID. */
+  const running = new Map<string, string>();
+  for (const { id, state, labels } of containers) {
+    if (state !== 'CONTAINER_RUNNING') return false;
+    running.set(id, labels[POD_UID_LABEL] ?? '');
+  }
+  let expected = 0;
+  for (const pod of pods) {
+    if (!ready.has(podUid(pod)) || pod.status.hostIP !== hostIP || !isPodAtRest(pod)) return false;
+    for (const { containerID } of pod.status.containerStatuses ?? []) {
+      const id = idIn(containerID, runtimeName);
+      if (id === undefined || running.get(id) !== podUid(pod)) return false;
+      expected++;
+    }
+  }
+  return expected === running.size;
+}
+
+/**
+ * Reports whether the pod itself gives a kubelet nothing to do, if the runtime has the containers
+ * of its status: it runs, it was reported in its present generation, and nothing about it depends
+ * on the time, on probes, or on a storage driver.
+ */
+export function isPodAtRest(pod: Pod): boolean {
+  const { metadata, spec, status } = pod;
+  const statuses = status.containerStatuses ?? [];
+  return (
+    metadata.deletionTimestamp === undefined &&
+    !isMirrorPod(pod) &&
+    status.phase === 'Running' &&
+    status.observedGeneration === metadata.generation &&
+    spec.activeDeadlineSeconds === undefined &&
+    isEmpty(spec.initContainers) &&
+    isEmpty(spec.ephemeralContainers) &&
+    isEmpty(spec.readinessGates) &&
+    isEmpty(spec.resourceClaims) &&
+    spec.containers.every(hasNoProbe) &&
+    (spec.volumes ?? []).every(isQuietVolume) &&
+    hasSettled(status) &&
+    statuses.length === spec.containers.length &&
+    statuses.every(
+      ({ state, ready, started }) => state.running !== undefined && ready && started === true,
+    )
+  );
+}
+
+function hasSettled({ conditions = [] }: Pod['status']): boolean {
+  return (
+    conditions.every(({ type }) => !UNSETTLED.has(type)) &&
+    conditions.some(({ type, status }) => type === 'Ready' && status === 'True') &&
+    conditions.some(({ type, status }) => type === 'ContainersReady' && status === 'True')
+  );
+}
+
+function hasNoProbe({ livenessProbe, readinessProbe, startupProbe }: Container): boolean {
+  return livenessProbe === undefined && readinessProbe === undefined && startupProbe === undefined;
+}
+
+function isQuietVolume(volume: NonNullable<Pod['spec']['volumes']>[number]): boolean {
+  const sources = volume.projected?.sources ?? [];
+  return (
+    Object.keys(volume).every((field) => QUIET_VOLUMES.has(field)) &&
+    sources.every((source) => Object.keys(source).every((field) => QUIET_SOURCES.has(field)))
+  );
+}
+
+function isEmpty(list: readonly unknown[] | undefined): boolean {
+  return list === undefined || list.length === 0;
+}
+
+/** Returns the runtime's ID in a container ID of the API; undefined if it is another runtime's. */
+function idIn(containerID: string | undefined, runtimeName: string): string | undefined {
+  const prefix = `${runtimeName}://`;
+  return containerID?.startsWith(prefix) === true ? containerID.slice(prefix.length) : undefined;
+}

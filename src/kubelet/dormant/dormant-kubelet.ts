@@ -1,0 +1,163 @@
+// A kubelet of a simulated node that has no work: it registers the node, and reports it like any
+// kubelet, but it knows nothing of pods. A kubelet takes its place when there is work.
+
+import type { EventRecorder } from '#client/events/index.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { KubeletConfig } from '../config.ts';
+import { SIMULATED_HARD, DEFAULT_EVICTION } from '../eviction/settings.ts';
+import { parseThresholds } from '../eviction/thresholds.ts';
+import { NodeFactsSource } from '../node/node-facts.ts';
+import type { NodeReporter } from '../node/node-reporter.ts';
+import { makeRecorder } from '../parts/recorder.ts';
+import { makeNodeReporter } from '../parts/reporter.ts';
+import { readSettings } from '../parts/settings.ts';
+import { HeldPort } from '../server/held-port.ts';
+import type { Node, Pod } from '../types.ts';
+import { isAtRest } from './at-rest.ts';
+
+export interface DormantKubeletConfig {
+  /** The configuration of the kubelet in whose place this one is: of a simulated node. */
+  readonly kubelet: KubeletConfig;
+  /** Called when there is work that this one sees: a connection, or a change in the runtime. */
+  readonly onWork: () => void;
+}
+
+/** The parts of a dormant kubelet that has begun. */
+interface Begun {
+  readonly facts: NodeFactsSource;
+  readonly reporter: NodeReporter;
+  readonly port: HeldPort | undefined;
+  readonly runtimeName: string;
+}
+
+export class DormantKubelet {
+  readonly #config: DormantKubeletConfig;
+  readonly #logger: Logger;
+  readonly #recorder: EventRecorder;
+  readonly #abort = new AbortController();
+  readonly #background: Promise<unknown>[] = [];
+  #begun: Begun | undefined;
+  #registering: Promise<void> | undefined;
+
+  constructor(config: DormantKubeletConfig) {
+    const { kubelet } = config;
+    this.#config = config;
+    this.#logger = kubelet.logger.with({ component: 'kubelet', node: kubelet.nodeName });
+    this.#recorder = makeRecorder(kubelet, this.#logger);
+  }
+
+  /**
+   * Registers the node, and reports it from then on. Idempotent. `known`: the Node, if the API has
+   * it.
+   */
+  register(known?: Node): Promise<void> {
+    this.#registering ??= this.#register(known);
+    return this.#registering;
+  }
+
+  /**
+   * Reports whether a kubelet of these pods would have nothing to do. From the call on, changes in
+   * the runtime are work. Only after register().
+   */
+  async isAtRest(pods: readonly Pod[]): Promise<boolean> {
+    const begun = this.#begun;
+    if (begun === undefined) throw new Error('the dormant kubelet has not been registered');
+    const { runtime } = this.#config.kubelet.runtime;
+    this.#background.push(this.#followRuntime());
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandbox({}),
+      runtime.listContainers({}),
+    ]);
+    const { runtimeName, facts } = begun;
+    return isAtRest({ pods, sandboxes, containers, runtimeName, hostIP: facts.hostIPs[0] });
+  }
+
+  /** See NodeReporter. */
+  nodeSeen(node: Node): void {
+    this.#begun?.reporter.nodeSeen(node);
+  }
+
+  /**
+   * Ends the reports. Resolves with what the configuration of the kubelet that takes over has to
+   * be, once no request is in flight. Events are sent in the background. Only after register().
+   */
+  async handOver(): Promise<KubeletConfig> {
+    await this.#end();
+    const { kubelet } = this.#config;
+    void this.#recorder.flush().finally(() => this.#recorder.stop());
+    const port = this.#begun?.port;
+    return {
+      ...kubelet,
+      takesOver: true,
+      ...(kubelet.server !== undefined &&
+        port !== undefined && { server: { ...kubelet.server, listeners: port } }),
+    };
+  }
+
+  /** Ends everything. Containers go on running. */
+  async stop(): Promise<void> {
+    await this.#end();
+    this.#recorder.stop();
+    await this.#begun?.port?.close();
+  }
+
+  async #end(): Promise<void> {
+    this.#abort.abort(new Error('the dormant kubelet ends'));
+    await this.#registering?.catch(() => undefined);
+    await Promise.allSettled(this.#background);
+  }
+
+  async #register(known: Node | undefined): Promise<void> {
+    const { kubelet, onWork } = this.#config;
+    const { signal } = this.#abort;
+    const { runtime, clock } = kubelet;
+    const settings = await readSettings(kubelet, runtime, signal);
+    const { rootDir, runtimeName, runtimeVersion } = settings;
+    const facts = await NodeFactsSource.read({
+      kubelet,
+      runtime,
+      clock,
+      logger: this.#logger,
+      signal,
+      rootDir,
+      runtimeVersion,
+      thresholds: parseThresholds({
+        ...DEFAULT_EVICTION,
+        hard: SIMULATED_HARD,
+        ...kubelet.eviction,
+      }),
+      // Only the health of a runtime without events depends on it.
+      lastRelist: () => clock.monotonic(),
+    });
+    const port =
+      kubelet.server && (await HeldPort.open(kubelet.server, this.#logger, () => onWork()));
+    const reporter = makeNodeReporter({
+      base: { config: kubelet, recorder: this.#recorder, logger: this.#logger },
+      settings,
+      node: facts,
+      port: () => port?.port ?? 0,
+      ...(known !== undefined && { known }),
+    });
+    this.#begun = { facts, reporter, port, runtimeName };
+    // The node must not be found dead while many are registered.
+    if (known !== undefined) reporter.renewLease(signal);
+    await reporter.register(signal);
+    this.#background.push(reporter.run(signal));
+  }
+
+  /** Calls `onWork` with the first change in the runtime. */
+  async #followRuntime(): Promise<void> {
+    const { signal } = this.#abort;
+    const { runtime } = this.#config.kubelet.runtime;
+    try {
+      for await (const _event of runtime.containerEvents?.(signal) ?? []) {
+        this.#config.onWork();
+        return;
+      }
+    } catch (error) {
+      if (!signal.aborted)
+        this.#logger.warn('runtime events cut off, the kubelet begins', { err: error });
+    }
+    if (!signal.aborted) this.#config.onWork();
+  }
+}

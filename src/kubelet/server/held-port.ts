@@ -1,0 +1,94 @@
+// A port that is open before the server behind it exists: the Node announces it, and the first
+// connection is the reason to make the server. Connections wait until the server adopts the port.
+
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Logger } from '#machinery/log.ts';
+import type { ServerListenConfig } from './config.ts';
+import type { OpenPort, PortHandlers, PortOpener } from './listeners.ts';
+
+/** The number of connections that may wait for the server; further ones are closed. */
+const MAX_WAITING = 100;
+
+export class HeldPort implements PortOpener {
+  readonly #listeners: PortOpener;
+  readonly #logger: Logger;
+  readonly #onConnection: () => void;
+  /** In their order: what has happened on the port and has not been handled. */
+  readonly #waiting: { readonly socket: Socket; readonly handle: (to: PortHandlers) => void }[] =
+    [];
+  #open: OpenPort | undefined;
+  #adopted: PortHandlers | undefined;
+
+  private constructor(listeners: PortOpener, logger: Logger, onConnection: () => void) {
+    this.#listeners = listeners;
+    this.#logger = logger;
+    this.#onConnection = onConnection;
+  }
+
+  /**
+   * Opens the configured port. `onConnection` is called for each connection that waits. Rejects
+   * with the system's error if the port cannot be opened and is not optional.
+   */
+  static async open(
+    { listeners, port, orFreePort, optional }: ServerListenConfig,
+    logger: Logger,
+    onConnection: () => void,
+  ): Promise<HeldPort> {
+    const held = new HeldPort(listeners, logger, onConnection);
+    const handlers: PortHandlers = {
+      accepted: (socket) => held.#pass(socket, (to) => to.accepted(socket)),
+      secured: (socket) => held.#secured(socket),
+    };
+    try {
+      held.#open = await listeners.open(port, handlers, orFreePort);
+    } catch (error) {
+      if (optional !== true) throw error;
+      logger.warn('kubelet: listening failed', { port, err: error });
+    }
+    return held;
+  }
+
+  /** The open port; 0 without one. */
+  get port(): number {
+    return this.#open?.port ?? 0;
+  }
+
+  get host(): string | undefined {
+    return this.#listeners.host;
+  }
+
+  /**
+   * Passes the port to the server, with the connections that wait. If it is not open, opens the
+   * given one.
+   */
+  open(port: number, handlers: PortHandlers, orFree?: boolean): Promise<OpenPort> {
+    if (this.#open === undefined) return this.#listeners.open(port, handlers, orFree);
+    this.#adopted = handlers;
+    for (const { socket, handle } of this.#waiting.splice(0))
+      if (!socket.destroyed) handle(handlers);
+    return Promise.resolve(this.#open);
+  }
+
+  /** Closes the port and the connections that wait. Only if no server has adopted it. */
+  async close(): Promise<void> {
+    for (const { socket } of this.#waiting.splice(0)) socket.destroy();
+    await this.#open?.close();
+    this.#open = undefined;
+  }
+
+  #secured(socket: TLSSocket): void {
+    if (this.#adopted === undefined)
+      socket.on('error', (err) => this.#logger.debug('kubelet: connection failed', { err }));
+    this.#pass(socket, (to) => to.secured(socket));
+  }
+
+  #pass(socket: Socket, handle: (to: PortHandlers) => void): void {
+    if (this.#adopted !== undefined) handle(this.#adopted);
+    else if (this.#waiting.length >= 2 * MAX_WAITING) socket.destroy();
+    else {
+      this.#waiting.push({ socket, handle });
+      this.#onConnection();
+    }
+  }
+}
