@@ -229,9 +229,10 @@ export class VolumeManager {
     // next attempt.
     const left = await mounter.mountsBelow(directory);
     if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
+    await this.#disks.beforeRemoval(uid);
     await removeTree(directory);
     await this.#locals.unmountUnused();
-    await this.#disks.unmountUnused();
+    await this.#disks.unmountUnused(uid);
   }
 
   /** Returns the UIDs of pods with volumes that drivers want to publish again. */

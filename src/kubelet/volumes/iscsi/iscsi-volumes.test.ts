@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
 import type { DeviceMount } from '../format-and-mount.ts';
 import { type Mounter, noMounter } from '../mounter.ts';
 import { diskOf } from './disk.ts';
@@ -60,16 +61,29 @@ const volume = (name = 'data', lun = 1): IscsiVolume => ({
   secret: {},
 });
 const volumesWith = (mounter: Mounter): IscsiVolumes =>
-  new IscsiVolumes({ rootDir: root, clock: new VirtualClock(), mounter, system });
+  new IscsiVolumes({
+    rootDir: root,
+    clock: new VirtualClock(),
+    logger: recordingLogger(),
+    mounter,
+    system,
+  });
 const podPath = (uid: string, name = 'data'): string =>
   join(root, `pods/${uid}/volumes/kubernetes.io~iscsi/${name}`);
 const shared = (lun = 1): string =>
   join(root, `plugins/kubernetes.io/iscsi/iface-default/192.0.2.1:3260-${IQN}-lun-${lun}`);
 
-/** Ends a pod: what VolumeManager.unmount does with its directory. */
-async function endPod(uid: string, mounter: FakeMounter, name = 'data'): Promise<void> {
+/** Ends a pod, as VolumeManager.unmount does. */
+async function endPod(
+  uid: string,
+  mounter: FakeMounter,
+  volumes: IscsiVolumes,
+  name = 'data',
+): Promise<void> {
   await mounter.unmount(podPath(uid, name));
-  await rm(join(root, 'pods', uid), { recursive: true });
+  await volumes.beforeRemoval(uid);
+  await rm(join(root, 'pods', uid), { recursive: true, force: true });
+  await volumes.unmountUnused(uid);
 }
 
 test('a disk is mounted once, for all pods, until the last one has ended', async () => {
@@ -80,12 +94,10 @@ test('a disk is mounted once, for all pods, until the last one has ended', async
   await volumes.mount('b', volume());
   expect(mounter.devices).toMatchObject([{ target: shared(), fsType: 'ext4' }]);
   expect(mounter.mounts.get(podPath('b'))).toBe(shared());
-  await endPod('a', mounter);
-  await volumes.unmountUnused();
+  await endPod('a', mounter, volumes);
   expect(mounter.mounts.has(shared())).toBe(true);
-  await endPod('b', mounter);
   // A restarted kubelet finds the disk.
-  await volumesWith(mounter).unmountUnused();
+  await endPod('b', mounter, volumesWith(mounter));
   expect(mounter.mounts.size).toBe(0);
   expect(existsSync(shared())).toBe(false);
   expect((await system.hosts(IQN)).size).toBe(0);
@@ -96,12 +108,10 @@ test('the session stays while another disk of the target is used', async () => {
   const volumes = volumesWith(mounter);
   await volumes.mount('a', volume('data', 1));
   await volumes.mount('b', volume('other', 2));
-  await endPod('a', mounter);
-  await volumes.unmountUnused();
+  await endPod('a', mounter, volumes);
   expect(system.removed).toEqual([`${IQN} 1`]);
   expect((await system.hosts(IQN)).size).toBe(1);
-  await endPod('b', mounter, 'other');
-  await volumes.unmountUnused();
+  await endPod('b', mounter, volumes, 'other');
   expect((await system.hosts(IQN)).size).toBe(0);
 });
 
@@ -113,8 +123,7 @@ test('without iscsiadm the volume cannot be attached, and its pod can end', asyn
     operation: 'MountVolume.WaitForAttach failed',
     message: expect.stringContaining('executable file not found in $PATH'),
   });
-  await endPod('a', mounter);
-  await volumes.unmountUnused();
+  await endPod('a', mounter, volumes);
   expect(existsSync(shared())).toBe(false);
 });
 
@@ -131,6 +140,20 @@ test('a mount that fails is tried again, with the session that there is', async 
   expect(system.commands.filter((command) => command.endsWith('--login'))).toHaveLength(1);
 });
 
+test('a disk that cannot be detached keeps its own pod only', async () => {
+  const mounter = new FakeMounter();
+  const volumes = volumesWith(mounter);
+  await volumes.mount('a', volume());
+  await volumes.mount('b', { ...volume(), disk: { ...volume().disk, iqn: `${IQN}2` } });
+  system.failing.set(`-T ${IQN} --logout`, 10);
+  await expect(endPod('a', mounter, volumes)).rejects.toThrow('failed to finish detachISCSIDisk');
+  await endPod('b', mounter, volumes);
+  await expect(endPod('a', mounter, volumes)).rejects.toThrow('failed to finish detachISCSIDisk');
+  system.failing.clear();
+  await endPod('a', mounter, volumes);
+  expect(existsSync(shared())).toBe(false);
+});
+
 test('a damaged record is an error: the disk stays', async () => {
   const mounter = new FakeMounter();
   const volumes = volumesWith(mounter);
@@ -139,8 +162,7 @@ test('a damaged record is an error: the disk stays', async () => {
     Iqn: IQN,
   });
   writeFileSync(join(shared(), 'iscsi.json'), '{}');
-  await endPod('a', mounter);
-  await expect(volumes.unmountUnused()).rejects.toThrow('not complete');
+  await expect(endPod('a', mounter, volumes)).rejects.toThrow('not complete');
   expect(existsSync(shared())).toBe(true);
 });
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import { KeyedMutex } from '#machinery/keyed-mutex.ts';
+import type { Logger } from '#machinery/log.ts';
 import { podDir, podsDir } from '../../paths.ts';
 import { CsiOperationError } from '../csi/host.ts';
 import type { Mounter } from '../mounter.ts';
@@ -17,6 +18,7 @@ import type { IscsiSystem } from './system.ts';
 export interface IscsiVolumesConfig {
   readonly rootDir: string;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly mounter: Mounter;
   readonly system: IscsiSystem;
 }
@@ -38,6 +40,8 @@ export class IscsiVolumes {
   readonly #config: IscsiVolumesConfig;
   /** By target: one volume must not log out while another one logs in. */
   readonly #mutex = new KeyedMutex();
+  /** By UID: the disks of pods that have ended, until they are detached. */
+  readonly #ending = new Map<string, readonly string[]>();
 
   constructor(config: IscsiVolumesConfig) {
     this.#config = config;
@@ -83,29 +87,49 @@ export class IscsiVolumes {
     return own;
   }
 
-  /** Unmounts and detaches the disks that no pod's directory notes. Rejects if one is busy. */
-  async unmountUnused(): Promise<void> {
-    const { mounter, system } = this.#config;
+  /** Remembers the disks of a pod whose directory is about to be removed. */
+  async beforeRemoval(podUid: string): Promise<void> {
+    const noted = await this.#noted(podUid);
+    if (noted.length > 0) this.#ending.set(podUid, noted);
+  }
+
+  /**
+   * Unmounts and detaches the disks that no pod's directory notes. Rejects if that fails for a disk
+   * of this pod, which has ended; other disks are tried again later.
+   */
+  async unmountUnused(podUid: string): Promise<void> {
+    const own = this.#ending.get(podUid) ?? [];
+    const failures: unknown[] = [];
     for (const name of await this.#disks()) {
-      const shared = join(this.#directory, name);
-      await this.#mutex.run(targetOf(name), async () => {
-        if ((await this.#used()).has(name)) return;
-        if (await this.#isMounted(shared)) await mounter.unmount(shared);
-        const record = join(shared, RECORD);
-        const text = await readFile(record, 'utf8').catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOENT') throw error;
-          return undefined;
-        });
-        if (text !== undefined) {
-          const disk = fromRecord(text);
-          const others = (await this.#disks()).filter((other) => other !== name);
-          const isInUse = others.some((other) => targetOf(other) === disk.iqn);
-          await detach(disk, system, isInUse);
-          await unlink(record);
-        }
-        await rmdir(shared);
-      });
+      try {
+        await this.#mutex.run(targetOf(name), () => this.#unmountUnused(name));
+      } catch (error) {
+        if (own.includes(name)) failures.push(error);
+        else this.#config.logger.warn('iSCSI disk not detached', { disk: name, err: error });
+      }
     }
+    if (failures.length > 0) throw failures[0];
+    this.#ending.delete(podUid);
+  }
+
+  async #unmountUnused(name: string): Promise<void> {
+    const { mounter, system } = this.#config;
+    if ((await this.#used()).has(name)) return;
+    const shared = join(this.#directory, name);
+    if (await this.#isMounted(shared)) await mounter.unmount(shared);
+    const record = join(shared, RECORD);
+    const text = await readFile(record, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      return undefined;
+    });
+    if (text !== undefined) {
+      const disk = fromRecord(text);
+      const others = (await this.#disks()).filter((other) => other !== name);
+      const isInUse = others.some((other) => targetOf(other) === disk.iqn);
+      await detach(disk, system, isInUse);
+      await unlink(record);
+    }
+    await rmdir(shared);
   }
 
   get #directory(): string {
@@ -123,13 +147,18 @@ export class IscsiVolumes {
   }
 
   async #used(): Promise<ReadonlySet<string>> {
-    const { rootDir } = this.#config;
     const used = new Set<string>();
-    for (const uid of await names(podsDir(rootDir))) {
-      const notes = join(podDir(rootDir, uid), NOTES);
-      for (const note of await names(notes)) used.add(await readFile(join(notes, note), 'utf8'));
-    }
+    for (const uid of await names(podsDir(this.#config.rootDir)))
+      for (const name of await this.#noted(uid)) used.add(name);
     return used;
+  }
+
+  /** Returns the directories of the disks that a pod uses. */
+  async #noted(uid: string): Promise<readonly string[]> {
+    const notes = join(podDir(this.#config.rootDir, uid), NOTES);
+    const noted: string[] = [];
+    for (const note of await names(notes)) noted.push(await readFile(join(notes, note), 'utf8'));
+    return noted;
   }
 
   async #isMounted(path: string): Promise<boolean> {
