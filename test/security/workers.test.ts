@@ -2,6 +2,7 @@
 // serving. All connections of this test go to the worker.
 
 import { readFileSync } from 'node:fs';
+import { validateHeaderValue } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -114,8 +115,25 @@ test('all connections go to the worker', async () => {
   expect(text).not.toContain('coxswain_api_server_workers');
 });
 
+/**
+ * A quarter of the requests that a client can send: what they cost is measured in
+ * event-loop.test.ts.
+ */
+const some = cases
+  .filter(({ request }) => Object.entries(request().headers ?? {}).every(isSendable))
+  .filter((_, index) => index % 4 === 0);
+
+function isSendable([name, value]: readonly [string, string]): boolean {
+  try {
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 describe('the most expensive requests', () => {
-  test.each(cases)('$name', async ({ request, before }) => {
+  test.each(some)('$name', async ({ request, before }) => {
     for (const earlier of before ?? []) await send(earlier());
     const { code, text } = await send(request());
     expect(code, text.slice(0, 500)).toBeLessThan(500);
