@@ -196,6 +196,11 @@ test.each([
     'failed to reserve sandbox name "a": name "a" is reserved for "b"',
     'AlreadyExists',
   ],
+  [
+    status.FAILED_PRECONDITION,
+    'failed to reserve container name "a": name "a" is reserved for "b"',
+    'AlreadyExists',
+  ],
   [status.UNKNOWN, 'container "a" is in CONTAINER_EXITED state', 'FailedPrecondition'],
   [status.UNKNOWN, 'write /x: no space left on device', 'ResourceExhausted'],
   [status.UNIMPLEMENTED, 'unknown method', 'Unimplemented'],

@@ -17,9 +17,11 @@ const reasons: Readonly<Partial<Record<status, CriErrorReason>>> = {
   [status.UNAVAILABLE]: 'Unavailable',
 };
 
+/** The message of a name that is taken: containerd 2 returns FAILED_PRECONDITION for it. */
+const RESERVED = /\bis reserved for\b/;
+
 /** Runtimes return UNKNOWN for many errors with a specific code, so their messages are matched. */
 const words: readonly (readonly [RegExp, CriErrorReason])[] = [
-  [/is reserved for/, 'AlreadyExists'],
   [/context deadline exceeded|timed? ?out/i, 'DeadlineExceeded'],
   [
     /is in CONTAINER_\w+ state|is not running|container is (?:not )?in \w+ state|must be in/i,
@@ -41,6 +43,7 @@ export function fromGrpc(err: unknown): CriError {
   if (err instanceof CriError) return err;
   if (!isServiceError(err)) return new CriError('Internal', errorMessage(err), { cause: err });
   const message = err.details || err.message;
+  if (RESERVED.test(message)) return new CriError('AlreadyExists', message, { cause: err });
   const named =
     reasons[err.code] ?? words.find(([pattern]) => pattern.test(message))?.[1] ?? 'Internal';
   return new CriError(named, message, { cause: err });
