@@ -125,6 +125,12 @@ const IMAGES: readonly Image[] = [
     entrypoint: ['/regression-issue-74839'],
     cmd: [],
   },
+  {
+    names: [`${REGISTRY}/sample-device-plugin:1.7`],
+    layers: ['base', 'sample-device-plugin'],
+    entrypoint: ['/sampledeviceplugin', '-alsologtostderr'],
+    cmd: [],
+  },
   { names: ['registry.k8s.io/etcd:3.6.8-0'], layers: ['base', 'etcd'], cmd: [] },
   {
     names: [`${REGISTRY}/nginx:1.27-0`, `${REGISTRY}/nginx:1.15-4`],
@@ -222,6 +228,8 @@ const LAYERS: Readonly<Record<string, (dir: string, materials: Materials) => voi
       'k8s.io/kubernetes/test/images/regression-issue-74839',
       join(dir, 'regression-issue-74839'),
     ),
+  'sample-device-plugin': (dir) =>
+    goBuild('k8s.io/kubernetes/test/images/sample-device-plugin', join(dir, 'sampledeviceplugin')),
   'sample-apiserver': (dir) => goBuild('k8s.io/sample-apiserver', join(dir, 'sample-apiserver')),
   /** This etcd is newer than the version in the image's name. */
   etcd(dir) {
