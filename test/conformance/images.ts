@@ -204,7 +204,12 @@ const LAYERS: Readonly<Record<string, (dir: string, materials: Materials) => voi
     writeFileSync(page, '<html><body>nginx</body></html>\n');
   },
   nautilus: (dir) => copyPage('nautilus', dir),
-  kitten: (dir) => copyPage('kitten', dir),
+  /** The published image is made from Alpine Linux, and a test reads that in a file of it. */
+  kitten(dir) {
+    copyPage('kitten', dir);
+    mkdirSync(join(dir, 'etc'));
+    writeFileSync(join(dir, 'etc/os-release'), 'NAME="Alpine Linux"\nID=alpine\n');
+  },
   nonewprivs(dir) {
     const program = join(dir, 'usr/local/bin/nnp');
     mkdirSync(dirname(program), { recursive: true });

@@ -4,6 +4,8 @@
 
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { removeTree } from '#machinery/files/directory.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -33,8 +35,11 @@ import { checkHostPath } from './host-path.ts';
 import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
 import { checkLocalDevice } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
+import { diskOf } from './iscsi/disk.ts';
+import { type IscsiVolume, IscsiVolumes } from './iscsi/iscsi-volumes.ts';
+import { type IscsiSystem, iscsiSystem } from './iscsi/system.ts';
 import { mountNfs, type NfsVolume } from './nfs.ts';
-import { setVolumeGroup } from './ownership.ts';
+import { givePersistentToGroup, setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 
 export interface VolumeFailure {
@@ -130,6 +135,10 @@ export interface VolumeManagerConfig {
   readonly isReachable: (volume: PersistentVolume) => boolean;
   /** Mounts volumes of CSI drivers. Absent: this kubelet has none. */
   readonly csi?: CsiMounts;
+  /** Reads a secret from the API, for volumes that authenticate themselves. */
+  readonly secret: (namespace: string, name: string) => Promise<Immutable<v1.Secret>>;
+  /** Default: this machine. */
+  readonly iscsi?: IscsiSystem;
   /** Grows a volume that has been mounted, if its claim waits for that. Absent: none can grow. */
   readonly grow?: (pod: Pod, volume: GrowableVolume) => Promise<void>;
 }
@@ -161,10 +170,12 @@ export class VolumeManager {
   /** By pod: the paths of its claims' volumes, which are resolved once. */
   readonly #claimed = new Map<string, Map<string, string>>();
   readonly #locals: LocalVolumes;
+  readonly #disks: IscsiVolumes;
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
     this.#locals = new LocalVolumes(config);
+    this.#disks = new IscsiVolumes({ ...config, system: config.iscsi ?? iscsiSystem });
   }
 
   /**
@@ -236,8 +247,10 @@ export class VolumeManager {
     // next attempt.
     const left = await mounter.mountsBelow(directory);
     if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
+    await this.#disks.beforeRemoval(uid);
     await removeTree(directory);
     await this.#locals.unmountUnused();
+    await this.#disks.unmountUnused(uid);
   }
 
   /** Returns the UIDs of pods with volumes that drivers want to publish again. */
@@ -269,6 +282,11 @@ export class VolumeManager {
         readOnly: source.readOnly === true,
         mountOptions: [],
       });
+    }
+    if (volume.iscsi !== undefined) {
+      const { name, iscsi } = volume;
+      const source = { iscsi, readOnly: iscsi.readOnly === true, mountOptions: [] };
+      return await this.#mountIscsi(pod, name, source, context.signal);
     }
     const plugin = pluginOf(volume);
     if (plugin === 'image') return '';
@@ -335,6 +353,45 @@ export class VolumeManager {
     return hostFiles ? await mountNfs(mounter, rootDir, podUid(pod), volume) : '';
   }
 
+  async #mountIscsi(
+    pod: Pod,
+    name: string,
+    { iscsi, readOnly, mountOptions }: IscsiSource,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    if (!this.#config.hostFiles) return '';
+    const volume: IscsiVolume = {
+      disk: diskOf(name, iscsi),
+      fsType: iscsi.fsType,
+      readOnly,
+      mountOptions,
+      secret: await this.#chapSecret(pod, iscsi),
+    };
+    const path = await this.#disks.mount(podUid(pod), volume, signal);
+    if (!readOnly) await givePersistentToGroup(pod, path);
+    return path;
+  }
+
+  /** Returns the credentials of an iSCSI volume; none if it does not authenticate. */
+  async #chapSecret(
+    pod: Pod,
+    { secretRef, chapAuthDiscovery, chapAuthSession }: IscsiSource['iscsi'],
+  ): Promise<Readonly<Record<string, string>>> {
+    if (chapAuthDiscovery !== true && chapAuthSession !== true) return {};
+    const name = secretRef?.name ?? '';
+    if (name === '') throw new Error('CHAP enabled but secret name or namespace is empty');
+    const own = pod.metadata.namespace ?? '';
+    const namespace =
+      secretRef !== undefined && 'namespace' in secretRef ? secretRef.namespace : own;
+    const { data = {} } = await this.#config.secret(namespace || own, name);
+    return Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [
+        key,
+        Buffer.from(value, 'base64').toString('utf8'),
+      ]),
+    );
+  }
+
   /** Returns the paths of the pod's mounted volumes; undefined before all of them are mounted. */
   mountedVolumes(uid: string): VolumePaths | undefined {
     return this.#mounted.get(uid);
@@ -363,7 +420,7 @@ export class VolumeManager {
   ): Promise<string> {
     const { hostFiles, isReachable } = this.#config;
     const { name } = volume.metadata;
-    const { hostPath, local, csi, nfs } = volume.spec;
+    const { hostPath, local, csi, nfs, iscsi } = volume.spec;
     if (!isReachable(volume)) {
       const what = `MountVolume.NodeAffinity check failed for volume "${name}"`;
       throw new PersistentVolumeError(name, `${what} : no matching NodeSelectorTerms`);
@@ -381,6 +438,10 @@ export class VolumeManager {
         const mountOptions = mountOptionsOf(volume);
         // The volume's own readOnly does not count, as upstream.
         return await this.#mountNfs(pod, { name, source: nfs, readOnly, mountOptions });
+      }
+      if (iscsi !== undefined) {
+        const mountOptions = mountOptionsOf(volume);
+        return await this.#mountIscsi(pod, name, { iscsi, readOnly, mountOptions }, signal);
       }
       if (hostPath !== undefined) {
         if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
@@ -423,6 +484,12 @@ export class VolumeManager {
     if ((await mounter.mountsBelow(directory)).includes(directory)) return;
     await mounter.tmpfs(directory, options);
   }
+}
+
+interface IscsiSource {
+  readonly iscsi: Immutable<v1.ISCSIVolumeSource> | Immutable<v1.ISCSIPersistentVolumeSource>;
+  readonly readOnly: boolean;
+  readonly mountOptions: readonly string[];
 }
 
 /** The event names the persistent volume, not the volume of the pod. */
