@@ -329,6 +329,8 @@ describe('files', () => {
       rootDir: join(root, 'kubelet'),
       podLogsDir: join(root, 'logs'),
       staticPodPath: join(root, 'manifests'),
+      // The disk of the machine may be nearly full.
+      eviction: { hard: {} },
     });
   };
   /** Waits for file operations, which do not run on the virtual clock. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -34,3 +34,22 @@ test('a directory is used where it is, and can grow without any work', async () 
   expect(locals.isMounted('u', root)).toBe(false);
   expect(locals.growable).toEqual([]);
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'the directory behind a link belongs to the group of the pod (needs root)',
+  async () => {
+    const locals = new LocalVolumes({
+      rootDir: join(root, 'kubelet'),
+      localVolumesDir: join(root, 'own'),
+      mounter: noMounter,
+    });
+    mkdirSync(join(root, 'backend'));
+    symlinkSync(join(root, 'backend'), join(root, 'link'));
+    const grouped = makePod({
+      metadata: { name: 'p', uid: 'u' },
+      spec: { securityContext: { fsGroup: 4242 } },
+    });
+    await locals.mount(grouped, named('pv'), { path: join(root, 'link') }, false);
+    expect(statSync(join(root, 'backend')).gid).toBe(4242);
+  },
+);

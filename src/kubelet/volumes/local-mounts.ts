@@ -1,6 +1,7 @@
 // The volumes of type local that pods use as file systems. A directory is used where it is; the file
 // system of a block device is mounted (device-volumes.ts).
 
+import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { KeyedMutex } from '#machinery/keyed-mutex.ts';
 import { podUid, type Pod } from '../types.ts';
@@ -82,7 +83,8 @@ export class LocalVolumes {
     }
     const others = (this.#uses.get(uid) ?? []).filter((other) => other.name !== name);
     this.#uses.set(uid, [...others, use]);
-    if (!readOnly) await givePersistentToGroup(pod, use.path);
+    // The path may be a link to the directory.
+    if (!readOnly) await givePersistentToGroup(pod, await realpath(use.path));
     return use.path;
   }
 
