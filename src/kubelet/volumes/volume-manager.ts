@@ -25,7 +25,12 @@ import {
 import { inlineVolume, persistentVolume } from './csi/csi-volume.ts';
 import type { CsiVolumes } from './csi/csi-volumes.ts';
 import type { GrowableVolume } from './csi/expander.ts';
-import { CsiOperationError, type CsiVolume, UnattachedError } from './csi/host.ts';
+import {
+  AttachLimitError,
+  CsiOperationError,
+  type CsiVolume,
+  UnattachedError,
+} from './csi/host.ts';
 import { checkHostPath } from './host-path.ts';
 import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
 import { checkLocalDevice } from './local-volumes.ts';
@@ -57,11 +62,14 @@ export class VolumeError extends Error {
   readonly unclaimed: readonly VolumeFailure[];
   /** The volumes that are not attached to the node yet, by their name in the pod. */
   readonly unattached: readonly VolumeFailure[];
+  /** Whether a volume is not attached because the node has as many volumes as it can have. */
+  readonly isLimitExceeded: boolean;
 
   constructor(
     failures: readonly VolumeFailure[],
     unclaimed: readonly VolumeFailure[] = [],
     unattached: readonly VolumeFailure[] = [],
+    isLimitExceeded = false,
   ) {
     super(
       [...failures, ...unclaimed, ...unattached]
@@ -72,6 +80,7 @@ export class VolumeError extends Error {
     this.failures = failures;
     this.unclaimed = unclaimed;
     this.unattached = unattached;
+    this.isLimitExceeded = isLimitExceeded;
   }
 
   /** The events to record. */
@@ -84,7 +93,15 @@ export class VolumeError extends Error {
           : `${operation} for volume "${volume}" : ${message}`,
       }),
     );
-    if (this.unclaimed.length + this.unattached.length === 0) return own;
+    const { unmounted } = this;
+    if (unmounted === undefined) return own;
+    const message = `Unable to attach or mount volumes: ${unmounted}`;
+    return [...own, { reason: 'FailedMount', message }];
+  }
+
+  /** Why volumes are neither mounted nor failed; undefined if there are none. */
+  get unmounted(): string | undefined {
+    if (this.unclaimed.length + this.unattached.length === 0) return undefined;
     const names = (failures: readonly VolumeFailure[]): string =>
       failures.map(({ volume }) => volume).join(' ');
     const unmounted = [...this.unclaimed, ...this.unattached];
@@ -92,8 +109,7 @@ export class VolumeError extends Error {
     const which =
       `unmounted volumes=[${names(unmounted)}], unattached volumes=[${names(this.unattached)}], ` +
       `failed to process volumes=[${names(this.unclaimed)}]`;
-    const message = `Unable to attach or mount volumes: ${which}: ${why}`;
-    return [...own, { reason: 'FailedMount', message }];
+    return `${which}: ${why}`;
   }
 
   /** The messages of the events. */
@@ -176,6 +192,7 @@ export class VolumeManager {
     const failures: VolumeFailure[] = [];
     const unclaimed: VolumeFailure[] = [];
     const unattached: VolumeFailure[] = [];
+    let isLimitExceeded = false;
     for (const volume of pod.spec.volumes ?? []) {
       const use = used.get(volume.name);
       if (use === undefined) continue;
@@ -186,6 +203,7 @@ export class VolumeManager {
         const message = errorMessage(error);
         const isPersistent = error instanceof PersistentVolumeError;
         const cause = isPersistent ? error.cause : error;
+        if (cause instanceof AttachLimitError) isLimitExceeded = true;
         if (error instanceof ClaimError) unclaimed.push({ volume: volume.name, message });
         else if (cause instanceof UnattachedError)
           unattached.push({ volume: volume.name, message });
@@ -200,7 +218,7 @@ export class VolumeManager {
     }
     if (failures.length + unclaimed.length + unattached.length > 0) {
       this.#stale.add(uid);
-      throw new VolumeError(failures, unclaimed, unattached);
+      throw new VolumeError(failures, unclaimed, unattached, isLimitExceeded);
     }
     this.#mounted.set(uid, paths);
     return paths;
