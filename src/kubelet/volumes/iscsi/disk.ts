@@ -80,7 +80,7 @@ export function fromRecord(text: string): IscsiDisk {
   if (!isComplete) throw new Error('the record of an iSCSI disk is not complete');
   return {
     volumeName: VolName as string,
-    portals: Portals as string[],
+    portals: Portals,
     iqn: Iqn as string,
     lun: Number(Lun),
     initialInterface: InitIface as string,
