@@ -69,6 +69,8 @@ describe.skipIf(missing !== undefined)(named('images', missing), () => {
         );
         return {
           maxParallelPulls: PULLS,
+          // This machine's disk may be nearly full.
+          eviction: { hard: { 'memory.available': '100Mi' } },
           credentialPlugins: {
             directory: dir,
             providers: [
