@@ -1,5 +1,5 @@
 // Four projects: unit tests beside the code, scenarios of several components, and end-to-end tests with the real tools, of which those that
-// share the machine run one at a time.
+// share the machine run one at a time, after all others.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -13,7 +13,6 @@ const alone = [
   'containerd-runtime',
   'dns',
   'full-disk',
-  'high-availability',
   'hostile-pods',
   'ingress',
   'inspect',
@@ -24,9 +23,7 @@ const alone = [
   'process',
   'proxy',
   'reset',
-  'roles',
   'several-machines',
-  'up',
   'volumes',
 ].map((name) => `test/e2e/${name}.test.ts`);
 
@@ -90,7 +87,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: alone,
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -100,7 +96,7 @@ export default defineConfig({
           include: alone,
           globalSetup: ['test/e2e/clean-up.ts'],
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

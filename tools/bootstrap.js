@@ -309,9 +309,8 @@ const commands = {
     if (args.some((arg) => arg.includes('e2e'))) ensureBuilt();
     if (args.length > 0) return vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], args);
     rmSync(testReport, { force: true });
-    const checked = staticChecks();
+    await staticChecks();
     ensureBuilt();
-    await checked;
     vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], []);
   },
   /**

@@ -9,12 +9,13 @@ import { PROGRAMS_VARIABLE } from '#machinery/worker-source.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** The programs, by their names in a built package. */
+/** The programs, by their names in a built package, and one that only a test starts. */
 const PROGRAMS = {
   'components-thread': 'src/cluster/thread/main.ts',
   'api-worker': 'src/cluster/api-workers/main.ts',
   'storage-worker': 'src/storage/embedded/worker.ts',
   'yaml-worker': 'src/apiserver/endpoints/yaml-worker.ts',
+  determinism: 'src/cluster/embedded/determinism.scenario.ts',
 };
 
 /** Vitest calls this for each project; the first call bundles for all of them. */

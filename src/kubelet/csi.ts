@@ -22,6 +22,7 @@ import {
   CsiVolumes,
   DriverRegistry,
   type GrowableVolume,
+  NodeInfoUpdates,
 } from './volumes/csi/index.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
@@ -57,11 +58,14 @@ export class Csi {
   /** Keys of background work in flight: no second one starts meanwhile. */
   readonly #running = new Set<string>();
   #checkedAt = Number.NEGATIVE_INFINITY;
+  readonly #driverObjects: () => readonly Immutable<CSIDriver>[];
+  readonly #updates = new NodeInfoUpdates();
 
   constructor(config: CsiConfig) {
     this.#config = config;
     const { client, clock, logger, signal, nodeName, claims, tokens } = config;
     const driverInformer = config.hostFiles ? config.informers.informerFor(csiDrivers) : undefined;
+    this.#driverObjects = () => driverInformer?.lister.list() ?? [];
     this.#nodeInfo = new CsiNodeInfo({ client, clock, logger, nodeName, signal });
     this.drivers = new DriverRegistry({
       logger,
@@ -89,6 +93,7 @@ export class Csi {
       secret: (namespace, name) =>
         client.resource(secrets).namespace(namespace).get(name, { signal }),
       token: (request) => tokens.getWithExpiration(request),
+      onAttachLimit: (driver) => this.#refresh(driver),
       afterMount: (pod, volume, mounted) => this.#expander.expand(pod, volume, mounted),
     };
     this.volumes = new CsiVolumes(host);
@@ -136,6 +141,7 @@ export class Csi {
   tick(others: readonly { readonly pod: Pod; readonly volume: GrowableVolume }[]): void {
     const { clock, expansionCheckMs } = this.#config;
     this.#background('unstage', () => this.volumes.unstageUnused());
+    this.#refreshDue();
     if (clock.monotonic() - this.#checkedAt < expansionCheckMs) return;
     this.#checkedAt = clock.monotonic();
     const { mounted: csiVolumes } = this.volumes;
@@ -149,6 +155,21 @@ export class Csi {
         this.#expander.expand(pod, volume, mounted),
       );
     }
+  }
+
+  /** Starts to ask the drivers for their node information that are due. */
+  #refreshDue(): void {
+    const periods = new Map(
+      this.#driverObjects()
+        .filter(({ metadata }) => this.drivers.has(metadata.name))
+        .map(({ metadata, spec }) => [metadata.name, spec.nodeAllocatableUpdatePeriodSeconds ?? 0]),
+    );
+    for (const driver of this.#updates.due(periods, this.#config.clock.monotonic()))
+      this.#refresh(driver);
+  }
+
+  #refresh(driver: string): void {
+    this.#background(`node information of ${driver}`, () => this.drivers.refresh(driver));
   }
 
   close(): void {

@@ -22,6 +22,8 @@ export interface DnsSettings {
   readonly clusterDomain: string;
   /** The node's own resolv.conf. */
   readonly node: ResolvConf;
+  /** Records a warning about the node. Default: none is recorded. */
+  readonly warnNode?: (reason: 'MissingClusterDNS', message: string) => void;
 }
 
 export interface ResolvConf {
@@ -77,13 +79,12 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
   if (!wantsCluster) return node;
   if (settings.clusterDNS === undefined) return node;
   if (settings.clusterDNS.length === 0) {
-    events.warning(
-      pod,
-      'MissingClusterDNS',
-      `pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})". kubelet ` +
-        `does not have ClusterDNS IP configured and cannot create Pod using "${policy}" ` +
-        'policy. Falling back to "Default" policy.',
-    );
+    const message =
+      'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" ' +
+      'policy. Falling back to "Default" policy.';
+    const { name, namespace, uid } = pod.metadata;
+    settings.warnNode?.('MissingClusterDNS', message);
+    events.warning(pod, 'MissingClusterDNS', `pod: "${name}_${namespace}(${uid})". ${message}`);
     return node;
   }
   const domain = settings.clusterDomain;

@@ -39,6 +39,7 @@ export type EventReason =
   | 'InvalidEnvironmentVariableNames'
   | 'Killing'
   | 'MissingClusterDNS'
+  | 'CgroupV1'
   | 'DNSConfigForming'
   | 'NetworkNotReady'
   | 'NodeAllocatableEnforced'

@@ -85,6 +85,11 @@ const RETRY_MS = 10_000;
 /** The database of users may be on another machine. */
 const SUBORDINATE_IDS_MS = 10_000;
 
+const CGROUP_V1_WARNING =
+  'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. ' +
+  'Please migrate to cgroup v2. More information at ' +
+  'https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
+
 /** The parts of a kubelet that are started, stopped or queried. */
 export interface Parts {
   readonly settings: Settings;
@@ -279,6 +284,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   const cgroups = await makeCgroups(config, node.capacity, active, managers, logger);
   if (cgroups !== undefined)
     nodeEvents.normal('NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+  if (cgroups?.version === 1) nodeEvents.warning('CgroupV1', CGROUP_V1_WARNING);
 
   // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
@@ -315,7 +321,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     mounter,
     prepareResources: (pod, until) => devices.prepare(pod, until),
     containerDevices: (pod, container, until) => devices.containerDevices(pod, container, until),
-    dns: settings.dns,
+    dns: {
+      ...settings.dns,
+      warnNode: (reason, message) => nodeEvents.warning(reason, message),
+    },
     nodeHosts: () => readNodeFile('/etc/hosts'),
     rootDir,
     podLogsDir,

@@ -29,7 +29,7 @@ import type { PayloadContext } from './volumes/payload.ts';
 import { VolumeError, type VolumeManager } from './volumes/volume-manager.ts';
 
 export interface SyncerConfig {
-  readonly metrics?: Pick<KubeletMetrics, 'podStarted' | 'timer'>;
+  readonly metrics?: Pick<KubeletMetrics, 'podStarted' | 'timer' | 'podRejected'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: PodEvents;
@@ -69,6 +69,10 @@ const FIRST_REPORT_MS = 10;
 const RESET_MS = 10;
 /** A resize without enough resources is retried after this time, or when a pod ends. */
 const DEFERRED_RESIZE_MS = 180_000;
+
+/** Why a pod is rejected whose volumes cannot be attached. */
+const LIMIT_REASON = 'VolumeAttachmentLimitExceeded';
+const LIMIT_EXCEEDED = 'Node has reached its volume attachment limit';
 
 export class KubeletPodSyncer implements PodSyncer {
   readonly #config: SyncerConfig;
@@ -236,6 +240,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
     objects.register(pod);
     const mounted = await this.#mount(pod, signal);
+    if ('rejection' in mounted) return this.#reject(pod, status, mounted.rejection);
     if ('retryAt' in mounted) {
       this.#report(pod, status, { ended: false, deadlineExceeded: false });
       return { ended: false, retryAt: mounted.retryAt };
@@ -290,7 +295,11 @@ export class KubeletPodSyncer implements PodSyncer {
   async #mount(
     pod: Pod,
     signal: AbortSignal,
-  ): Promise<{ readonly volumes: ReadonlyMap<string, string> } | { readonly retryAt: number }> {
+  ): Promise<
+    | { readonly volumes: ReadonlyMap<string, string> }
+    | { readonly retryAt: number }
+    | { readonly rejection: string }
+  > {
     const { clock, events, objects, token, downward, volumes } = this.#config;
     const uid = podUid(pod);
     try {
@@ -305,6 +314,8 @@ export class KubeletPodSyncer implements PodSyncer {
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof VolumeError)) throw error;
+      if (error.isLimitExceeded)
+        return { rejection: `${LIMIT_EXCEEDED}, rejecting pod. ${error.unmounted ?? ''}` };
       for (const { reason, message } of error.events) events.warning(pod, reason, message);
       this.#config.logger.warn('volumes not mounted', { pod: describePod(pod), err: error });
       this.#volumeBackoff.next(uid, clock.now());
@@ -315,6 +326,21 @@ export class KubeletPodSyncer implements PodSyncer {
           (error.unclaimed.length > 0 ? Math.min(backoffMs, CLAIM_RETRY_MS) : backoffMs),
       };
     }
+  }
+
+  /** Ends a pod whose volumes this node cannot have. */
+  #reject(pod: Pod, status: RuntimePodStatus, message: string): SyncResult {
+    const { events, logger, metrics, statuses } = this.#config;
+    metrics?.podRejected(LIMIT_REASON);
+    logger.info('pod rejected', { pod: describePod(pod), reason: LIMIT_REASON });
+    events.warning(pod, LIMIT_REASON, message);
+    statuses.set(pod, {
+      ...this.#generate(pod, status, true),
+      phase: 'Failed',
+      reason: LIMIT_REASON,
+      message: `Pod was rejected: ${message}`,
+    });
+    return { ended: true };
   }
 
   /**

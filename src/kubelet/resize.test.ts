@@ -185,14 +185,11 @@ describe('resize', () => {
       requests: { memory: amount },
       limits: { memory: amount },
     });
-    const spec = (amount: string): New<v1.PodSpec> =>
+    const spec = (amount: string, more: New<v1.Container> = { name: 'main' }): New<v1.PodSpec> =>
       level === 'pod'
-        ? { resources: memory(amount), containers: [{ name: 'main' }] }
-        : { containers: [{ name: 'main', resources: memory(amount) }] };
-    await harness.createPod('web', {
-      ...spec('64Mi'),
-      containers: [{ ...main('1'), resources: {}, ...spec('64Mi').containers![0] }],
-    });
+        ? { resources: memory(amount), containers: [more] }
+        : { containers: [{ ...more, resources: memory(amount) }] };
+    await harness.createPod('web', spec('64Mi', main('1', { resources: {} })));
     await harness.waitForPod('web', isRunning);
     await patch('web', 'resize', { spec: spec('10Ki') });
     const waiting = await harness.waitForPod(

@@ -125,6 +125,12 @@ const IMAGES: readonly Image[] = [
     entrypoint: ['/regression-issue-74839'],
     cmd: [],
   },
+  {
+    names: [`${REGISTRY}/sample-device-plugin:1.7`],
+    layers: ['base', 'sample-device-plugin'],
+    entrypoint: ['/sampledeviceplugin', '-alsologtostderr'],
+    cmd: [],
+  },
   { names: ['registry.k8s.io/etcd:3.6.8-0'], layers: ['base', 'etcd'], cmd: [] },
   {
     names: [`${REGISTRY}/nginx:1.27-0`, `${REGISTRY}/nginx:1.15-4`],
@@ -198,7 +204,12 @@ const LAYERS: Readonly<Record<string, (dir: string, materials: Materials) => voi
     writeFileSync(page, '<html><body>nginx</body></html>\n');
   },
   nautilus: (dir) => copyPage('nautilus', dir),
-  kitten: (dir) => copyPage('kitten', dir),
+  /** The published image is made from Alpine Linux, and a test reads that in a file of it. */
+  kitten(dir) {
+    copyPage('kitten', dir);
+    mkdirSync(join(dir, 'etc'));
+    writeFileSync(join(dir, 'etc/os-release'), 'NAME="Alpine Linux"\nID=alpine\n');
+  },
   nonewprivs(dir) {
     const program = join(dir, 'usr/local/bin/nnp');
     mkdirSync(dirname(program), { recursive: true });
@@ -217,6 +228,8 @@ const LAYERS: Readonly<Record<string, (dir: string, materials: Materials) => voi
       'k8s.io/kubernetes/test/images/regression-issue-74839',
       join(dir, 'regression-issue-74839'),
     ),
+  'sample-device-plugin': (dir) =>
+    goBuild('k8s.io/kubernetes/test/images/sample-device-plugin', join(dir, 'sampledeviceplugin')),
   'sample-apiserver': (dir) => goBuild('k8s.io/sample-apiserver', join(dir, 'sample-apiserver')),
   /** This etcd is newer than the version in the image's name. */
   etcd(dir) {

@@ -390,6 +390,7 @@ test('the directory of a pod is removed', async () => {
     place(join(dir, 'root/pods/uid-1/volumes/kubernetes.io~empty-dir/data', kind, 'inner')),
   );
   const volumes = new VolumeManager({
+    secret: () => Promise.reject(new Error('there are no secrets')),
     rootDir: join(dir, 'root'),
     clock: systemClock,
     logger: silentLogger,

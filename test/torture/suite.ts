@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import { partOrWhole } from '#machinery/testing/long-tests.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
@@ -143,7 +144,7 @@ export const PARTS: readonly Part[] = [
     async run({ short, seed }) {
       const layer = fileLayer();
       const { kills, failpoints, acknowledged, problems } = await killRepeatedly({
-        kills: short ? 50 : 1000,
+        kills: short ? partOrWhole(20, 50) : 1000,
         seed,
         layer: typeof layer === 'string' ? undefined : layer,
       });

@@ -1,9 +1,11 @@
 // The same seed gives the same history: in one process, and in others.
 
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { partOrWhole } from '#machinery/testing/long-tests.ts';
+import { PROGRAMS_VARIABLE } from '#machinery/worker-source.ts';
 import { hashOfScenario } from './determinism.scenario.ts';
 
 const RUNS = partOrWhole(15, 100);
@@ -27,10 +29,10 @@ test(
 );
 
 test('another process has the same history', async () => {
-  const scenario = new URL('./determinism.scenario.ts', import.meta.url).href;
-  const program = `const { hashOfScenario } = await import(${JSON.stringify(scenario)});
+  const bundled = join(process.env[PROGRAMS_VARIABLE] ?? '', 'determinism.js');
+  const program = `const { hashOfScenario } = await import(${JSON.stringify(bundled)});
     process.stdout.write(await hashOfScenario('seed'));`;
-  const args = ['--import', 'tsx', '--input-type=module', '-e', program];
+  const args = ['--input-type=module', '-e', program];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   expect(stdout).toBe(await hashOfScenario('seed'));
 });

@@ -8,6 +8,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
+import { partOrWhole } from '#machinery/testing/long-tests.ts';
 import type { Fault } from '#simulation/index.ts';
 import { type EmbeddedCluster, startCluster } from '../index.ts';
 
@@ -71,7 +72,10 @@ async function revisionOf(cluster: Cluster): Promise<string> {
   return (await cluster.client.resource(pods).list()).metadata.resourceVersion;
 }
 
-/** Returns everything that observers of a cluster see in half a day. */
+/** Hours without an event: one by day, three at night. */
+const QUIET = partOrWhole('61m', '3h');
+
+/** Returns everything that observers of a cluster see in some hours. */
 async function observations(mode: Mode): Promise<readonly unknown[]> {
   const cluster = await startCluster({ nodes: 3, clock: 'virtual', heartbeats: mode });
   running.push(cluster);
@@ -83,7 +87,7 @@ async function observations(mode: Mode): Promise<readonly unknown[]> {
   await clock.advance('26m');
   await look();
   const old = await revisionOf(cluster);
-  await clock.advance('3h');
+  await clock.advance(QUIET);
   await look();
 
   // The past, as far as it is kept.
@@ -107,7 +111,7 @@ async function observations(mode: Mode): Promise<readonly unknown[]> {
   ];
   await clock.advance('6m');
   for (const stop of stops) seen.push(await stop());
-  await clock.advance('31m');
+  await clock.advance('11m');
   await look();
 
   // Writes between heartbeats.
@@ -122,7 +126,7 @@ async function observations(mode: Mode): Promise<readonly unknown[]> {
     .patch('node-3', 'application/merge-patch+json', { metadata: { labels: { a: 'b' } } });
   await clock.advance('47s');
   await look();
-  await clock.advance('33m');
+  await clock.advance('13m');
 
   // A node falls silent, and comes back.
   await cluster.stopNode('node-2');
@@ -131,7 +135,7 @@ async function observations(mode: Mode): Promise<readonly unknown[]> {
     await look();
   }
   await cluster.startNode('node-2');
-  await clock.advance('40m');
+  await clock.advance('15m');
   await look();
   return seen;
 }

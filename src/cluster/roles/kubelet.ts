@@ -287,7 +287,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       labels: config.nodeLabels,
       maxPods: config.maxPods,
       staticPodPath: config.podManifestPath,
-      clusterDNS: config.clusterDns,
+      // Without an address, pods that ask for the cluster's DNS get a warning, as upstream.
+      clusterDNS: config.clusterDns ?? [],
       clusterDomain: config.clusterDomain,
       access: accessSettings(config),
       requestedCertificates: {

@@ -90,11 +90,11 @@ function fakeService() {
   return { service, created, calls, state, capabilities };
 }
 
-async function addNode(name: string, zone: string): Promise<void> {
+async function addNode(name: string, zone: string, topologyKeys = [KEY]): Promise<void> {
   await cluster.client.resource(nodes).create({ metadata: { name, labels: { [KEY]: zone } } });
   await cluster.client.resource(csiNodes).create({
     metadata: { name },
-    spec: { drivers: [{ name: DRIVER, nodeID: `id-of-${name}`, topologyKeys: [KEY] }] },
+    spec: { drivers: [{ name: DRIVER, nodeID: `id-of-${name}`, topologyKeys }] },
   });
 }
 
@@ -244,6 +244,17 @@ describe('CsiProvisioner', () => {
     await claimed('n');
     const { annotations } = (await claims().get('c')).metadata;
     expect(annotations?.['volume.kubernetes.io/selected-node']).toBeUndefined();
+  });
+
+  test('a node without room, of a driver without topology: it is tried again there', async () => {
+    await addNode('n', 'a', []);
+    const { state, calls } = await start();
+    state.fault = new RpcError('RESOURCE_EXHAUSTED', 'full');
+    await claimed('n');
+    await cluster.clock.advance('1m');
+    const { annotations } = (await claims().get('c')).metadata;
+    expect(annotations?.['volume.kubernetes.io/selected-node']).toBe('n');
+    expect(calls.length).toBeGreaterThan(1);
   });
 
   test('one for each node: only the one of the selected node acts', async () => {

@@ -138,8 +138,12 @@ export class CsiProvisioner implements Controller {
       if (signal.aborted) throw error;
       const why = `failed to provision volume with StorageClass "${storageClass.metadata.name}"`;
       this.#record(claim, 'Warning', 'ProvisioningFailed', `${why}: ${errorMessage(error)}`);
-      // Another node may have room.
-      if (selected !== undefined && isRpcError(error, 'RESOURCE_EXHAUSTED', 'OUT_OF_RANGE')) {
+      // Another node may have room, if the place of a volume depends on its node.
+      if (
+        selected !== undefined &&
+        isRpcError(error, 'RESOURCE_EXHAUSTED', 'OUT_OF_RANGE') &&
+        Object.keys(this.#nodes.segments(selected) ?? {}).length > 0
+      ) {
         await this.#unselect(claim, signal);
         return reconciled;
       }

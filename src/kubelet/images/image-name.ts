@@ -38,14 +38,16 @@ export function parseImageName(image: string): ImageName {
   let registry = 'docker.io';
   const slash = rest.indexOf('/');
   const first = slash < 0 ? '' : rest.slice(0, slash);
-  // The first part is a host if it cannot be part of a repository: with a dot, a port, or
-  // 'localhost'.
-  if (slash >= 0 && (first.includes('.') || first.includes(':') || first === 'localhost')) {
+  // The first part is a host if it cannot be part of a repository: with a dot, a port or capital
+  // letters, or 'localhost'.
+  if (slash >= 0 && (/[.:A-Z]/.test(first) || first === 'localhost')) {
     registry = first;
     rest = rest.slice(slash + 1);
   } else if (slash < 0) rest = `library/${rest}`;
   if (rest !== rest.toLowerCase())
-    throw new InvalidImageNameError('invalid reference format: repository name must be lowercase');
+    throw new InvalidImageNameError(
+      `invalid reference format: repository name (${rest}) must be lowercase`,
+    );
   if (rest.split('/').some((part) => !COMPONENT.test(part)))
     throw new InvalidImageNameError('invalid reference format');
   if (registry.length + rest.length > MAX_NAME_LENGTH) {

@@ -28,7 +28,8 @@ describe('image names', () => {
   });
 
   test.each([
-    ['Busybox', 'repository name must be lowercase'],
+    ['Busybox', 'repository name (library/Busybox) must be lowercase'],
+    ['ghcr.io/A/b:1', 'repository name (A/b) must be lowercase'],
     ['busybox:', 'invalid reference format'],
     ['busybox:a b', 'invalid reference format'],
     ['-x', 'invalid reference format'],

@@ -55,8 +55,18 @@ export async function readSettings(
       ),
     },
     runtimeName,
-    runtimeVersion: `${runtimeName}://${runtimeVersion}`,
+    runtimeVersion: `${runtimeName}://${reportedVersion(runtimeVersion)}`,
   };
+}
+
+const SEMANTIC = /^v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)$/;
+
+/**
+ * Returns the version in the form of upstream: a semantic version as it is, and of any other one
+ * ('1.6.20~ds1') the numbers.
+ */
+export function reportedVersion(version: string): string {
+  return SEMANTIC.exec(version)?.[1] ?? /^v?(\d+(?:\.\d+)*)/.exec(version)?.[1] ?? version;
 }
 
 /** Creates the directory. Returns its real path, as it appears in lists of mount points. */

@@ -1,6 +1,6 @@
 // Composes the volumes of pods, and the plugins of the node.
 
-import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import { persistentVolumeClaims, persistentVolumes, secrets } from '#api/groups/core/v1/index.ts';
 import type { SharedInformerFactory } from '#client/informers/index.ts';
 import { selectsNode } from '../admission.ts';
 import { Csi } from '../csi.ts';
@@ -82,6 +82,8 @@ export function makeStorage(parts: StorageParts): Storage {
     localVolumesDir,
     claims,
     csi: csi.volumes,
+    secret: (namespace, name) =>
+      client.resource(secrets).namespace(namespace).get(name, { signal }),
     grow: (pod, volume) => csi.grow(pod, volume),
     isReachable: ({ spec }) => {
       const self = nodeObject();

@@ -48,6 +48,11 @@ export class PodCgroups {
     this.#base = `${config.root === '/' ? '' : config.root}/kubepods`;
   }
 
+  /** The version of control groups. */
+  get version(): 1 | 2 {
+    return this.#config.system.version;
+  }
+
   /** Creates the cgroups of the node and of the classes. Rejects if the kernel does not allow it. */
   async start(): Promise<void> {
     const { system, node } = this.#config;

@@ -65,6 +65,7 @@ function managerOf({ claim: found, volume: bound, isReachable = true }: Cluster)
         : Promise.resolve(bound),
   };
   return new VolumeManager({
+    secret: () => Promise.reject(new Error('there are no secrets')),
     rootDir: root,
     clock: systemClock,
     logger: recordingLogger(),

@@ -9,7 +9,7 @@ import type { GrowableVolume } from './csi/expander.ts';
 import { DeviceVolumes } from './device-volumes.ts';
 import { localVolumeKind } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
-import { belongsToGroup, setVolumeGroup } from './ownership.ts';
+import { givePersistentToGroup } from './ownership.ts';
 
 export interface LocalVolumesConfig {
   readonly rootDir: string;
@@ -82,7 +82,7 @@ export class LocalVolumes {
     }
     const others = (this.#uses.get(uid) ?? []).filter((other) => other.name !== name);
     this.#uses.set(uid, [...others, use]);
-    if (!readOnly) await this.#giveToGroup(pod, use.path);
+    if (!readOnly) await givePersistentToGroup(pod, use.path);
     return use.path;
   }
 
@@ -123,14 +123,5 @@ export class LocalVolumes {
         if (device !== undefined) await this.#config.mounter.grow(device, path);
       },
     };
-  }
-
-  async #giveToGroup({ spec }: Pod, path: string): Promise<void> {
-    const { fsGroup: group, fsGroupChangePolicy } = spec.securityContext ?? {};
-    if (group === undefined) return;
-    // A persistent volume may be large: with this policy its files are visited once.
-    if (fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(path, group, false)))
-      return;
-    await setVolumeGroup(path, group, false);
   }
 }

@@ -2,6 +2,7 @@
 
 import { lstat } from 'node:fs/promises';
 import { walkTree } from '#machinery/files/directory.ts';
+import type { Pod } from '../types.ts';
 
 const READ_WRITE = 0o660;
 const READ_ONLY = 0o440;
@@ -41,4 +42,14 @@ export async function belongsToGroup(
   const { gid, mode } = await lstat(path);
   const wanted = (readOnly ? READ_ONLY : READ_WRITE) | SET_GROUP_ID | SEARCH;
   return gid === group && (mode & wanted) === wanted;
+}
+
+/** Gives the files of a persistent volume to the pod's group, if it has one. */
+export async function givePersistentToGroup({ spec }: Pod, path: string): Promise<void> {
+  const { fsGroup: group, fsGroupChangePolicy } = spec.securityContext ?? {};
+  if (group === undefined) return;
+  // A persistent volume may be large: with this policy its files are visited once.
+  if (fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(path, group, false)))
+    return;
+  await setVolumeGroup(path, group, false);
 }

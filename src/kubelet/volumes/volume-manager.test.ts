@@ -24,6 +24,7 @@ import { makeContainer, makePod } from '../testing/make-pod.ts';
 import type { ConfigMap, Container, Pod, Secret, Volume } from '../types.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import { checkHostPath } from './host-path.ts';
+import { FakeIscsiSystem } from './iscsi/fake-system.ts';
 import { noMounter, systemMounter, type Mounter } from './mounter.ts';
 import type { ClaimSource } from './claims.ts';
 import type { PayloadContext } from './payload.ts';
@@ -91,10 +92,16 @@ const claims: ClaimSource = {
     Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumes' }, name)),
 };
 
-function manager(mounter: Mounter = noMounter, hostFiles = true): VolumeManager {
+function manager(
+  mounter: Mounter = noMounter,
+  hostFiles = true,
+  iscsi = new FakeIscsiSystem(),
+): VolumeManager {
   const localVolumesDir = join(root, 'local-volumes');
   const isReachable = () => true;
   return new VolumeManager({
+    secret: objects.secret,
+    iscsi,
     rootDir: root,
     clock: systemClock,
     logger: silent,
@@ -533,3 +540,50 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(info.mode & 0o2000).toBe(0o2000);
   },
 );
+
+describe('iSCSI volumes', () => {
+  const source = { targetPortal: '192.0.2.1', iqn: 'iqn.2001-04.com.example:x', lun: 0 };
+  /** Mounts only what is needed here. */
+  const mounter: Mounter = {
+    ...noMounter,
+    available: true,
+    device: () => Promise.resolve(),
+    bind: () => Promise.resolve(),
+  };
+
+  test('are mounted in the directory of the pod', async () => {
+    const path = await mount(podWith({ iscsi: source }), manager(mounter));
+    expect(path).toBe(join(root, 'pods/uid-1/volumes/kubernetes.io~iscsi/data'));
+  });
+
+  test('authenticate with a secret of the namespace', async () => {
+    const login = { 'node.session.auth.username': Buffer.from('me').toString('base64') };
+    secrets.set('login', { metadata, data: login });
+    const system = new FakeIscsiSystem();
+    const iscsi = { ...source, chapAuthSession: true, secretRef: { name: 'login' } };
+    await mount(podWith({ iscsi }), manager(mounter, true, system));
+    expect(system.commands.join('\n')).toContain('-n node.session.auth.username -v me');
+    const without = { ...source, chapAuthSession: true };
+    await expect(mount(podWith({ iscsi: without }), manager(mounter))).rejects.toThrow(
+      'CHAP enabled but secret name or namespace is empty',
+    );
+  });
+
+  test('without iscsiadm, an event says what is missing', async () => {
+    const system = new FakeIscsiSystem();
+    system.isInstalled = false;
+    const failed = mount(podWith({ iscsi: source }), manager(mounter, true, system));
+    const { events } = (await failed.catch((error: unknown) => error)) as VolumeError;
+    expect(events).toEqual([
+      {
+        reason: 'FailedMount',
+        message:
+          'MountVolume.WaitForAttach failed for volume "data" : executable file not found in $PATH',
+      },
+    ]);
+  });
+
+  test('of simulated nodes have no files', async () => {
+    expect(await mount(podWith({ iscsi: source }), manager(noMounter, false))).toBe('');
+  });
+});

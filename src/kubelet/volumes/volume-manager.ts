@@ -4,6 +4,8 @@
 
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { removeTree } from '#machinery/files/directory.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -23,13 +25,21 @@ import {
 import { inlineVolume, persistentVolume } from './csi/csi-volume.ts';
 import type { CsiVolumes } from './csi/csi-volumes.ts';
 import type { GrowableVolume } from './csi/expander.ts';
-import { CsiOperationError, type CsiVolume, UnattachedError } from './csi/host.ts';
+import {
+  AttachLimitError,
+  CsiOperationError,
+  type CsiVolume,
+  UnattachedError,
+} from './csi/host.ts';
 import { checkHostPath } from './host-path.ts';
 import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
 import { checkLocalDevice } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
+import { diskOf } from './iscsi/disk.ts';
+import { type IscsiVolume, IscsiVolumes } from './iscsi/iscsi-volumes.ts';
+import { type IscsiSystem, iscsiSystem } from './iscsi/system.ts';
 import { mountNfs, type NfsVolume } from './nfs.ts';
-import { setVolumeGroup } from './ownership.ts';
+import { givePersistentToGroup, setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 
 export interface VolumeFailure {
@@ -52,11 +62,14 @@ export class VolumeError extends Error {
   readonly unclaimed: readonly VolumeFailure[];
   /** The volumes that are not attached to the node yet, by their name in the pod. */
   readonly unattached: readonly VolumeFailure[];
+  /** Whether a volume is not attached because the node has as many volumes as it can have. */
+  readonly isLimitExceeded: boolean;
 
   constructor(
     failures: readonly VolumeFailure[],
     unclaimed: readonly VolumeFailure[] = [],
     unattached: readonly VolumeFailure[] = [],
+    isLimitExceeded = false,
   ) {
     super(
       [...failures, ...unclaimed, ...unattached]
@@ -67,6 +80,7 @@ export class VolumeError extends Error {
     this.failures = failures;
     this.unclaimed = unclaimed;
     this.unattached = unattached;
+    this.isLimitExceeded = isLimitExceeded;
   }
 
   /** The events to record. */
@@ -79,7 +93,15 @@ export class VolumeError extends Error {
           : `${operation} for volume "${volume}" : ${message}`,
       }),
     );
-    if (this.unclaimed.length + this.unattached.length === 0) return own;
+    const { unmounted } = this;
+    if (unmounted === undefined) return own;
+    const message = `Unable to attach or mount volumes: ${unmounted}`;
+    return [...own, { reason: 'FailedMount', message }];
+  }
+
+  /** Why volumes are neither mounted nor failed; undefined if there are none. */
+  get unmounted(): string | undefined {
+    if (this.unclaimed.length + this.unattached.length === 0) return undefined;
     const names = (failures: readonly VolumeFailure[]): string =>
       failures.map(({ volume }) => volume).join(' ');
     const unmounted = [...this.unclaimed, ...this.unattached];
@@ -87,8 +109,7 @@ export class VolumeError extends Error {
     const which =
       `unmounted volumes=[${names(unmounted)}], unattached volumes=[${names(this.unattached)}], ` +
       `failed to process volumes=[${names(this.unclaimed)}]`;
-    const message = `Unable to attach or mount volumes: ${which}: ${why}`;
-    return [...own, { reason: 'FailedMount', message }];
+    return `${which}: ${why}`;
   }
 
   /** The messages of the events. */
@@ -114,6 +135,10 @@ export interface VolumeManagerConfig {
   readonly isReachable: (volume: PersistentVolume) => boolean;
   /** Mounts volumes of CSI drivers. Absent: this kubelet has none. */
   readonly csi?: CsiMounts;
+  /** Reads a secret from the API, for volumes that authenticate themselves. */
+  readonly secret: (namespace: string, name: string) => Promise<Immutable<v1.Secret>>;
+  /** Default: this machine. */
+  readonly iscsi?: IscsiSystem;
   /** Grows a volume that has been mounted, if its claim waits for that. Absent: none can grow. */
   readonly grow?: (pod: Pod, volume: GrowableVolume) => Promise<void>;
 }
@@ -145,10 +170,12 @@ export class VolumeManager {
   /** By pod: the paths of its claims' volumes, which are resolved once. */
   readonly #claimed = new Map<string, Map<string, string>>();
   readonly #locals: LocalVolumes;
+  readonly #disks: IscsiVolumes;
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
     this.#locals = new LocalVolumes(config);
+    this.#disks = new IscsiVolumes({ ...config, system: config.iscsi ?? iscsiSystem });
   }
 
   /**
@@ -165,6 +192,7 @@ export class VolumeManager {
     const failures: VolumeFailure[] = [];
     const unclaimed: VolumeFailure[] = [];
     const unattached: VolumeFailure[] = [];
+    let isLimitExceeded = false;
     for (const volume of pod.spec.volumes ?? []) {
       const use = used.get(volume.name);
       if (use === undefined) continue;
@@ -175,6 +203,7 @@ export class VolumeManager {
         const message = errorMessage(error);
         const isPersistent = error instanceof PersistentVolumeError;
         const cause = isPersistent ? error.cause : error;
+        if (cause instanceof AttachLimitError) isLimitExceeded = true;
         if (error instanceof ClaimError) unclaimed.push({ volume: volume.name, message });
         else if (cause instanceof UnattachedError)
           unattached.push({ volume: volume.name, message });
@@ -189,7 +218,7 @@ export class VolumeManager {
     }
     if (failures.length + unclaimed.length + unattached.length > 0) {
       this.#stale.add(uid);
-      throw new VolumeError(failures, unclaimed, unattached);
+      throw new VolumeError(failures, unclaimed, unattached, isLimitExceeded);
     }
     this.#mounted.set(uid, paths);
     return paths;
@@ -218,8 +247,10 @@ export class VolumeManager {
     // next attempt.
     const left = await mounter.mountsBelow(directory);
     if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
+    await this.#disks.beforeRemoval(uid);
     await removeTree(directory);
     await this.#locals.unmountUnused();
+    await this.#disks.unmountUnused(uid);
   }
 
   /** Returns the UIDs of pods with volumes that drivers want to publish again. */
@@ -251,6 +282,11 @@ export class VolumeManager {
         readOnly: source.readOnly === true,
         mountOptions: [],
       });
+    }
+    if (volume.iscsi !== undefined) {
+      const { name, iscsi } = volume;
+      const source = { iscsi, readOnly: iscsi.readOnly === true, mountOptions: [] };
+      return await this.#mountIscsi(pod, name, source, context.signal);
     }
     const plugin = pluginOf(volume);
     if (plugin === 'image') return '';
@@ -317,6 +353,45 @@ export class VolumeManager {
     return hostFiles ? await mountNfs(mounter, rootDir, podUid(pod), volume) : '';
   }
 
+  async #mountIscsi(
+    pod: Pod,
+    name: string,
+    { iscsi, readOnly, mountOptions }: IscsiSource,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    if (!this.#config.hostFiles) return '';
+    const volume: IscsiVolume = {
+      disk: diskOf(name, iscsi),
+      fsType: iscsi.fsType,
+      readOnly,
+      mountOptions,
+      secret: await this.#chapSecret(pod, iscsi),
+    };
+    const path = await this.#disks.mount(podUid(pod), volume, signal);
+    if (!readOnly) await givePersistentToGroup(pod, path);
+    return path;
+  }
+
+  /** Returns the credentials of an iSCSI volume; none if it does not authenticate. */
+  async #chapSecret(
+    pod: Pod,
+    { secretRef, chapAuthDiscovery, chapAuthSession }: IscsiSource['iscsi'],
+  ): Promise<Readonly<Record<string, string>>> {
+    if (chapAuthDiscovery !== true && chapAuthSession !== true) return {};
+    const name = secretRef?.name ?? '';
+    if (name === '') throw new Error('CHAP enabled but secret name or namespace is empty');
+    const own = pod.metadata.namespace ?? '';
+    const namespace =
+      secretRef !== undefined && 'namespace' in secretRef ? secretRef.namespace : own;
+    const { data = {} } = await this.#config.secret(namespace || own, name);
+    return Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [
+        key,
+        Buffer.from(value, 'base64').toString('utf8'),
+      ]),
+    );
+  }
+
   /** Returns the paths of the pod's mounted volumes; undefined before all of them are mounted. */
   mountedVolumes(uid: string): VolumePaths | undefined {
     return this.#mounted.get(uid);
@@ -345,7 +420,7 @@ export class VolumeManager {
   ): Promise<string> {
     const { hostFiles, isReachable } = this.#config;
     const { name } = volume.metadata;
-    const { hostPath, local, csi, nfs } = volume.spec;
+    const { hostPath, local, csi, nfs, iscsi } = volume.spec;
     if (!isReachable(volume)) {
       const what = `MountVolume.NodeAffinity check failed for volume "${name}"`;
       throw new PersistentVolumeError(name, `${what} : no matching NodeSelectorTerms`);
@@ -363,6 +438,10 @@ export class VolumeManager {
         const mountOptions = mountOptionsOf(volume);
         // The volume's own readOnly does not count, as upstream.
         return await this.#mountNfs(pod, { name, source: nfs, readOnly, mountOptions });
+      }
+      if (iscsi !== undefined) {
+        const mountOptions = mountOptionsOf(volume);
+        return await this.#mountIscsi(pod, name, { iscsi, readOnly, mountOptions }, signal);
       }
       if (hostPath !== undefined) {
         if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
@@ -405,6 +484,12 @@ export class VolumeManager {
     if ((await mounter.mountsBelow(directory)).includes(directory)) return;
     await mounter.tmpfs(directory, options);
   }
+}
+
+interface IscsiSource {
+  readonly iscsi: Immutable<v1.ISCSIVolumeSource> | Immutable<v1.ISCSIPersistentVolumeSource>;
+  readonly readOnly: boolean;
+  readonly mountOptions: readonly string[];
 }
 
 /** The event names the persistent volume, not the volume of the pod. */

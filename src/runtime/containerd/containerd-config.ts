@@ -37,7 +37,11 @@ const unused = [
   'io.containerd.internal.v1.tracing',
 ];
 
-/** Returns the configuration in format version 2, which containerd 1.3 to 2.x support. */
+/**
+ * Returns the configuration in format version 2, which containerd 1.3 to 2.x support. The transfer
+ * service, by which containerd pulls from 2.1 on, would take the two directories of registries for
+ * one with a colon in its name. Versions before 2.1 ignore that section.
+ */
 export function containerdToml(config: ContainerdFileConfig): string {
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
   return `version = 2
@@ -73,5 +77,8 @@ disabled_plugins = [${unused.map(quoted).join(', ')}]
 
   [${cri}.registry]
     config_path = ${quoted(`${config.registryDir}:${REGISTRY_HOSTS}`)}
+
+[plugins."io.containerd.cri.v1.images"]
+  use_local_image_pull = true
 `;
 }

@@ -26,6 +26,16 @@ const seccomp = (localhostProfile: string): ContainerFields => ({
   securityContext: { seccompProfile: { type: 'Localhost', localhostProfile } },
 });
 
+/**
+ * Cases whose containers change between two states, as an attempt and the wait for the next one: only
+ * their events and the rest of their status are compared.
+ */
+export const alternating: ReadonlySet<string> = new Set([
+  'absent-command',
+  'exits-always',
+  'no-registry',
+]);
+
 /** Specs by name. */
 export const cases: Readonly<Record<string, Spec>> = {
   running: one({}),

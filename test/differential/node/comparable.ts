@@ -52,10 +52,16 @@ function collect(value: unknown, path: string, lines: Set<string>): void {
 
 /** Returns the text without identities, times and paths. */
 function normalized(text: string): string {
-  return text
-    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID')
-    .replace(/\b[0-9a-f]{64}\b/g, 'ID')
-    .replace(/bench-(ours|upstream)/g, 'NODE')
-    .replace(/\/tmp\/coxswain-nodes-\S*?\/(ours|upstream)\//g, 'DIR/')
-    .replace(/\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|µs|s)\b/g, 'TIME');
+  return (
+    text
+      .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID')
+      .replace(/\b[0-9a-f]{64}\b/g, 'ID')
+      .replace(/\bkube-api-access-[a-z0-9]{5}\b/g, 'kube-api-access')
+      .replace(/bench-(ours|upstream)/g, 'NODE')
+      .replace(/\/tmp\/coxswain-nodes-\S*?\/(ours|upstream)\//g, 'DIR/')
+      .replace('DIR/node/kubelet/', 'DIR/node/')
+      // Ours names the images that are there.
+      .replace(/ \(images on this node: [^)]*\)/, '')
+      .replace(/\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|µs|s)\b/g, 'TIME')
+  );
 }

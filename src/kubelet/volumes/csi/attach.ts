@@ -5,7 +5,13 @@
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { VolumeAttachment } from '#api/groups/storage/v1/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { CsiOperationError, UnattachedError, type CsiHost, type CsiVolume } from './host.ts';
+import {
+  AttachLimitError,
+  CsiOperationError,
+  UnattachedError,
+  type CsiHost,
+  type CsiVolume,
+} from './host.ts';
 import { attachmentName, uniqueVolumeName } from './names.ts';
 
 /** How long a pod waits before an event says that its volumes are not attached. */
@@ -13,7 +19,13 @@ const ATTACH_TIMEOUT_MS = 123_000;
 const FIRST_POLL_MS = 100;
 const MAX_POLL_MS = 5_000;
 
-type WaitHost = Pick<CsiHost, 'clock' | 'nodeName' | 'nodeVolumes' | 'attachment'>;
+type WaitHost = Pick<
+  CsiHost,
+  'clock' | 'nodeName' | 'nodeVolumes' | 'attachment' | 'driverObject' | 'onAttachLimit' | 'logger'
+>;
+
+/** The gRPC code of an exhausted resource. */
+const RESOURCE_EXHAUSTED = 8;
 
 /**
  * Resolves with the attachment's metadata. Rejects with UnattachedError after two minutes, or with
@@ -31,11 +43,16 @@ export async function waitForAttachment(
     const { inUse, attached } = host.nodeVolumes();
     return inUse.includes(name) && attached.includes(name);
   };
+  const id = attachmentName(volume.handle, volume.driver, nodeName);
   for (let pollMs = FIRST_POLL_MS; !isAttached(); pollMs = Math.min(pollMs * 2, MAX_POLL_MS)) {
-    if (clock.monotonic() >= deadline) throw new UnattachedError('context deadline exceeded');
+    if (clock.monotonic() >= deadline) {
+      const message = 'context deadline exceeded';
+      throw (await isLimitExceeded(host, volume, id))
+        ? new AttachLimitError(message)
+        : new UnattachedError(message);
+    }
     await clock.sleep(pollMs, signal);
   }
-  const id = attachmentName(volume.handle, volume.driver, nodeName);
   const failed = (message: string, cause?: unknown): CsiOperationError =>
     new CsiOperationError(`${prefix(volume)}.WaitForAttach failed`, message, { cause });
   let attachment: Immutable<VolumeAttachment>;
@@ -55,6 +72,27 @@ export async function waitForAttachment(
     );
   }
   return status.attachmentMetadata ?? {};
+}
+
+/**
+ * Reports whether the volume cannot be attached because the node has too many. Only drivers that
+ * update the number of volumes that nodes can have are considered.
+ */
+async function isLimitExceeded(
+  { attachment, driverObject, onAttachLimit, logger }: WaitHost,
+  { driver }: CsiVolume,
+  id: string,
+): Promise<boolean> {
+  if (!driverObject(driver)?.spec.nodeAllocatableUpdatePeriodSeconds) return false;
+  try {
+    const { status } = await attachment(id);
+    if (status.attachError?.errorCode !== RESOURCE_EXHAUSTED) return false;
+  } catch (error) {
+    logger.error('failed to get volume attachment', { attachment: id, err: error });
+    return false;
+  }
+  onAttachLimit(driver);
+  return true;
 }
 
 /** Returns how names of operations begin. */

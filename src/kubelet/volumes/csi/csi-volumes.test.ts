@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { CSIDriver } from '#api/groups/storage/v1/index.ts';
+import type { CSIDriver, VolumeAttachment } from '#api/groups/storage/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { CsiInput, CsiMessage } from '#csi/schema.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -14,7 +14,13 @@ import { recordingLogger } from '#machinery/log.ts';
 import { makePod } from '../../testing/make-pod.ts';
 import { noMounter } from '../mounter.ts';
 import { CsiVolumes } from './csi-volumes.ts';
-import { CsiOperationError, UnattachedError, type CsiHost, type CsiVolume } from './host.ts';
+import {
+  AttachLimitError,
+  CsiOperationError,
+  UnattachedError,
+  type CsiHost,
+  type CsiVolume,
+} from './host.ts';
 import type { CsiNodeService, NodeCapability } from './node-client.ts';
 import { stagedVolumeDir, uniqueVolumeName } from './names.ts';
 
@@ -87,14 +93,17 @@ class FakeDriver implements CsiNodeService {
 interface Settings {
   readonly object?: Partial<CSIDriver['spec']>;
   readonly isMissing?: boolean;
+  /** The status of the attachment. */
+  readonly attachment?: VolumeAttachment['status'];
 }
 
-function setUp({ object, isMissing }: Settings = {}) {
+function setUp({ object, isMissing, attachment }: Settings = {}) {
   const clock = new VirtualClock();
   const driver = new FakeDriver();
   const logger = recordingLogger();
   const nodeVolumes = { inUse: [] as string[], attached: [] as string[] };
   const state = { isRegistered: isMissing !== true };
+  const limited: string[] = [];
   const spec = { attachRequired: false, fsGroupPolicy: 'File', ...object };
   const driverObject = { metadata: { name: DRIVER }, spec } as unknown as Immutable<CSIDriver>;
   const host: CsiHost = {
@@ -113,10 +122,11 @@ function setUp({ object, isMissing }: Settings = {}) {
       Promise.resolve({
         metadata: { name, uid: 'u', resourceVersion: '1', creationTimestamp: '' },
         spec: { attacher: DRIVER, nodeName: 'n', source: {} },
-        status: { attached: true, attachmentMetadata: { disk: '7' } },
+        status: attachment ?? { attached: true, attachmentMetadata: { disk: '7' } },
       }),
     nodeVolumes: () => nodeVolumes,
     onVolumesInUse: () => undefined,
+    onAttachLimit: (name) => void limited.push(name),
     secret: (_, name) =>
       Promise.reject(apierrors.notFound({ group: '', resource: 'secrets' }, name)),
     token: ({ audience }) =>
@@ -124,7 +134,7 @@ function setUp({ object, isMissing }: Settings = {}) {
     afterMount: () => Promise.resolve(),
   };
   const start = () => new CsiVolumes(host);
-  return { clock, driver, logger, nodeVolumes, state, volumes: start(), start };
+  return { clock, driver, logger, nodeVolumes, state, limited, volumes: start(), start };
 }
 
 const dataOf = async (path: string): Promise<Record<string, string>> =>
@@ -298,6 +308,23 @@ describe('attachment', () => {
     expect(await mounting).toBeInstanceOf(UnattachedError);
     await volumes.unmount('a');
     expect(volumes.inUse).toEqual([]);
+  });
+
+  test.each([
+    ['the driver does not update it', {}, 8, false],
+    ['another error', { nodeAllocatableUpdatePeriodSeconds: 60 }, 13, false],
+    ['a node with too many volumes', { nodeAllocatableUpdatePeriodSeconds: 60 }, 8, true],
+  ])('the limit of the node: %s', async (_, object, errorCode, isLimit) => {
+    const { clock, volumes, limited } = setUp({
+      object: { attachRequired: true, ...object },
+      attachment: { attached: false, attachError: { time: null, errorCode } },
+    });
+    const mounting = rejected(volumes.mount(pod('a'), volume()));
+    await clock.advance('130s');
+    const error = await mounting;
+    expect(error).toBeInstanceOf(UnattachedError);
+    expect(error instanceof AttachLimitError).toBe(isLimit);
+    expect(limited).toEqual(isLimit ? [DRIVER] : []);
   });
 });
 

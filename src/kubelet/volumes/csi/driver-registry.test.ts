@@ -53,6 +53,14 @@ describe('DriverRegistry', () => {
     );
   });
 
+  test('the node information of a driver is recorded again on request', async () => {
+    const { registry, log } = setUp();
+    await registry.register(plugin(['1.0.0']));
+    await registry.refresh('d');
+    expect(log[1]).toBe(log[0]);
+    await expect(registry.refresh('other')).rejects.toThrow('driver name other not found');
+  });
+
   test('a driver without node information is not registered', async () => {
     const { registry, log } = setUp({ fault: new Error('no metadata') });
     await expect(registry.register(plugin(['1.0.0']))).rejects.toThrow('no metadata');

@@ -58,15 +58,9 @@ export class DriverRegistry implements PluginHandler {
 
   async register({ name, endpoint, versions }: Plugin): Promise<void> {
     const version = this.#version('RegisterPlugin', name, versions);
-    const { connect, nodeInfo } = this.#config;
-    const service = connect(endpoint);
+    const service = this.#config.connect(endpoint);
     try {
-      const { nodeId, maxVolumesPerNode, accessibleTopology } = await service.info();
-      await nodeInfo.install(name, {
-        nodeId,
-        maxVolumes: maxVolumesPerNode,
-        topology: accessibleTopology?.segments ?? {},
-      });
+      await this.#install(name, service);
     } catch (error) {
       service.close();
       // A plugin that does not work leaves the one that does.
@@ -75,6 +69,23 @@ export class DriverRegistry implements PluginHandler {
     }
     this.#drivers.get(name)?.service.close();
     this.#drivers.set(name, { endpoint, version, service });
+  }
+
+  /**
+   * Records the present node information of a driver: the number of volumes that the node can have
+   * may have changed. Rejects if the driver is not registered.
+   */
+  async refresh(name: string): Promise<void> {
+    await this.#install(name, this.get(name));
+  }
+
+  async #install(name: string, service: CsiNodeService): Promise<void> {
+    const { nodeId, maxVolumesPerNode, accessibleTopology } = await service.info();
+    await this.#config.nodeInfo.install(name, {
+      nodeId,
+      maxVolumes: maxVolumesPerNode,
+      topology: accessibleTopology?.segments ?? {},
+    });
   }
 
   async deregister({ name, endpoint }: Plugin): Promise<void> {

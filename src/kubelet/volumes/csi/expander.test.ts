@@ -21,7 +21,14 @@ const volume = {
 const mounted = { path: '/target', stagingPath: '/staging' };
 const pod = makePod({ metadata: { name: 'p', uid: 'u' } });
 
-function setUp(status: object, { fault, has = true }: { fault?: Error; has?: boolean } = {}) {
+interface Driver {
+  readonly fault?: Error;
+  readonly has?: boolean;
+  /** The size that the claim asks for. */
+  readonly size?: string;
+}
+
+function setUp(status: object, { fault, has = true, size = '2Gi' }: Driver = {}) {
   const requests: unknown[] = [];
   const patches: object[] = [];
   const events: string[] = [];
@@ -32,7 +39,8 @@ function setUp(status: object, { fault, has = true }: { fault?: Error; has?: boo
       return fault === undefined ? Promise.resolve() : Promise.reject(fault);
     },
   } as unknown as CsiNodeService;
-  const claim = { metadata: { name: 'c', uid: 'claim' }, spec: {}, status };
+  const spec = { resources: { requests: { storage: size } } };
+  const claim = { metadata: { name: 'c', uid: 'claim' }, spec, status };
   const persistent = {
     metadata: { name: 'pv' },
     spec: { capacity: { storage: '2Gi' }, claimRef: { namespace: 'default', name: 'c' } },
@@ -144,6 +152,19 @@ describe('CsiExpander', () => {
       ],
     });
     expect(events[0]).toMatch(/^Warning VolumeResizeFailed: .* : rpc error: code = \w+ desc = no$/);
+  });
+
+  test.each([
+    ['2Gi', {}],
+    ['1500Mi', { allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } }],
+  ])('after a final failure a claim of %s has this status', async (size, more) => {
+    const fault = new RpcError('INTERNAL', 'no');
+    const { expander, patches } = setUp(pending, { fault, size });
+    await expect(expander.expand(pod, volume, mounted)).rejects.toBe(fault);
+    expect(patches[1]).not.toHaveProperty('allocatedResourceStatuses');
+    await expect(expander.expand(pod, volume, mounted)).rejects.toBe(fault);
+    expect(patches[3]).toMatchObject(more);
+    expect(Object.keys(patches[3] ?? {})).toEqual([...Object.keys(more), 'conditions']);
   });
 
   test('a volume that is read-only is not expanded', async () => {

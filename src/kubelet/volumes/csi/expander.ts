@@ -62,6 +62,8 @@ export class CsiExpander {
    * later pod is tried again.
    */
   readonly #notInUse = new Set<string>();
+  /** The same keys, of expansions whose last failure was final. */
+  readonly #failed = new Set<string>();
 
   constructor(config: ExpanderConfig) {
     this.#config = config;
@@ -69,8 +71,8 @@ export class CsiExpander {
 
   /** Forgets all pods but these. */
   retain(uids: ReadonlySet<string>): void {
-    for (const key of this.#notInUse)
-      if (!uids.has(key.slice(0, key.indexOf(' ')))) this.#notInUse.delete(key);
+    for (const keys of [this.#notInUse, this.#failed])
+      for (const key of keys) if (!uids.has(key.slice(0, key.indexOf(' ')))) keys.delete(key);
   }
 
   /** Expands the volume if its claim waits for that. Rejects if the driver fails. */
@@ -129,9 +131,13 @@ export class CsiExpander {
         });
         return;
       }
-      await this.#recordFailure(pod, claim, volume, plan.recovers, error);
+      // The claim has been changed to another size meanwhile: its controller has to act first.
+      const isAbandoned = this.#failed.has(key) && !isOfSize(claim, plan.size);
+      if (isFinalError(error)) this.#failed.add(key);
+      await this.#recordFailure(pod, claim, volume, { ...plan, isAbandoned }, error);
       throw error;
     }
+    this.#failed.delete(key);
     const message = `MountVolume.NodeExpandVolume succeeded ${named} ${host.nodeName}`;
     record(pod, claim, 'Normal', 'FileSystemResizeSuccessful', message);
     await patchStatus(claim, {
@@ -145,7 +151,7 @@ export class CsiExpander {
     pod: Pod,
     claim: PersistentVolumeClaim,
     volume: GrowableVolume,
-    recovers: boolean,
+    { recovers, isAbandoned }: { readonly recovers: boolean; readonly isAbandoned: boolean },
     error: unknown,
   ): Promise<void> {
     const { record, patchStatus } = this.#config;
@@ -153,7 +159,8 @@ export class CsiExpander {
     const message = `${what} : Expander.NodeExpand failed to expand the volume : ${errorMessage(error)}`;
     record(pod, claim, 'Warning', 'VolumeResizeFailed', message);
     if (!recovers || !isFinalError(error)) return;
-    const isInfeasible = isRpcError(error, 'INVALID_ARGUMENT', 'OUT_OF_RANGE', 'NOT_FOUND');
+    const isInfeasible =
+      isAbandoned || isRpcError(error, 'INVALID_ARGUMENT', 'OUT_OF_RANGE', 'NOT_FOUND');
     await patchStatus(claim, {
       ...(isInfeasible && { allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } }),
       conditions: [
@@ -191,6 +198,12 @@ function planExpansion(
   if (recovers && step !== 'NodeResizePending' && step !== 'NodeResizeInProgress') return undefined;
   const size = recovers ? (allocated ?? wanted) : wanted;
   return { bytes: parseQuantity(size).value(), size, recovers };
+}
+
+/** Reports whether the claim asks for this size. */
+function isOfSize({ spec }: PersistentVolumeClaim, size: string): boolean {
+  const wanted = spec.resources?.requests?.['storage'] ?? '0';
+  return parseQuantity(wanted).cmp(parseQuantity(size)) === 0;
 }
 
 function withoutResize({ status }: PersistentVolumeClaim): readonly Condition[] {

@@ -29,6 +29,8 @@ export interface CsiHost {
   readonly secret: (namespace: string, name: string) => Promise<Immutable<v1.Secret>>;
   /** Returns a token of the pod's service account, with its end. */
   readonly token: (request: CsiTokenRequest) => Promise<CsiToken>;
+  /** Called when the driver cannot attach one more volume to this node. */
+  readonly onAttachLimit: (driver: string) => void;
   /** Called after a volume was mounted, before containers use it. */
   readonly afterMount: (pod: Pod, volume: CsiVolume, mounted: MountedVolume) => Promise<void>;
 }
@@ -94,3 +96,6 @@ export class CsiOperationError extends Error {
 
 /** The volume was not attached in time. */
 export class UnattachedError extends Error {}
+
+/** The volume was not attached in time, since the node has as many volumes as it can have. */
+export class AttachLimitError extends UnattachedError {}

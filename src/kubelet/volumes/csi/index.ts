@@ -5,3 +5,4 @@ export type { CsiHost } from './host.ts';
 export { csiNodeService } from './node-client.ts';
 export type { CsiVolumeStats } from './volume-stats.ts';
 export { CsiNodeInfo } from './node-info.ts';
+export { NodeInfoUpdates } from './node-info-updates.ts';

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -23,6 +31,12 @@ test('without any file system there are no groups, and limits are not set', () =
   expect(cgroups.joinFiles('/pods/c')).toEqual([]);
   expect(cgroups.usage('/pods/c')).toBeUndefined();
   expect(cgroups.remove('/pods/c')).toBe(true);
+});
+
+test.skipIf(process.getuid?.() !== 0)('a hierarchy whose root has the mode 0555 is used', () => {
+  write('memory/cgroup.procs', '');
+  chmodSync(join(root, 'memory'), 0o555);
+  expect(new Cgroups(root).version).toBe('v1');
 });
 
 test('a parent does not lead out of the hierarchy', () => {

@@ -7,7 +7,6 @@ import {
   readdirSync,
   readFileSync,
   rmdirSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
@@ -372,25 +371,15 @@ export function limitsV2(resources: LinuxContainerResources): readonly Limit[] {
   return limits;
 }
 
+/** Only trying it tells: the root of a hierarchy may have the mode 0555, a read-only mount 0755. */
 function isWritable(dir: string): boolean {
-  try {
-    return (statSync(dir).mode & 0o200) !== 0 && process.getuid?.() === statSync(dir).uid
-      ? !isReadOnlyMount(dir)
-      : false;
-  } catch {
-    return false;
-  }
-}
-
-/** A read-only mount has writable modes: only trying it tells. */
-function isReadOnlyMount(dir: string): boolean {
   const probe = join(dir, `coxswain-probe-${process.pid}`);
   try {
     mkdirSync(probe);
     rmdirSync(probe);
-    return false;
-  } catch {
     return true;
+  } catch {
+    return false;
   }
 }
 

@@ -9,7 +9,10 @@ export type Dialect = 'basic' | 'extended' | 'fixed';
 const MAX_PATTERN = 1000;
 /** The maximum length of a line that is matched. */
 const MAX_LINE = 64 * 1024;
+/** The limit of a match, in ms. */
 const TIMEOUT_MS = 20;
+/** A match that other programs have kept from the processor is tried again, at most so often. */
+const ATTEMPTS = 10;
 const CLASSES: readonly (readonly [name: string, characters: string])[] = [
   ['[:space:]', '\\s'],
   ['[:blank:]', ' \\t'],
@@ -70,11 +73,16 @@ export class RegularExpression {
   #bounded<T>(work: () => T): T {
     if (this.#simple) return work();
     const context = createContext({ work });
-    try {
-      return script.runInContext(context, { timeout: TIMEOUT_MS }) as T;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-      throw new CommandError('the pattern takes too long', 2);
+    for (let attempt = 1; ; attempt++) {
+      const before = process.cpuUsage();
+      try {
+        return script.runInContext(context, { timeout: TIMEOUT_MS }) as T;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+        const { user, system } = process.cpuUsage(before);
+        if (user + system >= (TIMEOUT_MS / 2) * 1000 || attempt === ATTEMPTS)
+          throw new CommandError('the pattern takes too long', 2);
+      }
     }
   }
 }

@@ -145,6 +145,12 @@ describe('resize', () => {
     ],
     ['a limit where there was none', one('cpu: 1'), one('cpu: 1', 'cpu: 2'), []],
     ['a request where there was none', one('cpu: 1'), one('cpu: 1, memory: 1Gi'), []],
+    [
+      'pod-level resources where there were none',
+      one('cpu: 1'),
+      `${one('cpu: 1')}\nresources: {requests: {cpu: 2}}`,
+      [],
+    ],
     ['the same amount in other words', one('cpu: 1'), one('cpu: 1000m'), []],
     [
       'a request less',

@@ -185,16 +185,25 @@ function removals(
 function withOldAmounts(spec: PodSpec, old: PodSpec): PodSpec {
   const list = (now: readonly Container[], before: readonly Container[] = []): Container[] =>
     now.map((container, index) => withOldResources(container, before[index]!));
+  const { resources, ...others } = spec;
   return {
-    ...spec,
+    ...others,
     containers: list(spec.containers, old.containers),
     ...(spec.initContainers !== undefined && {
       initContainers: list(spec.initContainers, old.initContainers),
     }),
-    ...(spec.resources !== undefined && {
-      resources: withAmountsOf(spec.resources, old.resources ?? {}),
-    }),
+    ...wholeWithOldAmounts(resources, old.resources),
   };
+}
+
+/** Returns pod-level resources with the old amounts; none if the pod had none. */
+function wholeWithOldAmounts(
+  resources: PodSpec['resources'],
+  old: PodSpec['resources'],
+): Pick<PodSpec, 'resources'> {
+  if (resources === undefined) return {};
+  const whole = withAmountsOf(resources, old ?? {});
+  return old === undefined && Object.keys(whole).length === 0 ? {} : { resources: whole };
 }
 
 function withOldResources(container: Container, old: Container): Container {
