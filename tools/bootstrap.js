@@ -230,10 +230,20 @@ function readTestReport() {
   return JSON.parse(readFileSync(testReport, 'utf8'));
 }
 
-/** Returns the names and messages of tests that failed, and of files that could not be run. */
+/** Reports whether a test has no result. A test that is skipped has one. */
+const isUnfinished = ({ status }) => status === 'pending';
+
+/**
+ * Returns the names and messages of tests that failed, of files that could not be run, and of files
+ * whose process ended before them.
+ */
 function failuresOf({ testResults }) {
   return testResults.flatMap((file) => {
     const failed = file.assertionResults.filter((test) => test.status === 'failed');
+    if (file.assertionResults.some(isUnfinished)) {
+      const message = 'the process that ran it ended: see the output above';
+      return [{ file: file.name, name: relative(root, file.name), message }];
+    }
     if (failed.length === 0 && file.status === 'failed')
       return [{ file: file.name, name: relative(root, file.name), message: file.message }];
     return failed.map((test) => ({
@@ -275,15 +285,16 @@ function vitest(projects, vitestArgs) {
   );
   if (existsSync(testReport)) {
     const report = readTestReport();
-    const { numPassedTests, numFailedTests, numPendingTests, testResults } = report;
+    const { numPassedTests, testResults } = report;
+    const failures = failuresOf(report);
     const skipped = testResults
       .flatMap((file) => file.assertionResults)
-      .filter((test) => test.status !== 'passed' && test.status !== 'failed');
+      .filter(({ status }) => status === 'skipped' || status === 'todo');
     for (const test of skipped) process.stdout.write(`skipped: ${test.fullName}\n`);
-    for (const { name, message } of failuresOf(report))
+    for (const { name, message } of failures)
       process.stdout.write(`failed: ${name}\n${message.replaceAll(/^/gm, '  ')}\n`);
     process.stdout.write(
-      `\n${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped\n`,
+      `\n${numPassedTests} passed, ${failures.length} failed, ${skipped.length} skipped\n`,
     );
   }
   if (result.status !== 0) process.exit(result.status ?? 1);

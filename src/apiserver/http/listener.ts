@@ -23,6 +23,12 @@ import {
   TLS_SERVER_OPTIONS,
   type TrackedConnection,
 } from '#machinery/serving/index.ts';
+import {
+  acceptStream,
+  closeSession,
+  closeStreamLater,
+  isClosing,
+} from '#machinery/net/http2-close.ts';
 import type { Random } from '#machinery/random.ts';
 import type { ApiRequest, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
@@ -200,7 +206,7 @@ export class Listener {
    */
   shed(share: number): void {
     for (const session of this.#sessions) {
-      if (!session.closed && this.#config.random.float() < share) session.close();
+      if (!isClosing(session) && this.#config.random.float() < share) closeSession(session);
     }
     for (const connection of this.#connections.open)
       if (connection.goodbye === undefined) connection.isLast = this.#config.random.float() < share;
@@ -223,7 +229,7 @@ export class Listener {
     this.#draining = true;
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const session of this.#sessions) session.close();
+    for (const session of this.#sessions) closeSession(session);
     this.#closeIdle();
     await closed;
   }
@@ -259,7 +265,7 @@ export class Listener {
       const connection = (session.socket as Tracked)[CONNECTION];
       if (connection !== undefined) {
         (session as Tracked)[CONNECTION] = connection;
-        connection.goodbye = () => session.close();
+        connection.goodbye = () => closeSession(session);
       }
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', (error) =>
@@ -299,6 +305,7 @@ export class Listener {
   }
 
   #http2(stream: ServerHttp2Stream, headers: Http2Headers, rawHeaders: readonly string[]): void {
+    if (!acceptStream(stream)) return;
     const { path, query } = splitTarget(headers[':path'] ?? '');
     const { session } = stream;
     const connection = (session as Tracked | undefined)?.[CONNECTION];
@@ -327,9 +334,9 @@ export class Listener {
       // As upstream since CVE-2023-44487: an unauthenticated client gets one request for each
       // connection.
       const isUnknown = code === 401 || isAnonymous(request.user);
-      if (isUnknown && !request.keepsConnection) session?.close();
+      if (isUnknown && !request.keepsConnection && session !== undefined) closeSession(session);
       // Otherwise the stream would stay open until the client ends the body.
-      if (hasBody && !stream.readableEnded) whenSent(stream, () => stream.close());
+      if (hasBody && !stream.readableEnded) whenSent(stream, () => closeStreamLater(stream));
     });
   }
 

@@ -3,7 +3,7 @@
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { Writable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
-import { outsideWork } from '#machinery/pending-work.ts';
+import { inNextTurn, outsideWork } from '#machinery/pending-work.ts';
 
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import type {
@@ -234,7 +234,7 @@ async function sendList(
     let compressed = 0;
     encoder.on('data', (chunk: Buffer) => (compressed += chunk.length));
     encoder.once('end', () => observeSize(request, compressed));
-    encoder.on('error', () => sink.writable.destroy());
+    encoder.on('error', () => destroyLater(sink));
     encoder.pipe(sink.writable);
     target = encoder;
   }
@@ -289,6 +289,14 @@ function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<
   });
 }
 
+/**
+ * Ends a response abnormally, in the next turn of the event loop. Now, an HTTP/2 session may be in
+ * the middle of input that goes on with this stream: Node would free the stream, and then use it.
+ */
+function destroyLater({ writable }: ResponseSink, error?: Error): void {
+  inNextTurn(() => writable.destroy(error));
+}
+
 async function sendStream(
   sink: ResponseSink,
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -301,7 +309,7 @@ async function sendStream(
     sink.writable.end();
   } catch (error) {
     // The status has been sent, so only an abnormal end can show that something is missing.
-    sink.writable.destroy(error instanceof Error ? error : undefined);
+    destroyLater(sink, error instanceof Error ? error : undefined);
   }
 }
 

@@ -4,6 +4,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { closeStreamLater } from '#machinery/net/http2-close.ts';
 import type { FrontRequest, RespondOptions } from './front.ts';
 import { plainAddress, serverNameOf } from './front-http1.ts';
 import { asHeaderObject, type HeaderList } from './headers.ts';
@@ -70,7 +71,7 @@ export class Http2Front implements FrontRequest {
   }
 
   abort(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    closeStreamLater(this.#stream, constants.NGHTTP2_INTERNAL_ERROR);
   }
 
   onClose(callback: (complete: boolean) => void): void {

@@ -8,6 +8,7 @@ import {
   ServerResponse,
 } from 'node:http';
 import {
+  constants,
   createServer as createHttp2Server,
   type Http2Session,
   type IncomingHttpHeaders,
@@ -19,6 +20,7 @@ import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
+import { acceptStream, closeSession, closeStreamLater } from '#machinery/net/http2-close.ts';
 import type { Certificate, ServerSpec } from '../model.ts';
 import { Router } from '../routing/router.ts';
 import { Exchange, type ExchangeServices } from './exchange.ts';
@@ -135,7 +137,7 @@ export class PortServer {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
-    for (const session of this.#sessions) session.close();
+    for (const session of this.#sessions) closeSession(session);
     const timer = this.#services.clock.setTimer(timeoutMs, () => {
       for (const socket of [...this.#sockets, ...this.#upgraded]) socket.destroy();
     });
@@ -203,12 +205,12 @@ export class PortServer {
   #handleHttp2(): void {
     this.#http2.on('session', (session: Http2Session): void => {
       if (this.#connecting !== undefined) socketOf.set(session, this.#connecting);
-      if (this.#draining) session.close();
+      if (this.#draining) closeSession(session);
       this.#sessions.add(session);
       session.setLocalWindowSize(SESSION_WINDOW);
       session.setTimeout(KEEP_ALIVE_MS, () => {
         // Silent streams, such as watches, keep the session open.
-        if (session.socket !== undefined && this.#streams(session) === 0) session.close();
+        if (session.socket !== undefined && this.#streams(session) === 0) closeSession(session);
       });
       session.once('close', () => this.#sessions.delete(session));
     });
@@ -217,6 +219,7 @@ export class PortServer {
       'stream',
       (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
         stream.on('error', () => undefined);
+        if (!acceptStream(stream)) return;
         const { session } = stream;
         const socket = session === undefined ? undefined : socketOf.get(session);
         if (session === undefined || socket === undefined) {
@@ -229,7 +232,7 @@ export class PortServer {
           new Exchange(new Http2Front(stream, headers, raw, socket), this.#services).run(
             this.#router,
           ),
-          () => stream.destroy(),
+          () => closeStreamLater(stream, constants.NGHTTP2_INTERNAL_ERROR),
         );
       },
     );
