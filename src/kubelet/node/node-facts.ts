@@ -4,6 +4,7 @@
 import type { Runtime, RuntimeFeatures, RuntimeHandler, StatusResponse } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { outsideWork } from '#machinery/pending-work.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
 import { allocatableOf, type Reservations } from '../allocatable.ts';
 import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';
@@ -66,8 +67,9 @@ export class NodeFactsSource {
     const { kubelet, rootDir } = config;
     const diskOf = kubelet.hostFiles === false ? '/' : rootDir;
     const read = kubelet.readCapacity ?? (() => readCapacity(diskOf, kubelet.maxPods));
-    const capacity = kubelet.capacity ?? (await read());
-    return new NodeFactsSource(config, capacity, await readMachineInfo(kubelet.machine));
+    const capacity = kubelet.capacity ?? (await outsideWork(read()));
+    const machine = await outsideWork(readMachineInfo(kubelet.machine));
+    return new NodeFactsSource(config, capacity, machine);
   }
 
   private constructor(config: NodeFactsConfig, capacity: ResourceList, machine: MachineInfo) {
