@@ -1,9 +1,10 @@
 // Removes the network of a deleted cluster from the host.
 
 import { execFile } from 'node:child_process';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { namesIn } from '#machinery/files/names-in.ts';
 
 const run = promisify(execFile);
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -108,15 +109,6 @@ export function ruleRemoval(saved: string, network: string): string | undefined 
   const flushed = [...chains].map((chain) => `-F ${chain}`);
   const removed = [...chains].map((chain) => `-X ${chain}`);
   return `${['*nat', ...rules, ...flushed, ...removed, 'COMMIT'].join('\n')}\n`;
-}
-
-async function namesIn(dir: string): Promise<readonly string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /**

@@ -4,11 +4,11 @@
 //
 // https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { type ContainerConfig, CriError } from '#cri/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { namesIn } from '#machinery/files/names-in.ts';
 import { readUntrusted } from '#machinery/files/untrusted.ts';
 import type { Logger } from '#machinery/log.ts';
 
@@ -139,10 +139,5 @@ async function readSpecs(
 }
 
 async function entriesOf(directory: string): Promise<readonly string[]> {
-  try {
-    return (await readdir(directory)).filter((name) => /\.(json|yaml)$/.test(name)).toSorted();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  return (await namesIn(directory)).filter((name) => /\.(json|yaml)$/.test(name)).toSorted();
 }

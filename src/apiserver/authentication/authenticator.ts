@@ -37,6 +37,18 @@ export interface TokenAnswer {
   readonly audiences: readonly string[];
 }
 
+/**
+ * Returns the audiences of a request that are those of the API server itself, for tokens that name
+ * none. Undefined: the request is for others only, which must not accept a token of the API server.
+ */
+export function serverAudiences(
+  own: readonly string[],
+  requested: readonly string[],
+): readonly string[] | undefined {
+  const common = requested.filter((audience) => own.includes(audience));
+  return requested.length > 0 && common.length === 0 ? undefined : common;
+}
+
 /** Returns the bearer token of a request; undefined if it has none. */
 export function bearerToken(headers: ApiRequest['headers']): string | undefined {
   const value = headers['authorization'];

@@ -15,6 +15,7 @@ import type { ApiRequest, UserInfo } from '../request.ts';
 import {
   type Authenticator,
   bearerToken,
+  serverAudiences,
   type TokenAnswer,
   type TokenAuthenticator,
 } from './authenticator.ts';
@@ -42,8 +43,8 @@ export class BootstrapTokens implements Authenticator, TokenAuthenticator {
     token: string,
     audiences: readonly string[],
   ): Promise<TokenAnswer | undefined> {
-    const common = audiences.filter((audience) => this.#config.audiences.includes(audience));
-    if (audiences.length > 0 && common.length === 0) return undefined;
+    const common = serverAudiences(this.#config.audiences, audiences);
+    if (common === undefined) return undefined;
     const user = await this.#userOf(token);
     return user === undefined ? undefined : { user, audiences: common };
   }

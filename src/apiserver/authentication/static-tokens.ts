@@ -6,6 +6,7 @@ import type { ApiRequest, UserInfo } from '../request.ts';
 import {
   type Authenticator,
   bearerToken,
+  serverAudiences,
   type TokenAnswer,
   type TokenAuthenticator,
 } from './authenticator.ts';
@@ -36,10 +37,8 @@ export class StaticTokenAuthenticator implements Authenticator, TokenAuthenticat
   authenticateToken(token: string, audiences: readonly string[]): TokenAnswer | undefined {
     const user = this.#users.get(digest(token));
     if (user === undefined) return undefined;
-    // A service that checks whether a token is for itself must not accept a token for the API
-    // server.
-    const common = audiences.filter((audience) => this.#audiences.includes(audience));
-    return audiences.length > 0 && common.length === 0 ? undefined : { user, audiences: common };
+    const common = serverAudiences(this.#audiences, audiences);
+    return common && { user, audiences: common };
   }
 }
 

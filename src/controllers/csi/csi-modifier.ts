@@ -28,7 +28,7 @@ import { ControllerBuilder } from '../builder.ts';
 import type { Controller } from '../controller.ts';
 import type { CsiControllerConfig } from './csi-config.ts';
 import { DriverNodes } from './driver-nodes.ts';
-import { MERGE_PATCH, statusPatch } from './patches.ts';
+import { MERGE_PATCH, writeClaimStatus } from './patches.ts';
 import { secretValues } from './secrets.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -217,20 +217,8 @@ export class CsiModifier implements Controller {
     return { type, status: 'True', message, lastProbeTime: null, lastTransitionTime: now };
   }
 
-  /** Writes the status; returns the claim itself if it has that already. */
-  async #setStatus(claim: ReadClaim, status: ClaimStatus, signal: AbortSignal): Promise<ReadClaim> {
-    const { name, namespace = '', resourceVersion } = claim.metadata;
-    const patch = statusPatch(claim.status, status);
-    if (Object.keys(patch).length === 0) return claim;
-    return await this.#config.client
-      .resource(persistentVolumeClaims)
-      .namespace(namespace)
-      .patch(
-        name,
-        MERGE_PATCH,
-        { metadata: { resourceVersion }, ...patch },
-        { subresource: 'status', signal },
-      );
+  #setStatus(claim: ReadClaim, status: ClaimStatus, signal: AbortSignal): Promise<ReadClaim> {
+    return writeClaimStatus(this.#config.client, claim, status, signal);
   }
 
   #record(claim: ReadClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {

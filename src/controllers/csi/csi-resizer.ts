@@ -28,7 +28,7 @@ import type { Controller } from '../controller.ts';
 import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';
 import type { CsiControllerConfig } from './csi-config.ts';
 import { DriverNodes } from './driver-nodes.ts';
-import { MERGE_PATCH, statusPatch } from './patches.ts';
+import { MERGE_PATCH, writeClaimStatus } from './patches.ts';
 import { secretValues } from './secrets.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -202,22 +202,12 @@ export class CsiResizer implements Controller {
     this.#record(claim, 'Normal', 'VolumeResizeSuccessful', 'Resize volume succeeded');
   }
 
-  async #setStatus(
+  #setStatus(
     claim: ReadClaim,
     changes: Partial<ClaimStatus>,
     signal: AbortSignal,
   ): Promise<ReadClaim> {
-    const { name, namespace = '', resourceVersion } = claim.metadata;
-    const status = { ...claim.status, ...changes };
-    return await this.#config.client
-      .resource(persistentVolumeClaims)
-      .namespace(namespace)
-      .patch(
-        name,
-        MERGE_PATCH,
-        { metadata: { resourceVersion }, ...statusPatch(claim.status, status) },
-        { subresource: 'status', signal },
-      );
+    return writeClaimStatus(this.#config.client, claim, { ...claim.status, ...changes }, signal);
   }
 
   #record(claim: ReadClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {

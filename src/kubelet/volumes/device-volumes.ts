@@ -3,11 +3,12 @@
 // each pod. The directories on disk say which devices are in use, so a restarted kubelet finds what
 // it has to unmount.
 
-import { access, mkdir, readdir, rmdir } from 'node:fs/promises';
+import { access, mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesIn } from '#machinery/files/names-in.ts';
 import { KeyedMutex } from '#machinery/keyed-mutex.ts';
 import { podDir, podsDir } from '../paths.ts';
-import type { Mounter } from './mounter.ts';
+import { isMounted, type Mounter } from './mounter.ts';
 
 export interface DeviceVolume {
   /** The name of the persistent volume. */
@@ -45,22 +46,22 @@ export class DeviceVolumes {
         );
       // Marks the device as used before it is mounted.
       await mkdir(own, { recursive: true, mode: 0o750 });
-      if (!(await this.#isMounted(shared))) {
+      if (!(await isMounted(this.#mounter, shared))) {
         await mkdir(shared, { recursive: true, mode: 0o750 });
         await this.#mounter.device({ device, target: shared, fsType, options, readOnly });
       }
-      if (!(await this.#isMounted(own))) await this.#mounter.bind(shared, own);
+      if (!(await isMounted(this.#mounter, own))) await this.#mounter.bind(shared, own);
       return own;
     });
   }
 
   /** Unmounts the devices that no pod's directory has. Rejects if one is busy. */
   async unmountUnused(): Promise<void> {
-    for (const name of await names(this.#sharedDir())) {
+    for (const name of await namesIn(this.#sharedDir())) {
       await this.#mutex.run(name, async () => {
         if (await this.#isUsed(name)) return;
         const shared = join(this.#sharedDir(), name);
-        if (await this.#isMounted(shared)) await this.#mounter.unmount(shared);
+        if (await isMounted(this.#mounter, shared)) await this.#mounter.unmount(shared);
         // Fails on a directory with files: those of a device that is still mounted stay.
         await rmdir(shared);
       });
@@ -76,23 +77,9 @@ export class DeviceVolumes {
   }
 
   async #isUsed(name: string): Promise<boolean> {
-    for (const uid of await names(podsDir(this.#rootDir)))
+    for (const uid of await namesIn(podsDir(this.#rootDir)))
       if (await exists(this.#podPath(uid, name))) return true;
     return false;
-  }
-
-  async #isMounted(path: string): Promise<boolean> {
-    return (await this.#mounter.mountsBelow(path)).includes(path);
-  }
-}
-
-/** Returns the names in a directory; none if it does not exist. */
-async function names(directory: string): Promise<readonly string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
   }
 }
 

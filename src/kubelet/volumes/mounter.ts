@@ -41,6 +41,11 @@ export interface Mounter {
   mountsBelow(directory: string): Promise<readonly string[]>;
 }
 
+/** Reports whether something is mounted at the path itself. */
+export async function isMounted(mounter: Mounter, path: string): Promise<boolean> {
+  return (await mounter.mountsBelow(path)).includes(path);
+}
+
 /** Returns a mounter that uses mount(8), as root on Linux. */
 export function systemMounter(): Mounter {
   const available = process.platform === 'linux' && process.getuid?.() === 0;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { podDir } from '../paths.ts';
-import type { Mounter } from './mounter.ts';
+import { isMounted, type Mounter } from './mounter.ts';
 
 export interface NfsVolume {
   /** The name of the pod's volume, or of the persistent volume. */
@@ -39,7 +39,7 @@ export async function mountNfs(
   { name, source, readOnly, mountOptions }: NfsVolume,
 ): Promise<string> {
   const target = join(podDir(rootDir, podUid), 'volumes', 'kubernetes.io~nfs', name);
-  if ((await mounter.mountsBelow(target)).includes(target)) return target;
+  if (await isMounted(mounter, target)) return target;
   if (!mounter.available)
     throw new Error('NFS volumes cannot be mounted by this kubelet: it takes root on Linux');
   await mkdir(target, { recursive: true, mode: 0o750 });
@@ -52,8 +52,7 @@ export async function mountNfs(
     });
   } catch (error) {
     // The directory marks nothing, unlike that of a volume that has to be unmounted.
-    if (!(await mounter.mountsBelow(target)).includes(target))
-      await rmdir(target).catch(() => undefined);
+    if (!(await isMounted(mounter, target))) await rmdir(target).catch(() => undefined);
     throw error;
   }
   return target;

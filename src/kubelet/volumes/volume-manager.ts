@@ -34,7 +34,7 @@ import {
 import { checkHostPath } from './host-path.ts';
 import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
 import { checkLocalDevice } from './local-volumes.ts';
-import type { Mounter } from './mounter.ts';
+import { isMounted, type Mounter } from './mounter.ts';
 import { diskOf } from './iscsi/disk.ts';
 import { type IscsiVolume, IscsiVolumes } from './iscsi/iscsi-volumes.ts';
 import { type IscsiSystem, iscsiSystem } from './iscsi/system.ts';
@@ -481,7 +481,7 @@ export class VolumeManager {
   ): Promise<void> {
     const { mounter } = this.#config;
     if (!mounter.available) return;
-    if ((await mounter.mountsBelow(directory)).includes(directory)) return;
+    if (await isMounted(mounter, directory)) return;
     await mounter.tmpfs(directory, options);
   }
 }

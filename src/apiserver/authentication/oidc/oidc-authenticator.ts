@@ -12,6 +12,7 @@ import type { ApiRequest, UserInfo } from '../../request.ts';
 import {
   type Authenticator,
   bearerToken,
+  serverAudiences,
   looksLikeJwt,
   type TokenAnswer,
   type TokenAuthenticator,
@@ -81,8 +82,8 @@ export class OidcAuthenticator implements Authenticator, TokenAuthenticator {
     audiences: readonly string[],
   ): Promise<TokenAnswer | undefined> {
     // The token's own audience is the client. For others it is a token of the API server.
-    const common = audiences.filter((each) => this.#services.audiences.includes(each));
-    if (audiences.length > 0 && common.length === 0) return undefined;
+    const common = serverAudiences(this.#services.audiences, audiences);
+    if (common === undefined) return undefined;
     const user = await this.#userOf(token);
     return user === undefined ? undefined : { user, audiences: common };
   }

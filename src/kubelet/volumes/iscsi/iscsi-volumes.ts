@@ -2,15 +2,16 @@
 // into the directory of each pod. A record of the disk lies beneath its mount, and each pod's
 // directory has a note of the disks that it uses, so a restarted kubelet finds what it has to undo.
 
-import { mkdir, readdir, readFile, rmdir, unlink } from 'node:fs/promises';
+import { mkdir, readFile, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
+import { namesIn } from '#machinery/files/names-in.ts';
 import { KeyedMutex } from '#machinery/keyed-mutex.ts';
 import type { Logger } from '#machinery/log.ts';
 import { podDir, podsDir } from '../../paths.ts';
 import { CsiOperationError } from '../csi/host.ts';
-import type { Mounter } from '../mounter.ts';
+import { isMounted, type Mounter } from '../mounter.ts';
 import { attach, detach } from './attach.ts';
 import { directoryOf, fromRecord, type IscsiDisk, recordOf } from './disk.ts';
 import type { IscsiSystem } from './system.ts';
@@ -70,7 +71,7 @@ export class IscsiVolumes {
     // Marks the disk as used before anything is attached.
     await mkdir(join(pod, NOTES), { recursive: true, mode: 0o750 });
     writeDurableFile(join(pod, NOTES, disk.volumeName), name);
-    if (!(await this.#isMounted(shared))) {
+    if (!(await isMounted(this.#config.mounter, shared))) {
       await mkdir(shared, { recursive: true, mode: 0o750 });
       writeDurableFile(join(shared, RECORD), JSON.stringify(recordOf(disk)));
       const device = await operation('MountVolume.WaitForAttach failed', () =>
@@ -80,7 +81,7 @@ export class IscsiVolumes {
         mounter.device({ device, target: shared, fsType: fsType || 'ext4', options, readOnly }),
       );
     }
-    if (!(await this.#isMounted(own))) {
+    if (!(await isMounted(this.#config.mounter, own))) {
       await mkdir(own, { recursive: true, mode: 0o750 });
       await mounter.bind(shared, own);
     }
@@ -116,7 +117,7 @@ export class IscsiVolumes {
     const { mounter, system } = this.#config;
     if ((await this.#used()).has(name)) return;
     const shared = join(this.#directory, name);
-    if (await this.#isMounted(shared)) await mounter.unmount(shared);
+    if (await isMounted(this.#config.mounter, shared)) await mounter.unmount(shared);
     const record = join(shared, RECORD);
     const text = await readFile(record, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
@@ -139,16 +140,17 @@ export class IscsiVolumes {
   /** Returns the directories of disks: 'iface-NAME/PORTAL-IQN-lun-LUN'. */
   async #disks(): Promise<readonly string[]> {
     const found: string[] = [];
-    for (const iface of await names(this.#directory)) {
+    for (const iface of await namesIn(this.#directory)) {
       if (!iface.startsWith('iface-')) continue;
-      for (const disk of await names(join(this.#directory, iface))) found.push(`${iface}/${disk}`);
+      for (const disk of await namesIn(join(this.#directory, iface)))
+        found.push(`${iface}/${disk}`);
     }
     return found;
   }
 
   async #used(): Promise<ReadonlySet<string>> {
     const used = new Set<string>();
-    for (const uid of await names(podsDir(this.#config.rootDir)))
+    for (const uid of await namesIn(podsDir(this.#config.rootDir)))
       for (const name of await this.#noted(uid)) used.add(name);
     return used;
   }
@@ -157,12 +159,8 @@ export class IscsiVolumes {
   async #noted(uid: string): Promise<readonly string[]> {
     const notes = join(podDir(this.#config.rootDir, uid), NOTES);
     const noted: string[] = [];
-    for (const note of await names(notes)) noted.push(await readFile(join(notes, note), 'utf8'));
+    for (const note of await namesIn(notes)) noted.push(await readFile(join(notes, note), 'utf8'));
     return noted;
-  }
-
-  async #isMounted(path: string): Promise<boolean> {
-    return (await this.#config.mounter.mountsBelow(path)).includes(path);
   }
 }
 
@@ -176,14 +174,5 @@ async function operation<T>(name: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     throw new CsiOperationError(name, (error as Error).message, { cause: error });
-  }
-}
-
-async function names(directory: string): Promise<readonly string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
   }
 }
