@@ -164,9 +164,9 @@ export async function kubelet(
     options.featureGates ?? '',
   ].join(',');
   const merged = { ...others, ...options, featureGates: gates };
-  await run(merged, (role, progress, signal, faults) => {
+  await run(merged, async (role, progress, signal, faults) => {
     endAfterUncaught(faults);
-    return startKubeletRole({
+    const { description, failed, stop } = await startKubeletRole({
       ...merged,
       ...role,
       kubeconfig,
@@ -174,6 +174,15 @@ export async function kubelet(
       signal,
       flags: flagValues(withoutSecrets(merged)),
     });
+    const keepMemory = giveMemoryBack(systemClock, role.logger);
+    return {
+      description,
+      failed,
+      async stop() {
+        keepMemory();
+        await stop();
+      },
+    };
   });
 }
 
@@ -351,7 +360,6 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
     throw error;
   }
   progress.clear();
-  const keepMemory = giveMemoryBack(systemClock, logger);
   try {
     process.stdout.write(`ready: ${role.description}\n`);
     const reason = await Promise.race([stop.requested, role.failed, fatalError]);
@@ -359,7 +367,6 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
     if (reason instanceof Error) throw new UserError(reason.message, { cause: reason });
     process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
   } finally {
-    keepMemory();
     await role.stop();
   }
   process.exit(process.exitCode ?? 0);
