@@ -4,6 +4,7 @@
 import http2 from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '#machinery/clock.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 import { abortable, sharedByMany } from '../abort.ts';
 import {
   NotProcessedError,
@@ -56,7 +57,9 @@ export class Http2Exchange implements Exchange {
 
   close(): void {
     this.#closed.abort(new Error('the client is closed'));
-    for (const { session } of this.#connections) session.destroy();
+    // Not now: this may be called by what a response has led to, while Node parses the connection's
+    // input. It would go on with streams that were freed (see machinery/net/http2-close.ts).
+    for (const { session } of this.#connections) inNextTurn(() => session.destroy());
     this.#connections.clear();
   }
 
