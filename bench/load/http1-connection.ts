@@ -81,7 +81,10 @@ export class Http1Connection implements Connection {
 
   request(method: string, path: string, body: Buffer | undefined): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      if (this.#failure !== undefined) return void reject(this.#failure);
+      if (this.#failure !== undefined) {
+        reject(this.#failure);
+        return;
+      }
       this.#settle = { resolve, reject };
       this.#socket.write(
         body === undefined
