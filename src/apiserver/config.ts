@@ -158,6 +158,8 @@ export interface ApiServerConfig {
    * Returns metrics of other components of the process, in Prometheus' text format. Default: none.
    */
   readonly otherMetrics?: () => string | Promise<string>;
+  /** Names of the server's own plugins to run beside the default ones. Default: none. */
+  readonly enableAdmissionPlugins?: readonly string[];
   /** Names of the server's own plugins to disable. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
   /**

@@ -12,6 +12,7 @@ import { OidcAuthenticator } from './oidc/oidc-authenticator.ts';
 import { RequestHeaderAuthenticator } from './request-header.ts';
 import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './static-tokens.ts';
+import { WebSocketTokenAuthenticator } from './websocket-token.ts';
 
 export interface Authentication {
   /** The authenticators of requests, in order. */
@@ -74,6 +75,7 @@ export function createAuthentication(
       ...frontProxies,
       new ClientCertificateAuthenticator(),
       ...tokenAuthenticators,
+      new WebSocketTokenAuthenticator(tokenAuthenticators),
       ...(config.authenticators ?? []),
     ],
     tokenAuthenticators,

@@ -2,6 +2,8 @@
 // none for metrics other than the CPU utilization, for behavior, and for conditions; annotations
 // carry them, so that a round trip loses nothing.
 
+import { allSchemas } from '#api/all-schemas.ts';
+import { DecodeError, decodeObject } from '#api/machinery/codec/index.ts';
 import type { Conversions } from '#api/machinery/scheme.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -76,11 +78,14 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
   );
   const { annotations: _replaced, ...otherMetadata } = metadata ?? {};
   const behavior = behaviorFrom(annotations[BEHAVIOR]);
-  const current = readList(annotations[CURRENT_METRICS])?.map((each) =>
-    statusFromV1(each as Immutable<v1.MetricStatus>),
+  const current = readList<v1.MetricStatus>('MetricStatus', annotations[CURRENT_METRICS])?.map(
+    statusFromV1,
   );
   const utilization = status?.currentCPUUtilizationPercentage;
-  const conditions = readList(annotations[CONDITIONS]);
+  const conditions = readList<v1.HorizontalPodAutoscalerCondition>(
+    'HorizontalPodAutoscalerCondition',
+    annotations[CONDITIONS],
+  );
   return part({
     // The annotations keep their position: encoders write fields in this order.
     metadata:
@@ -105,7 +110,7 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
         currentMetrics: current ?? (utilization === undefined ? null : [cpuStatus(utilization)]),
         conditions,
       }),
-  }) as unknown as Omit<New, 'kind' | 'apiVersion'>;
+  });
 }
 
 function isCpuUtilization({ type, resource }: Metric): boolean {
@@ -125,15 +130,14 @@ function metricsFrom(
     const target = { type: 'Utilization', averageUtilization: utilization };
     cpu.push({ type: 'Resource', resource: { name: 'cpu', target } });
   }
-  const others =
-    readList(carried)?.map((each) => specFromV1(each as Immutable<v1.MetricSpec>)) ?? [];
+  const others = readList<v1.MetricSpec>('MetricSpec', carried)?.map(specFromV1) ?? [];
   const all = [...cpu, ...others];
   return all.length === 0 ? [defaultMetric()] : all;
 }
 
 /** Reports whether annotations carry metrics for which the first version has no field. */
 export function carriesMetrics(annotations: Readonly<Record<string, string>> | undefined): boolean {
-  return (readList(annotations?.[METRICS]) ?? []).length > 0;
+  return (readList('MetricSpec', annotations?.[METRICS]) ?? []).length > 0;
 }
 
 function cpuStatus(averageUtilization: number): Immutable<v2.MetricStatus> {
@@ -143,9 +147,20 @@ function cpuStatus(averageUtilization: number): Immutable<v2.MetricStatus> {
   };
 }
 
-function readList(text: string | undefined): readonly object[] | undefined {
+/**
+ * Reads a list of objects of a type of this version. Returns undefined for any other text: users may
+ * write these annotations, and nothing checks their values later.
+ */
+function readList<T>(type: string, text: string | undefined): readonly T[] | undefined {
   const value = readJson(text);
-  return Array.isArray(value) && value.every(isPlainObject) ? value : undefined;
+  if (!Array.isArray(value)) return undefined;
+  const message = allSchemas.message(`autoscaling/v1.${type}`);
+  try {
+    return value.map((each) => decodeObject<T>(message, each).object);
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
 }
 
 function readJson(text: string | undefined): unknown {
