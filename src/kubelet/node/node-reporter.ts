@@ -67,6 +67,8 @@ const FIRST_CHECK_MS = 100;
 export class NodeReporter {
   readonly #config: NodeReporterConfig;
   #node: Node | undefined;
+  /** The Node as informers of this process have it: it shares its parts with other Nodes. */
+  #seen: Node | undefined;
   /** The monotonic time of the last written status. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
@@ -127,10 +129,18 @@ export class NodeReporter {
    * and no longer those that one has removed.
    */
   nodeSeen(node: Node): void {
+    this.#seen = node;
+    if (this.#node !== undefined) this.#node = this.#shared(this.#node);
     const reported = this.#node?.status.capacity;
     if (reported === undefined || sameExtendedResources(reported, node.status.capacity)) return;
     this.#node = node;
     this.nudge();
+  }
+
+  /** Returns the object that informers have of this state, if they have it. */
+  #shared(node: Node): Node {
+    const seen = this.#seen;
+    return seen?.metadata.resourceVersion === node.metadata.resourceVersion ? seen : node;
   }
 
   /** Checks the status now, because something about the node has changed. */
@@ -254,12 +264,14 @@ export class NodeReporter {
     this.#endKeeping?.();
     const patch = { status: nodeStatusPatch(status, before) };
     try {
-      this.#node = await client
-        .resource(nodes)
-        .patch(nodeName, 'application/strategic-merge-patch+json', patch, {
-          subresource: 'status',
-          signal,
-        });
+      this.#node = this.#shared(
+        await client
+          .resource(nodes)
+          .patch(nodeName, 'application/strategic-merge-patch+json', patch, {
+            subresource: 'status',
+            signal,
+          }),
+      );
     } catch (error) {
       // The Node was deleted while its kubelet runs: it is registered again.
       if (!apierrors.isNotFound(error) || always) throw error;
