@@ -43,6 +43,9 @@ export interface DriverHost {
    */
   grow(device: string, mountPoint: string | undefined): Promise<void>;
 
+  /** Makes a device read-only, or writable. */
+  setReadOnly(device: string, readonly: boolean): Promise<void>;
+
   /** Sets the attributes of the device that the image is attached to, if it is attached. */
   tune(image: string, attributes: VolumeAttributes): Promise<void>;
 

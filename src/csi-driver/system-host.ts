@@ -14,6 +14,9 @@ const BLANK = 2;
 /** The exit code of e2fsck for errors that it has corrected. */
 const FSCK_CORRECTED = 1;
 
+/** A copy of a volume has its UUID, and XFS mounts no two file systems with the same UUID otherwise. */
+const XFS_OF_COPY = 'nouuid';
+
 /** Runs a program. Returns its output; rejects with its messages if it fails. */
 async function run(...command: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await execute(command, '');
@@ -165,6 +168,10 @@ export const systemHost: DriverHost = {
     );
   },
 
+  async setReadOnly(device, readonly) {
+    await run('blockdev', readonly ? '--setro' : '--setrw', device);
+  },
+
   async tune(image, { readAheadKiB }) {
     const device = readAheadKiB === undefined ? undefined : await deviceOf(image);
     // blockdev counts in sectors of 512 bytes.
@@ -210,7 +217,8 @@ export const systemHost: DriverHost = {
     if (code === BLANK) await run(`mkfs.${fsType}`, device);
     else if (code !== 0) throw new RpcError('INTERNAL', `${probe.join(' ')}: ${stderr.trim()}`);
     else if (fsType.startsWith('ext')) await growUnmounted(device);
-    const options = flags.length === 0 ? [] : ['-o', flags.join(',')];
+    const needed = fsType === 'xfs' && !flags.includes('nouuid') ? [...flags, XFS_OF_COPY] : flags;
+    const options = needed.length === 0 ? [] : ['-o', needed.join(',')];
     await run('mount', '-t', fsType, ...options, device, path);
   },
 
