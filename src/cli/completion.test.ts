@@ -62,7 +62,7 @@ describe.skipIf(!has('fish'))('completion in fish (needs fish)', () => {
   test('of commands, flags and choices', () => {
     expect(offeredByFish('cox sn')).toEqual(['snapshot']);
     expect(offeredByFish('cox snapshot re')).toEqual(['restore']);
-    expect(offeredByFish('cox up --run')).toEqual(['--runtime-config', '--runtime']);
+    expect(offeredByFish('cox up --run')).toEqual(['--runtime', '--runtime-config']);
     expect(offeredByFish('cox up --runtime con')).toEqual(['containerd']);
   });
 });
