@@ -108,7 +108,7 @@ export interface ApiServerConfig {
   readonly port?: number;
   /**
    * Timeouts of connections by their states, and the maximum number of connections. Default:
-   * kube-apiserver's timeouts; 10,000 connections.
+   * kube-apiserver's timeouts; 100,000 connections, or 80 % of the limit of open files.
    */
   readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Bearer tokens of the components, with their users. Default: none. */

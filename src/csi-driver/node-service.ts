@@ -8,7 +8,7 @@ import type { CsiMessage, CsiSchema } from '#csi/schema.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
 import type { RpcHandlers } from '#machinery/grpc/server.ts';
 import type { KeyedMutex } from '#machinery/keyed-mutex.ts';
-import { required, requireCapability } from './capability.ts';
+import { isReadOnly, required, requireCapability } from './capability.ts';
 import type { Records, VolumeRecord } from './records.ts';
 import { dataPath, type DriverSettings, topologyKey } from './settings.ts';
 
@@ -60,8 +60,10 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
   };
 
   const publish = async (request: CsiMessage<'NodePublishVolumeRequest'>): Promise<void> => {
-    const { volumeId, targetPath, stagingTargetPath, readonly, volumeContext } = request;
-    const { mount } = requireCapability(request.volumeCapability);
+    const { volumeId, targetPath, stagingTargetPath, volumeContext } = request;
+    const capability = requireCapability(request.volumeCapability);
+    const { mount } = capability;
+    const readonly = request.readonly || isReadOnly(capability);
     if (volumeContext[EPHEMERAL] === 'true') await makeEphemeral(volumeId);
     const volume = find(volumeId);
     if ((mount === undefined) !== volume.isBlock)
@@ -95,7 +97,8 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
       const { volumeId, stagingTargetPath } = request;
       required(volumeId, 'volume id');
       required(stagingTargetPath, 'staging target path');
-      const { mount } = requireCapability(request.volumeCapability);
+      const capability = requireCapability(request.volumeCapability);
+      const { mount } = capability;
       await mutex.run(volumeId, async () => {
         const volume = find(volumeId);
         if ((mount === undefined) !== volume.isBlock)
@@ -104,7 +107,12 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
         const device = await host.attach(pathOf(volume));
         await host.grow(device, undefined);
         await host.tune(pathOf(volume), volume.attributes ?? {});
-        if (mount === undefined || (await host.isMounted(stagingTargetPath))) return;
+        if (mount === undefined) {
+          // A read-only bind mount of a device does not keep its user from writing to the device.
+          await host.setReadOnly(device, isReadOnly(capability));
+          return;
+        }
+        if (await host.isMounted(stagingTargetPath)) return;
         await host.mountDevice(device, stagingTargetPath, {
           fsType: mount.fsType === '' ? 'ext4' : mount.fsType,
           flags: mount.mountFlags,
