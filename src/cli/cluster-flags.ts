@@ -35,10 +35,9 @@ export function addReset(program: Command): void {
     .addHelpText(
       'after',
       `
-It also cleans up after a crash, and can be repeated. Only directories that a cluster has made are \
-touched; files of others in them
-stay, and so does the entry that up --merge-kubeconfig has made. What a node ran with \
---container-runtime-endpoint stays in that runtime.
+It also cleans up after a crash, and can be repeated. Only directories that a cluster has made
+are touched; other files in them stay, and so does the entry of up --merge-kubeconfig. Pods of a
+node with --container-runtime-endpoint stay in that runtime.
 
 Examples:
   $ cox reset                                    asks, then removes the cluster in ./.coxswain

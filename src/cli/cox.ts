@@ -8,6 +8,7 @@ import type { Build } from './build.ts';
 import { addDown, addReset } from './cluster-flags.ts';
 import { describeError } from './describe-error.ts';
 import { addEnvtest } from './envtest-flags.ts';
+import { HELP_FORMAT } from './help.ts';
 import { addInspectCommands } from './inspect/commands.ts';
 import { typed } from './own-command.ts';
 import { addCompile, addCompletion, addVersion } from './program-flags.ts';
@@ -62,11 +63,13 @@ function upstreamArguments(program: Command, args: readonly string[]): readonly 
 export function createProgram(build?: Build): Command {
   const program = new Command('cox')
     .description('All of Kubernetes in one process.')
-    .version(COXSWAIN_VERSION)
+    .version(COXSWAIN_VERSION, '-V, --version', 'show the version')
     // A flag after the name of a subcommand is the subcommand's: --version, above all.
     .enablePositionalOptions()
-    // Errors are thrown, to be written in one place. The subcommands inherit it.
+    // Errors are thrown, to be written in one place. The subcommands inherit this, and the format.
     .exitOverride()
+    .configureHelp(HELP_FORMAT)
+    .helpOption('-h, --help', 'show this help')
     .configureOutput({
       writeOut: (text) => process.stdout.write(typed(text)),
       outputError: () => undefined,
@@ -89,5 +92,6 @@ export function createProgram(build?: Build): Command {
   addVersion(program);
   addCompletion(program);
   addCompile(program, build);
+  program.helpCommand('help [command]', 'show the help of a command');
   return program;
 }

@@ -17,10 +17,10 @@ export function addEnvtest(program: Command): void {
       'after',
       `
 Examples:
-  $ KUBEBUILDER_ASSETS=$(cox envtest) go test ./...                          with garbage collection
-  $ COX_ENVTEST_NODES=2 KUBEBUILDER_ASSETS=$(cox envtest) go test ./...      with all controllers, \
-and nodes on which pods run
-  $ COX_ENVTEST_CONTROLLERS= KUBEBUILDER_ASSETS=$(cox envtest) go test ./... the API server alone, as upstream's`,
+  $ export KUBEBUILDER_ASSETS=$(cox envtest)
+  $ go test ./...                              with garbage collection
+  $ COX_ENVTEST_NODES=2 go test ./...          with all controllers, and nodes on which pods run
+  $ COX_ENVTEST_CONTROLLERS= go test ./...     the API server alone, as upstream's`,
     )
     .action(async (options: { readonly dir?: string; readonly output?: 'json' }) => {
       const { envtest: layOut } = await import('./envtest/envtest.ts');

@@ -50,10 +50,9 @@ export function addCompile(program: Command, build?: Build): void {
     .addHelpText(
       'after',
       `
-What is compiled is kept beside the program, in a folder that must be writable: what Node needs for \
-its version with these flags, and
-without any, as tests that import the package run. npm run build does this, and cox up when it \
-stops, if it was not done before.`,
+The result is kept beside the program, in a folder that must be writable: for this version of Node
+with these flags, and without any flags, as tests that import the package run. npm run build does
+this, and so does cox up when it stops, if it was not done before.`,
     )
     .addOption(outputOption())
     .action(async (options) => (await import('./compile.ts')).compile(build, options));

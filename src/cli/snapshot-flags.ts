@@ -20,10 +20,9 @@ export function addSnapshot(program: Command): void {
     .addHelpText(
       'after',
       `
-A snapshot is the value of every object at one revision, with a checksum. It is taken while the \
-cluster runs, or while it does
-not. Certificates and keys are not in it: keep DATA-DIR/pki as well, and the file of \
---encryption-provider-config if there is one.
+A snapshot is the value of every object at one revision, with a checksum. It is taken while the
+cluster runs, or while it does not. Certificates and keys are not in it: keep DATA-DIR/pki as
+well, and the file of --encryption-provider-config if there is one.
 
 Examples:
   $ cox snapshot save backup.snap                of the cluster in ./.coxswain

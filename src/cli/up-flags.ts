@@ -33,6 +33,7 @@ export function addUp(program: Command, build?: Build): void {
     .description(
       'start a cluster and keep it running until Ctrl-C (or in the background with --detach)',
     )
+    .optionsGroup('The cluster:')
     .addOption(dataDirOption('where the cluster keeps its data, certificates and logs'))
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
     .option('--bind <address>', 'address that the API server listens on', address, '127.0.0.1')
@@ -42,6 +43,19 @@ export function addUp(program: Command, build?: Build): void {
       '--merge-kubeconfig',
       "also add the cluster to the user's own kubeconfig (KUBECONFIG or ~/.kube/config)",
     )
+    .option(
+      '--runtime-config <settings>',
+      "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' " +
+        '… (default: stable versions)',
+      settings,
+    )
+    .option(
+      '--controllers <names>',
+      "which controllers run: '*' all, 'foo' this one, '-foo' not this one (default: all)",
+      list,
+    )
+    .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
+    .optionsGroup('The store:')
     .addOption(
       new Option(
         '--store <engine>',
@@ -63,6 +77,8 @@ export function addUp(program: Command, build?: Build): void {
       '--encryption-provider-config <file>',
       'an EncryptionConfiguration: what is encrypted in the store, and the keys',
     )
+    .optionsGroup('Nodes and containers:')
+    .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
     .addOption(runtimeOption())
     .option(
       '--container-runtime-endpoint <socket>',
@@ -72,7 +88,26 @@ export function addUp(program: Command, build?: Build): void {
       '--images <dir>',
       'import the images in this folder into containerd: archives (docker save, OCI) and OCI layouts',
     )
-    .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
+    .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
+    .option(
+      '--root-dir <dir>',
+      "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)",
+    )
+    .option(
+      '--eviction-hard <thresholds>',
+      'evict pods of this machine below these: memory.available<500Mi,nodefs.available<5% ' +
+        '(default: below 100Mi of memory, 1% of the disk)',
+      thresholds,
+    )
+    .option(
+      '--cgroup-root <path>',
+      "cgroup below which pods of this machine get cgroups of their own: / or /NAME (default: the runtime's choice)",
+    )
+    .option(
+      '--csi-driver',
+      'run the reference CSI driver on this machine (storage classes csi-directory and csi-image)',
+    )
+    .optionsGroup('The network:')
     .option(
       '--pod-cidr <cidrs>',
       'addresses of pods: one range, or one of each IP family, separated by a comma ' +
@@ -97,10 +132,7 @@ export function addUp(program: Command, build?: Build): void {
       '--cluster-domain <domain>',
       'domain of the names of services and pods (default: cluster.local)',
     )
-    .option(
-      '--csi-driver',
-      'run the reference CSI driver on this machine (storage classes csi-directory and csi-image)',
-    )
+    .optionsGroup('Ingresses and Gateways:')
     .option('--ingress', 'serve Ingresses and Gateways (GatewayClass and IngressClass: coxswain)')
     .option(
       '--ingress-address <addresses>',
@@ -120,33 +152,7 @@ export function addUp(program: Command, build?: Build): void {
       'addresses of this machine of which each Gateway gets one (default: Gateways share the addresses of Ingresses)',
       list,
     )
-    .option(
-      '--runtime-config <settings>',
-      "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' " +
-        '… (default: stable versions)',
-      settings,
-    )
-    .option(
-      '--controllers <names>',
-      "which controllers run: '*' all, 'foo' this one, '-foo' not this one (default: all)",
-      list,
-    )
-    .option(
-      '--root-dir <dir>',
-      "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)",
-    )
-    .option(
-      '--eviction-hard <thresholds>',
-      'evict pods of this machine below these: memory.available<500Mi,nodefs.available<5% ' +
-        '(default: below 100Mi of memory, 1% of the disk)',
-      thresholds,
-    )
-    .option(
-      '--cgroup-root <path>',
-      "cgroup below which pods of this machine get cgroups of their own: / or /NAME (default: the runtime's choice)",
-    )
-    .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
-    .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
+    .optionsGroup('Output:')
     .option('--detach', 'leave the cluster running in the background once it is ready')
     .option('--quiet', 'print only the line that says that the cluster is ready')
     .addOption(outputOption())
@@ -165,7 +171,10 @@ Examples:
   $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
   $ cox down                                     stops a cluster started with --detach`,
     );
-  withWorkerFlags(withAuditFlags(withOidcFlags(up))).action(async (options) => {
+  withOidcFlags(up.optionsGroup('Sign-in at an OpenID Connect provider:'));
+  withAuditFlags(up.optionsGroup('The audit log:'));
+  withWorkerFlags(up.optionsGroup('Several cores:'));
+  up.action(async (options) => {
     const { up: start } = await import('./up.ts');
     await start(options, build);
   });

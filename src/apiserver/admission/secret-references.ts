@@ -9,13 +9,14 @@ import type { ImmutablePod } from './pod-defaults.ts';
 type Account = Immutable<ServiceAccount>;
 type SecretUser = Pick<Immutable<Container>, 'name' | 'env' | 'envFrom'>;
 
-const ANNOTATION = 'kubernetes.io/enforce-mountable-secrets';
+/** The annotation of a ServiceAccount whose pods may use only the secrets that it lists. */
+export const SECRETS_ANNOTATION = 'kubernetes.io/enforce-mountable-secrets';
 /** The texts that Go's strconv.ParseBool reads as true. */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
 /** Reports whether pods of the account may use only the secrets that the account lists. */
 export function limitsSecrets({ metadata }: Account): boolean {
-  return TRUE.has(metadata.annotations?.[ANNOTATION] ?? '');
+  return TRUE.has(metadata.annotations?.[SECRETS_ANNOTATION] ?? '');
 }
 
 /** Returns the objection to a secret that a new pod refers to; undefined if there is none. */

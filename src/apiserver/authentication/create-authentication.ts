@@ -10,9 +10,9 @@ import { LegacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
 import { noteTokenUse } from './legacy-token-tracking.ts';
 import { OidcAuthenticator } from './oidc/oidc-authenticator.ts';
 import { RequestHeaderAuthenticator } from './request-header.ts';
+import { RequestTokens } from './request-tokens.ts';
 import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './static-tokens.ts';
-import { WebSocketTokenAuthenticator } from './websocket-token.ts';
 
 export interface Authentication {
   /** The authenticators of requests, in order. */
@@ -74,8 +74,7 @@ export function createAuthentication(
     authenticators: [
       ...frontProxies,
       new ClientCertificateAuthenticator(),
-      ...tokenAuthenticators,
-      new WebSocketTokenAuthenticator(tokenAuthenticators),
+      new RequestTokens(tokenAuthenticators),
       ...(config.authenticators ?? []),
     ],
     tokenAuthenticators,

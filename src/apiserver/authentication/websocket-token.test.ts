@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
 
 import type { UserInfo } from '../request.ts';
-import { hasWebSocketToken, WebSocketTokenAuthenticator, withoutToken } from './websocket-token.ts';
+import { RequestTokens } from './request-tokens.ts';
+import { hasWebSocketToken, withoutToken } from './websocket-token.ts';
 
 const PREFIX = 'base64url.bearer.authorization.k8s.io.';
 const JANE: UserInfo = { name: 'jane', groups: [] };
 
-const authenticator = new WebSocketTokenAuthenticator([
+const authenticator = new RequestTokens([
   { authenticateToken: () => undefined },
+  { authenticateToken: () => Promise.resolve(undefined) },
   {
     authenticateToken: (token) => (token === 'sécret' ? { user: JANE, audiences: [] } : undefined),
   },
@@ -31,6 +33,16 @@ test.each([
   ['no token', 'v5.channel.k8s.io'],
 ])('%s is not accepted', async (_, protocols) => {
   expect(await userOf(protocols)).toBeUndefined();
+});
+
+test('a bearer token counts before that of a WebSocket', async () => {
+  const headers = (token: string) => ({
+    authorization: `Bearer ${token}`,
+    upgrade: 'websocket',
+    'sec-websocket-protocol': `${encoded('sécret')}, x`,
+  });
+  expect(await authenticator.authenticate({ headers: headers('sécret') })).toBe(JANE);
+  expect(await authenticator.authenticate({ headers: headers('other') })).toBeUndefined();
 });
 
 test('requests that open no WebSocket have no such token', async () => {
