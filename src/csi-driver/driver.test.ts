@@ -48,8 +48,8 @@ function fakeHost() {
       };
     },
     thaw: () => Promise.resolve(),
-    attach: async (image) => {
-      await call('attach', image);
+    attach: async (image, readonly) => {
+      await call(readonly ? 'attach read-only' : 'attach', image);
       return '/dev/loop0';
     },
     detach: (image) => call('detach', image),
@@ -60,8 +60,8 @@ function fakeHost() {
       await call('mountDevice', device);
       mounted.add(path);
     },
-    bind: async (source, path) => {
-      await call('bind', source);
+    bind: async (source, path, readonly) => {
+      await call(readonly ? 'bind read-only' : 'bind', source);
       mounted.add(path);
     },
     unmount: async (path) => {
@@ -218,6 +218,20 @@ describe('volumes', () => {
     expect(await codeOf(driver.call('CreateVolume', create('a', at('n'))))).toBe('OK');
   });
 
+  test('an image for XFS is as large as mkfs.xfs needs it', async () => {
+    const { driver } = setUp();
+    const small = (fsType: string) => ({
+      volumeCapabilities: [mountCapability(fsType)],
+      capacityRange: { requiredBytes: 32 * MIB, limitBytes: 0 },
+    });
+    await driver.call('CreateVolume', create('a', small('ext3')));
+    await driver.call('CreateVolume', create('b', small('xfs')));
+    expect(driver.volumes.byName('a')?.capacityBytes).toBe(32 * MIB);
+    expect(driver.volumes.byName('b')?.capacityBytes).toBe(300 * MIB);
+    const limited = { ...small('xfs'), capacityRange: { requiredBytes: 0, limitBytes: 99 * MIB } };
+    expect(await codeOf(driver.call('CreateVolume', create('c', limited)))).toBe('OUT_OF_RANGE');
+  });
+
   test('two creations of one another as clones do not block each other', async () => {
     const { driver } = setUp();
     await driver.call('CreateVolume', create('a'));
@@ -253,6 +267,35 @@ describe('the node', () => {
       'bind /staging',
     ]);
   });
+
+  test.each(['SINGLE_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'])(
+    'a volume with the access mode %s cannot be written to',
+    async (mode) => {
+      const { driver, calls } = setUp();
+      const mount = mountCapability('', mode);
+      const block = { accessMode: { mode }, block: {} };
+      const image = { parameters: { backing: 'image' } };
+      await driver.call('CreateVolume', create('a', { ...image, volumeCapabilities: [mount] }));
+      await driver.call('CreateVolume', create('b', { volumeCapabilities: [block] }));
+      for (const [name, volumeCapability] of [
+        ['a', mount],
+        ['b', block],
+      ] as const) {
+        const { id: volumeId } = driver.volumes.byName(name)!;
+        const request = { volumeId, ...staging, volumeCapability };
+        await driver.call('NodeStageVolume', request);
+        await driver.call('NodePublishVolume', { ...request, targetPath: `/target-${name}` });
+      }
+      const ofBlock = `/volumes/${driver.volumes.byName('b')!.id}/disk.img`;
+      expect(calls.filter((call) => /^(mountDevice|bind|attach read-only)/.test(call))).toEqual([
+        'mountDevice /dev/loop0',
+        'bind read-only /staging',
+        `attach read-only ${ofBlock}`,
+        `attach read-only ${ofBlock}`,
+        'bind read-only /dev/loop0',
+      ]);
+    },
+  );
 
   test('attributes of an image are changed at once, and when it is attached again', async () => {
     const { driver, calls, start } = setUp();

@@ -14,6 +14,9 @@ const BLANK = 2;
 /** The exit code of e2fsck for errors that it has corrected. */
 const FSCK_CORRECTED = 1;
 
+/** A copy of a volume has its UUID, and XFS mounts no two file systems with the same UUID otherwise. */
+const XFS_OF_COPY = 'nouuid';
+
 /** Runs a program. Returns its output; rejects with its messages if it fails. */
 async function run(...command: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await execute(command, '');
@@ -138,8 +141,10 @@ export const systemHost: DriverHost = {
     };
   },
 
-  async attach(image) {
-    return (await deviceOf(image)) ?? (await run('losetup', '--find', '--show', '--', image));
+  async attach(image, readonly) {
+    // Not `blockdev --setro`: the next image at that device would be read-only, too.
+    const options = ['--find', '--show', ...(readonly ? ['--read-only'] : [])];
+    return (await deviceOf(image)) ?? (await run('losetup', ...options, '--', image));
   },
 
   async detach(image) {
@@ -210,7 +215,8 @@ export const systemHost: DriverHost = {
     if (code === BLANK) await run(`mkfs.${fsType}`, device);
     else if (code !== 0) throw new RpcError('INTERNAL', `${probe.join(' ')}: ${stderr.trim()}`);
     else if (fsType.startsWith('ext')) await growUnmounted(device);
-    const options = flags.length === 0 ? [] : ['-o', flags.join(',')];
+    const needed = fsType === 'xfs' && !flags.includes('nouuid') ? [...flags, XFS_OF_COPY] : flags;
+    const options = needed.length === 0 ? [] : ['-o', needed.join(',')];
     await run('mount', '-t', fsType, ...options, device, path);
   },
 
