@@ -205,7 +205,13 @@ export function decodeBody(
   const { value, text = '' } = body;
   if (codec.isUntyped === true) checkUntyped(value, kind, text);
   if (!isPlainObject(value)) throw unrecognized(kind.kind, notAnObject(value), text);
-  const ownKind = givenKind(value, { kind, text, scheme, message: codec.otherKindMessage });
+  const { otherKindMessage: message } = codec;
+  const ownKind = givenKind(value, {
+    kind,
+    text,
+    scheme,
+    ...(message !== undefined && { message }),
+  });
   let decoded;
   try {
     decoded = codec.decode(value);
@@ -360,7 +366,7 @@ interface Expected {
   readonly text: string;
   readonly scheme: Scheme;
   /** See ObjectCodec.otherKindMessage. */
-  readonly message?: string | undefined;
+  readonly message?: string;
 }
 
 /** Returns the kind and apiVersion of the body; missing ones are those of the endpoint. */
