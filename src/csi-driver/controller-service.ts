@@ -8,6 +8,7 @@ import { attributesOf } from './attributes.ts';
 import { checkCapabilities, required, requireCapability, unsupported } from './capability.ts';
 import { pageOf } from './paging.ts';
 import type { Records, SnapshotRecord, SourceRecord, VolumeRecord } from './records.ts';
+import { snapshotMessage } from './snapshot-message.ts';
 import { dataPath, type DriverSettings, idOf, topologyKey } from './settings.ts';
 
 type Capability = CsiMessage<'VolumeCapability'>;
@@ -301,6 +302,11 @@ export function controllerService(parts: ControllerParts): RpcHandlers<CsiSchema
       await mutex.run(snapshotId, async () => {
         const snapshot = snapshots.get(snapshotId);
         if (snapshot === undefined) return;
+        if (snapshot.groupId !== undefined)
+          throw new RpcError(
+            'FAILED_PRECONDITION',
+            `snapshot ${snapshotId} is part of the group snapshot ${snapshot.groupId}, and deleted with it`,
+          );
         await host.remove(snapshotPath(snapshot));
         await snapshots.delete(snapshotId);
         await host.remove(snapshots.directoryOf(snapshotId));
@@ -433,17 +439,5 @@ function volumeMessage(
           ? { snapshot: { snapshotId: source.id } }
           : { volume: { volumeId: source.id } },
     }),
-  };
-}
-
-function snapshotMessage(record: SnapshotRecord): CsiInput<'Snapshot'> {
-  const { id, volumeId, sizeBytes, createdAt } = record;
-  const seconds = Math.floor(createdAt / 1000);
-  return {
-    snapshotId: id,
-    sourceVolumeId: volumeId,
-    sizeBytes,
-    creationTime: { seconds, nanos: (createdAt - seconds * 1000) * 1_000_000 },
-    readyToUse: true,
   };
 }

@@ -49,6 +49,14 @@ export interface DriverHost {
   /** Sets the attributes of the device that the image is attached to, if it is attached. */
   tune(image: string, attributes: VolumeAttributes): Promise<void>;
 
+  /**
+   * Stops all writes to the file systems of the images, as far as they are mounted. Returns the
+   * function that lets them go on. Rejects, with none stopped, if one cannot be.
+   */
+  freeze(images: readonly string[]): Promise<() => Promise<void>>;
+  /** Lets writes go on that a process has stopped which ended meanwhile. Idempotent. */
+  thaw(images: readonly string[]): Promise<void>;
+
   isMounted(path: string): Promise<boolean>;
   /** Mounts the device; formats it first if it is blank, or enlarges its file system. */
   mountDevice(device: string, path: string, options: MountOptions): Promise<void>;

@@ -70,6 +70,16 @@ async function makeMountPoint(path: string, isFile: boolean): Promise<void> {
   else await mkdir(path, { recursive: true, mode: 0o750 });
 }
 
+/** Returns a mount point of the image's file system; undefined if it is not mounted. */
+async function mountPointOf(image: string): Promise<string | undefined> {
+  const device = await deviceOf(image);
+  if (device === undefined) return undefined;
+  const list = ['findmnt', '--noheadings', '--raw', '--output', 'TARGET', '--source', device];
+  const { stdout } = await execute(list, '');
+  const [target = ''] = stdout.split('\n');
+  return target === '' ? undefined : target;
+}
+
 export const systemHost: DriverHost = {
   async makeDirectory(path) {
     await remove(path);
@@ -164,6 +174,36 @@ export const systemHost: DriverHost = {
     const device = readAheadKiB === undefined ? undefined : await deviceOf(image);
     // blockdev counts in sectors of 512 bytes.
     if (device !== undefined) await run('blockdev', '--setra', String(readAheadKiB! * 2), device);
+  },
+
+  async freeze(images) {
+    const frozen: string[] = [];
+    const thaw = async (): Promise<void> => {
+      const failures: unknown[] = [];
+      for (const point of frozen.splice(0))
+        await run('fsfreeze', '--unfreeze', point).catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) throw failures[0];
+    };
+    try {
+      for (const image of images) {
+        const point = await mountPointOf(image);
+        if (point === undefined) continue;
+        await run('fsfreeze', '--freeze', point);
+        frozen.push(point);
+      }
+    } catch (error) {
+      await thaw();
+      throw error;
+    }
+    return thaw;
+  },
+
+  async thaw(images) {
+    for (const image of images) {
+      const point = await mountPointOf(image);
+      // Fails for a file system that is not frozen.
+      if (point !== undefined) await execute(['fsfreeze', '--unfreeze', point], '');
+    }
   },
 
   isMounted,

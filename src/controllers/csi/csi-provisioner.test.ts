@@ -85,6 +85,9 @@ function fakeService() {
     createSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     deleteSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     listSnapshots: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
+    createGroupSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
+    getGroupSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
+    deleteGroupSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     close: () => undefined,
   };
   return { service, created, calls, state, capabilities };
