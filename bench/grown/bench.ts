@@ -10,8 +10,9 @@ import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { Http1Connection } from '../load/http1-connection.ts';
 import { mainThreadMs, peakResidentMB, residentMB, threadsMs } from '../process-usage.ts';
-import { heading, note, quantile } from '../report.ts';
+import { heading, median, note, quantile } from '../report.ts';
 import { HEAP_FLAGS, heapsOf, totalMB } from '../scale/heap.ts';
+import { type Figures, showGoals } from '../scale/goals.ts';
 import * as load from '../scale/load.ts';
 import { growState, podRangeOf, SMALL_NODES } from './grow-state.ts';
 
@@ -30,6 +31,7 @@ const WITHOUT_EVICTION =
   '*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller';
 const LISTS = 3;
 const CHANGES = 300;
+const STARTS = 100;
 const SETTLE_MS = 2000;
 const REST_MS = 20_000;
 
@@ -83,6 +85,7 @@ async function measure(dataDir: string, options: GrownOptions): Promise<void> {
     );
   try {
     note(`ready after ${seconds(cluster.readyMs)} s`);
+    const restartCpuSeconds = mainThreadMs(pid) / 1000;
     usage('ready');
     if (kubelets) {
       await load.untilNodesReady(client, nodes);
@@ -94,12 +97,19 @@ async function measure(dataDir: string, options: GrownOptions): Promise<void> {
     usage('after a while');
     const before = threadsMs(pid);
     await systemClock.sleep(REST_MS);
-    note(`at rest: ${((threadsMs(pid) - before) / (REST_MS / 1000)).toFixed(0)} ms/s`);
-    await measureLists(cluster);
-    const changes = await load.changePods(client, CHANGES);
-    note(
-      `changes of pods: p50 ${quantile(changes, 0.5).toFixed(0)} ms, p99 ${quantile(changes, 0.99).toFixed(0)} ms`,
-    );
+    const restRate = (threadsMs(pid) - before) / REST_MS;
+    note(`at rest: ${(1000 * restRate).toFixed(0)} ms/s`);
+    const listSeconds = await measureLists(cluster);
+    const figures: Figures = {
+      restartSeconds: cluster.readyMs / 1000,
+      restartCpuSeconds,
+      restPercent: restRate * 100,
+      listSeconds,
+      ...(pods > 0 && {
+        changeP99: p99('changes of pods', await load.changePods(client, CHANGES)),
+      }),
+      ...(kubelets && { podStartP99: p99('starts of pods', await load.startPods(client, STARTS)) }),
+    };
     const heaps = await heapsOf(pid);
     const each = [heaps.main, ...heaps.threads].map(
       ({ heapMB, externalMB }) => `${heapMB.toFixed(0)}+${externalMB.toFixed(0)}`,
@@ -109,24 +119,33 @@ async function measure(dataDir: string, options: GrownOptions): Promise<void> {
         `${((1000 * totalMB(heaps)) / pods).toFixed(1)} kB per pod in all`,
     );
     usage('at the end');
+    showGoals(options, { ...figures, peakMB: peakResidentMB(pid) });
   } finally {
     close();
     await cluster.stop();
   }
 }
 
-async function measureLists({ pid, target }: BuiltCluster): Promise<void> {
+/** Prints the median and the p99 of times in ms. Returns the latter. */
+function p99(what: string, values: readonly number[]): number {
+  const at = quantile(values, 0.99);
+  note(`${what}: p50 ${quantile(values, 0.5).toFixed(0)} ms, p99 ${at.toFixed(0)} ms`);
+  return at;
+}
+
+/** Returns the median time of a list of all pods, in seconds. */
+async function measureLists({ pid, target }: BuiltCluster): Promise<number> {
   const connection = await Http1Connection.open(target);
+  const times: number[] = [];
   try {
     for (let i = 0; i < LISTS; i++) {
       const [cpu, began] = [threadsMs(pid), systemClock.monotonic()];
-      const { status } = await connection.request('GET', '/api/v1/pods', undefined);
-      if (status !== 200) throw new Error(`a list was answered with ${status}`);
-      note(
-        `list of all pods: ${seconds(systemClock.monotonic() - began)} s, ` +
-          `CPU ${seconds(threadsMs(pid) - cpu)} s`,
-      );
+      await load.listAllPods(connection);
+      const ms = systemClock.monotonic() - began;
+      times.push(ms / 1000);
+      note(`list of all pods: ${seconds(ms)} s, CPU ${seconds(threadsMs(pid) - cpu)} s`);
     }
+    return median(times);
   } finally {
     connection.close();
   }

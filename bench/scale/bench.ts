@@ -1,6 +1,7 @@
 // Measures each cost of a cluster at several sizes, to show which of them grow with the size. The
 // built program runs as a user starts it, with simulated nodes and the embedded store. Costs are
-// processor time of its process, which a loaded machine hardly changes; times are printed beside.
+// processor time of its process, which a loaded machine hardly changes. Times, rates and memory are
+// printed for each size, with the goals that they have (goals.ts).
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,9 +13,11 @@ import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { Http1Connection } from '../load/http1-connection.ts';
-import { residentMB, threadsMs } from '../process-usage.ts';
+import { mainThreadMs, peakResidentMB, residentMB, threadsMs } from '../process-usage.ts';
 import { heading, note, quantile } from '../report.ts';
+import { BoundRate } from './bound-rate.ts';
 import { type CostName, type Costs, type Result, type Size, tableOf } from './costs.ts';
+import { type Figures, showGoals } from './goals.ts';
 import { HEAP_FLAGS, heapsOf, type Heaps, totalMB } from './heap.ts';
 import * as load from './load.ts';
 import { measureObjects } from './object-bytes.ts';
@@ -38,12 +41,18 @@ const RENEWALS = 3000;
 const CHANGES = 500;
 const STARTS = 100;
 const PAGES = 30;
+/** The most Deployments that are rolled out, and the most nodes that fail. */
+const MAX_ROLLED = 500;
+const MAX_FAILED = 100;
 
 export async function scale({ sizes, nodeFlags, write }: ScaleOptions): Promise<void> {
   const results: Result[] = [];
   for (const size of sizes) {
     heading(`scale: ${size.nodes} simulated nodes, ${size.pods} pods, embedded store`);
-    results.push({ size, costs: await measure(size, nodeFlags) });
+    const { costs, figures } = await measure(size, nodeFlags);
+    results.push({ size, costs });
+    heading(`times, rates and memory of ${size.nodes} nodes with ${size.pods} pods`);
+    showGoals(size, figures);
   }
   heading('costs in processor time, as functions of the size');
   const table = tableOf(results);
@@ -61,8 +70,8 @@ export function parseSizes(nodes: string, pods: string): readonly Size[] {
     const podCount = podCounts[i] as number;
     if (!Number.isInteger(each) || each < 2)
       throw new RangeError(`--nodes: at least 2 nodes, not '${nodes}'`);
-    if (!Number.isInteger(podCount) || podCount < load.REPLICAS)
-      throw new RangeError(`--pods: at least ${load.REPLICAS} pods, not '${pods}'`);
+    if (!Number.isInteger(podCount) || podCount < 0)
+      throw new RangeError(`--pods: a number of pods, not '${pods}'`);
     return { nodes: each, pods: podCount };
   });
 }
@@ -75,11 +84,22 @@ function writeTable(table: string): void {
   writeFileSync(DOCUMENT, `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`);
 }
 
-async function measure(size: Size, nodeFlags: readonly string[]): Promise<Costs> {
+/** Costs that depend on the cluster alone, and figures that have goals. */
+interface Measured<Name extends CostName> {
+  readonly costs: Pick<Costs, Name>;
+  readonly figures: Figures;
+}
+
+async function measure(size: Size, nodeFlags: readonly string[]): Promise<Measured<CostName>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-scale-'));
   try {
     const running = await measureRunning(size, dataDir, nodeFlags);
-    return { ...running, ...(await measureRestart(size, dataDir, nodeFlags)) };
+    const restarted = await measureRestart(size, dataDir, nodeFlags);
+    const peakMB = Math.max(running.figures.peakMB ?? 0, restarted.figures.peakMB ?? 0);
+    return {
+      costs: { ...running.costs, ...restarted.costs },
+      figures: { ...running.figures, ...restarted.figures, peakMB },
+    };
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
@@ -108,7 +128,7 @@ async function measureRunning(
   size: Size,
   dataDir: string,
   nodeFlags: readonly string[],
-): Promise<Omit<Costs, RestartCost>> {
+): Promise<Measured<Exclude<CostName, RestartCost>>> {
   const cluster = await start(size, dataDir, nodeFlags);
   const { pid, target } = cluster;
   const { client, close } = connectTo(target);
@@ -121,14 +141,16 @@ async function measureRunning(
 
     const count = Math.ceil(size.pods / load.REPLICAS);
     const all = count * load.REPLICAS;
-    const creation = await usage(pid, 0, () => load.createDeployments(client, count));
-    note(
-      `${all} pods available after ${(creation.wallMs / 1000).toFixed(1)} s, ` +
-        `${((1000 * all) / creation.wallMs).toFixed(0)} pods/s`,
-    );
-    const rolled = Math.max(1, Math.round(count / 10));
+    const boundRate = new BoundRate(client);
+    let creations: readonly number[] = [];
+    const creation = await usage(pid, 0, async () => {
+      creations = await load.createDeployments(client, count);
+    });
+    const boundPerSecond = await boundRate.stop();
+    note(`${all} pods available after ${(creation.wallMs / 1000).toFixed(1)} s`);
+    const rolled = Math.min(MAX_ROLLED, count, Math.max(1, Math.round(count / 10)));
     const rollout = await usage(pid, 0, () => load.rollOut(client, rolled, count));
-    const failed = Math.max(1, Math.round(size.nodes / 50));
+    const failed = Math.min(MAX_FAILED, Math.max(1, Math.round(size.nodes / 50)));
     let moved = 0;
     const failure = await usage(pid, 0, async () => {
       moved = await load.failNodes(client, failed, count);
@@ -138,14 +160,24 @@ async function measureRunning(
     note(`heaps: ${describe(full)}; ${describe(empty)} before there were pods`);
     note(`${failed} failed nodes with ${moved} pods: ${(failure.wallMs / 1000).toFixed(1)} s`);
     return {
-      startPerNode,
-      createPerPod: creation.cpuMs / all,
-      rolloutPerPod: rollout.cpuMs / (rolled * load.REPLICAS),
-      failurePerPod: failure.cpuMs / Math.max(1, moved),
-      heapPerNode: (totalMB(empty) * 1000) / size.nodes,
-      heapServerPerPod: (1000 * (serverMB(full) - serverMB(empty))) / all,
-      heapComponentsPerPod: (1000 * (componentsMB(full) - componentsMB(empty))) / all,
-      residentMB: resident,
+      costs: {
+        startPerNode,
+        createPerPod: creation.cpuMs / all,
+        rolloutPerPod: rollout.cpuMs / (rolled * load.REPLICAS),
+        failurePerPod: failure.cpuMs / moved,
+        heapPerNode: (totalMB(empty) * 1000) / size.nodes,
+        heapServerPerPod: (1000 * (serverMB(full) - serverMB(empty))) / all,
+        heapComponentsPerPod: (1000 * (componentsMB(full) - componentsMB(empty))) / all,
+        residentMB: resident,
+      },
+      figures: {
+        peakMB: peakResidentMB(pid),
+        ...(all > 0 && {
+          creationP99: quantile(creations, 0.99),
+          availablePerSecond: (1000 * all) / creation.wallMs,
+          boundPerSecond,
+        }),
+      },
     };
   } finally {
     close();
@@ -161,15 +193,21 @@ async function measureRestart(
   size: Size,
   dataDir: string,
   nodeFlags: readonly string[],
-): Promise<Pick<Costs, RestartCost>> {
+): Promise<Measured<RestartCost>> {
   const cluster = await start(size, dataDir, nodeFlags);
   const { pid, target } = cluster;
   const { client, close } = connectTo(target);
   const connections: Http1Connection[] = [];
+  const connect = async (): Promise<Http1Connection> => {
+    const connection = await Http1Connection.open(target);
+    connections.push(connection);
+    return connection;
+  };
   try {
     const count = Math.ceil(size.pods / load.REPLICAS);
     const all = count * load.REPLICAS;
     const restart = threadsMs(pid);
+    const restartCpuSeconds = mainThreadMs(pid) / 1000;
     await load.untilNodesReady(client, size.nodes);
     await load.untilAvailable(client, count);
     const restartPerPod = threadsMs(pid) / all;
@@ -181,34 +219,47 @@ async function measureRestart(
 
     const per = async (times: number, action: () => Promise<unknown>): Promise<number> =>
       (await usage(pid, restRate, action)).cpuMs / times;
-    const get = await per(GETS, () => load.getOne(client, GETS));
+    const get = all === 0 ? Number.NaN : await per(GETS, () => load.getOne(client, GETS));
     const renewal = await per(RENEWALS, () => load.renewLeases(client, RENEWALS));
-    const change = await per(CHANGES, async () =>
-      latencies('changes of pods', await load.changePods(client, CHANGES)),
-    );
+    let changes: readonly number[] = [];
+    const change = await per(CHANGES, async () => {
+      if (all > 0) changes = await load.changePods(client, CHANGES);
+    });
+    latencies('changes of pods', changes);
     const page = await per(PAGES, () => load.listPage(client, PAGES));
+    const listBegan = systemClock.monotonic();
+    await load.listAllPods(await connect());
+    const listSeconds = (systemClock.monotonic() - listBegan) / 1000;
     const storm = await usage(pid, restRate, () =>
-      load.listStorm(async () => {
-        const connection = await Http1Connection.open(target);
-        connections.push(connection);
-        const { status } = await connection.request('GET', '/api/v1/pods', undefined);
-        if (status !== 200) throw new Error(`a list was answered with ${status}`);
-      }),
+      load.listStorm(async () => load.listAllPods(await connect())),
     );
     note(`ten lists of all pods at once: ${(storm.wallMs / 1000).toFixed(2)} s`);
+    const bytes = await podBytes(client);
     // The last load: events and the deletion of these pods go on for a while.
-    latencies('starts of pods', await load.startPods(client, STARTS));
+    const starts = await load.startPods(client, STARTS);
+    latencies('starts of pods', starts);
     return {
-      restart,
-      restartPerPod,
-      rest: restRate * 1000,
-      restPerNode: (restRate * 1000) / size.nodes,
-      get,
-      renewal,
-      change,
-      page,
-      listPerThousand: (storm.cpuMs / connections.length / all) * 1000,
-      ...(await podBytes(client)),
+      costs: {
+        restart,
+        restartPerPod,
+        rest: restRate * 1000,
+        restPerNode: (restRate * 1000) / size.nodes,
+        get,
+        renewal,
+        change: all === 0 ? Number.NaN : change,
+        page,
+        listPerThousand: (storm.cpuMs / load.LISTERS / all) * 1000,
+        ...bytes,
+      },
+      figures: {
+        restartSeconds: cluster.readyMs / 1000,
+        restartCpuSeconds,
+        restPercent: restRate * 100,
+        listSeconds,
+        podStartP99: quantile(starts, 0.99),
+        ...(all > 0 && { changeP99: quantile(changes, 0.99) }),
+        peakMB: peakResidentMB(pid),
+      },
     };
   } finally {
     for (const connection of connections) connection.close();
@@ -218,12 +269,22 @@ async function measureRestart(
 }
 
 function latencies(what: string, values: readonly number[]): void {
+  if (values.length === 0) return;
   const at = (p: number): string => quantile(values, p).toFixed(0);
   note(`${what}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
 }
 
+const NO_PODS = {
+  podJson: Number.NaN,
+  podStored: Number.NaN,
+  podDecoded: Number.NaN,
+  podDecodedKept: Number.NaN,
+  podDecodedShared: Number.NaN,
+} as const;
+
 async function podBytes(client: Client): Promise<Pick<Costs, Extract<CostName, `pod${string}`>>> {
   const { items } = await client.resource(pods).list({ limit: 100 });
+  if (items.length === 0) return NO_PODS;
   const { json, stored, decoded, decodedKept, decodedShared } = measureObjects(items);
   return {
     podJson: json / 1000,

@@ -70,12 +70,14 @@ function growthOf(results: readonly Result[], values: readonly number[], growth:
   const [first, last] = [results[0], results.at(-1)];
   const [from, to] = [values[0], values.at(-1)];
   if (first === undefined || last === undefined || first === last) return '';
-  if (from === undefined || to === undefined || !(from > 0)) return '';
+  if (from === undefined || to === undefined || !(from > 0) || !Number.isFinite(to)) return '';
   const scale = growth === 'constant' ? 1 : last.size.pods / first.size.pods;
   return `× ${(to / from / scale).toFixed(2)}`;
 }
 
 function number(value: number): string {
+  // A cost per pod of a cluster without pods.
+  if (!Number.isFinite(value)) return '–';
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 1 ? 1 : 2;
   return value.toLocaleString('en', { maximumFractionDigits: digits });
 }

@@ -5,6 +5,7 @@ import { leases } from '#api/groups/coordination/v1/index.ts';
 import { nodes as nodeType, pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
+import type { Connection } from '../load/connection.ts';
 import { pauseDeployment } from '../workloads.ts';
 
 /** Pods of each Deployment. */
@@ -13,7 +14,8 @@ const NAMESPACE = 'default';
 const LEASE_NAMESPACE = 'kube-node-lease';
 const WRITERS = 16;
 const READERS = 8;
-const LISTERS = 10;
+/** Clients that list all pods at once. */
+export const LISTERS = 10;
 const STARTERS = 4;
 const PAGE = 500;
 const POLL_MS = 500;
@@ -37,23 +39,56 @@ async function forEachIndex(
 
 /** Waits until so many nodes are Ready, without a taint of their lifecycle. */
 export async function untilNodesReady(client: Client, count: number): Promise<void> {
+  const resource = client.resource(nodeType);
   await until(`${count} nodes are Ready`, async () => {
-    const { items } = await client.resource(nodeType).list();
-    const ready = items.filter(
-      ({ spec, status }) =>
+    let ready = 0;
+    let others = 0;
+    for await (const { spec, status } of eachOf((options) => resource.list(options))) {
+      const isReady =
         status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') &&
-        (spec.taints ?? []).every(({ key }) => !key.startsWith('node.kubernetes.io/')),
-    );
-    // The name of the first node is that of the machine, which may have changed since.
-    return ready.length >= count;
+        (spec.taints ?? []).every(({ key }) => !key.startsWith('node.kubernetes.io/'));
+      if (isReady) ready++;
+      // The name of the first node is that of the machine, which may have changed since.
+      else if (++others > 1) return false;
+    }
+    return ready >= count;
   });
 }
 
-/** Creates the Deployments and waits until all their pods are available. */
-export async function createDeployments(client: Client, count: number): Promise<void> {
+interface Page<T> {
+  readonly metadata: { readonly continue?: string };
+  readonly items: readonly T[];
+}
+
+/** Yields all objects, page by page, so that a caller that ends early costs the server little. */
+async function* eachOf<T>(
+  list: (options: { readonly limit: number; readonly continue?: string }) => Promise<Page<T>>,
+): AsyncIterable<T> {
+  let token: string | undefined;
+  do {
+    const { metadata, items }: Page<T> = await list({
+      limit: PAGE,
+      ...(token !== undefined && { continue: token }),
+    });
+    yield* items;
+    token = metadata.continue;
+  } while (token !== undefined && token !== '');
+}
+
+/**
+ * Creates the Deployments and waits until all their pods are available. Returns how long each
+ * creation took, in ms.
+ */
+export async function createDeployments(client: Client, count: number): Promise<readonly number[]> {
   const resource = client.resource(deployments).namespace(NAMESPACE);
-  await forEachIndex(count, WRITERS, (i) => resource.create(pauseDeployment(nameOf(i), REPLICAS)));
+  const latencies: number[] = [];
+  await forEachIndex(count, WRITERS, async (i) => {
+    const began = systemClock.monotonic();
+    await resource.create(pauseDeployment(nameOf(i), REPLICAS));
+    latencies.push(systemClock.monotonic() - began);
+  });
   await untilAvailable(client, count);
+  return latencies;
 }
 
 /** Gives the first `count` Deployments another template, and waits until they are rolled out. */
@@ -124,8 +159,12 @@ export async function changePods(client: Client, times: number): Promise<readonl
   return latencies;
 }
 
-/** Starts pods, a few at a time. Returns the time from each request to the pod's Ready, in ms. */
+/**
+ * Starts pods, a few at a time, and deletes them. Returns the time from each request to the pod's
+ * Ready, in ms.
+ */
 export async function startPods(client: Client, count: number): Promise<readonly number[]> {
+  if (count === 0) return [];
   const resource = client.resource(pods).namespace(NAMESPACE);
   const began = new Map<string, number>();
   const latencies: number[] = [];
@@ -174,7 +213,13 @@ export async function listPage(client: Client, times: number): Promise<void> {
   await forEachIndex(times, 1, () => client.resource(pods).list({ limit: PAGE }));
 }
 
-/** Lists all pods, by ten clients at once. The lists are not decoded here. */
+/** Lists all pods. The list is not decoded here. */
+export async function listAllPods(connection: Connection): Promise<void> {
+  const { status } = await connection.request('GET', '/api/v1/pods', undefined);
+  if (status !== 200) throw new Error(`a list was answered with ${status}`);
+}
+
+/** Lists all pods, by ten clients at once. */
 export async function listStorm(listAll: () => Promise<void>): Promise<void> {
   await forEachIndex(LISTERS, LISTERS, listAll);
 }
@@ -183,17 +228,17 @@ export async function listStorm(listAll: () => Promise<void>): Promise<void> {
 export async function untilAvailable(client: Client, count: number): Promise<void> {
   const resource = client.resource(deployments).namespace(NAMESPACE);
   await until(`${count} Deployments are available`, async () => {
-    const { items } = await resource.list({ resourceVersion: '0' });
-    return (
-      items.length === count &&
-      items.every(
-        ({ metadata, status }) =>
-          status.observedGeneration === metadata.generation &&
-          status.updatedReplicas === REPLICAS &&
-          status.replicas === REPLICAS &&
-          status.availableReplicas === REPLICAS,
-      )
-    );
+    let available = 0;
+    for await (const { metadata, status } of eachOf((options) => resource.list(options))) {
+      const isAvailable =
+        status.observedGeneration === metadata.generation &&
+        status.updatedReplicas === REPLICAS &&
+        status.replicas === REPLICAS &&
+        status.availableReplicas === REPLICAS;
+      if (!isAvailable) return false;
+      available++;
+    }
+    return available === count;
   });
 }
 
@@ -204,11 +249,14 @@ async function somePod(client: Client): Promise<string> {
   return name;
 }
 
+/** Polls the condition, for at most a tenth of the time. */
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = systemClock.monotonic() + TIMEOUT_MS;
-  while (!(await condition())) {
-    if (systemClock.monotonic() > deadline)
-      throw new Error(`not reached in ${TIMEOUT_MS / 60_000} minutes: ${what}`);
-    await systemClock.sleep(POLL_MS);
+  for (;;) {
+    const began = systemClock.monotonic();
+    if (await condition()) return;
+    const ended = systemClock.monotonic();
+    if (ended > deadline) throw new Error(`not reached in ${TIMEOUT_MS / 60_000} minutes: ${what}`);
+    await systemClock.sleep(Math.max(POLL_MS, 9 * (ended - began)));
   }
 }

@@ -41,10 +41,15 @@ import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
 import type { NodeHeartbeats } from './heartbeats.ts';
-import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
+import {
+  KUBELET_PORT,
+  type KubeletPorts,
+  MAX_KUBELET_PORTS,
+  nodeAddressesAt,
+} from './kubelet-ports.ts';
 import { type ClusterNode, SYSTEM_LOGS_DIR } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
-import { DormantNodes } from './dormant-nodes.ts';
+import { type AwakeKubelet, DormantNodes } from './dormant-nodes.ts';
 import { Restartable } from './restartable.ts';
 import { leading } from './roles/leading.ts';
 import { SleepingNodes, type SleepingNodesConfig } from './sleeping-nodes.ts';
@@ -198,6 +203,8 @@ export class Components implements RunningComponents {
   readonly #nodes: ReadonlyMap<string, ClusterNode>;
   readonly #kubelets = new Map<string, Kubelet>();
   readonly #listeners: TlsListeners | undefined;
+  /** The nodes without a port, where others have one. */
+  readonly #portless: ReadonlySet<string>;
   /** The controllers and the scheduler, which run until they are aborted. */
   readonly #running: Promise<void>[] = [];
   /** By node. They outlive kubelets that are restarted. */
@@ -227,6 +234,7 @@ export class Components implements RunningComponents {
     const { clock, logger, kubeletPorts } = config;
     this.#listeners =
       kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
+    this.#portless = new Set(config.nodes.slice(MAX_KUBELET_PORTS).map(({ name }) => name));
     sharedByMany(this.#abort.signal);
     this.#readAddresses = sharedMachineAddresses(clock);
     this.#eventCorrelator = new EventCorrelator({ clock, cacheSize: CORRELATED_EVENTS });
@@ -294,7 +302,10 @@ export class Components implements RunningComponents {
       logger,
       signal: this.#abort.signal,
       kubelet: (name) => this.#kubeletConfig(this.#nodeNamed(name), false),
-      begin: (name, config) => this.#runKubelet(this.#nodeNamed(name), config),
+      begin: async (name, config) => {
+        await this.#runKubelet(this.#nodeNamed(name), config);
+        return this.#awakeKubelet(name);
+      },
       onError: (name, error) => {
         if (this.#config.faults === undefined)
           this.#fail(error instanceof Error ? error : new Error(String(error)));
@@ -592,16 +603,19 @@ export class Components implements RunningComponents {
         addresses: nodeAddressesAt(kubeletPorts.nodeAddress, node.name),
       }),
       ...(node.addresses !== undefined && { addresses: node.addresses }),
-      ...(this.#listeners !== undefined && {
-        server: {
-          listeners: this.#listeners,
-          port: node.first === true ? KUBELET_PORT : 0,
-          orFreePort: true,
-          // Without a port the cluster still works: the API server reaches its kubelets in the
-          // process.
-          optional: true,
-        },
-      }),
+      ...(this.#listeners !== undefined &&
+        (this.#portless.has(node.name)
+          ? { advertisedPort: 0 }
+          : {
+              server: {
+                listeners: this.#listeners,
+                port: node.first === true ? KUBELET_PORT : 0,
+                orFreePort: true,
+                // Without a port the cluster still works: the API server reaches its kubelets in
+                // the process.
+                optional: true,
+              },
+            })),
       ...(node.capacity !== undefined && { capacity: node.capacity }),
       ...(node.simulated && { readCapacity: this.#readCapacity }),
       heartbeatKeeper: node.simulated ? this.#config.heartbeats : undefined,
@@ -618,6 +632,21 @@ export class Components implements RunningComponents {
       if (!this.#abort.signal.aborted) await this.startNode(node.name);
     });
     await kubelet.start();
+  }
+
+  /**
+   * Returns the kubelet of the node, which runs. One that has been restarted after an error in its
+   * place is another one: it stays awake.
+   */
+  #awakeKubelet(name: string): AwakeKubelet {
+    const kubelet = this.#kubelets.get(name);
+    return {
+      isIdle: (unusedForMs) =>
+        this.#kubelets.get(name) === kubelet &&
+        !this.#restarts.has(name) &&
+        kubelet?.isIdle(unusedForMs) === true,
+      stop: () => this.stopNode(name),
+    };
   }
 
   /** Restarts the node's kubelet after an error that nothing catches. */

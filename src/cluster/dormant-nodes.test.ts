@@ -1,4 +1,11 @@
-import { configMaps, namespaces, nodes, pods, type Pod } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  events,
+  namespaces,
+  nodes,
+  pods,
+  type Pod,
+} from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import type { Runtime } from '#cri/index.ts';
@@ -6,6 +13,7 @@ import type { KubeletConfig } from '#kubelet/config.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DormantNodes } from './dormant-nodes.ts';
@@ -57,6 +65,13 @@ async function begin(): Promise<void> {
       const kubelet = new Kubelet(config);
       kubelets.set(name, kubelet);
       await kubelet.start();
+      return {
+        isIdle: (unusedForMs) => kubelet.isIdle(unusedForMs),
+        stop: async () => {
+          kubelets.delete(name);
+          await kubelet.stop();
+        },
+      };
     },
     onError: (name, error) => {
       throw new Error(`${name} has not begun`, { cause: error });
@@ -159,9 +174,17 @@ describe('after a restart, a node whose pods run', () => {
     expect((await inDefault().list()).items).toEqual(before.items);
   });
 
+  test('stays dormant when labels change that no container sees', async () => {
+    await inDefault().patch('web', 'application/merge-patch+json', {
+      metadata: { labels: { a: 'b' }, annotations: { c: 'd' } },
+    });
+    await clock.advance('10m');
+    expect(begun).toEqual([]);
+  });
+
   test('begins when a pod changes', async () => {
     await inDefault().patch('web', 'application/merge-patch+json', {
-      metadata: { labels: { a: 'b' } },
+      spec: { activeDeadlineSeconds: 3600 },
     });
     await untilBegun('node-1');
     await inDefault().delete('web', { gracePeriodSeconds: 0 });
@@ -215,4 +238,102 @@ describe('after a restart, a node whose pods run', () => {
     });
     expect(begun).toEqual(['node-1']);
   });
+});
+
+describe('a node that has been idle', () => {
+  const isAsleep = (name: string): Promise<boolean> =>
+    Promise.resolve(dormant.has(name) && !kubelets.has(name));
+  const resources = () => server.client.resource(nodes);
+  const eventsAbout = async (name: string): Promise<readonly string[]> =>
+    (await server.client.resource(events).list()).items
+      .filter(({ involvedObject }) => involvedObject.name === name)
+      .map(({ reason }) => reason ?? '');
+
+  beforeEach(() => runPod('web', 'node-1'));
+
+  test('goes back to sleep, and stays Ready without an event or a write of a pod', async () => {
+    await clock.advance('20s');
+    const [before, said] = [await inDefault().list(), await eventsAbout('node-1')];
+    await clock.runUntil(() => isAsleep('node-1'));
+    await clock.advance('30m');
+    expect(await isAsleep('node-1')).toBe(true);
+    expect(begun).toEqual(['node-1']);
+    expect((await inDefault().list()).items).toEqual(before.items);
+    expect(await eventsAbout('node-1')).toEqual(said);
+    const { status } = await resources().get('node-1');
+    expect(status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
+  });
+
+  test('wakes for its next pod, and sleeps again after that', async () => {
+    await clock.runUntil(() => isAsleep('node-1'));
+    await runPod('second', 'node-1');
+    await clock.runUntil(() => isAsleep('node-1'));
+    await inDefault().delete('web');
+    await clock.runUntil(async () => (await inDefault().list()).items.length === 1);
+    await clock.runUntil(() => isAsleep('node-1'));
+    expect(begun).toEqual(['node-1', 'node-1', 'node-1']);
+    const { runtime } = runtimes.get('node-1')!;
+    expect((await runtime.listPodSandbox({})).map(({ metadata }) => metadata?.name)).toEqual([
+      'second',
+    ]);
+  });
+
+  test('stays awake while a pod is not at rest', async () => {
+    await runPod('probed', 'node-1', {
+      containers: [
+        { name: 'main', image: 'pause', livenessProbe: { exec: { command: ['true'] } } },
+      ],
+    });
+    await clock.advance('10m');
+    expect(await isAsleep('node-1')).toBe(false);
+    await inDefault().delete('probed');
+    await clock.runUntil(() => isAsleep('node-1'));
+  });
+
+  test('stays awake while it is connected to, and for a while afterwards', async () => {
+    const [near, far] = duplexPair();
+    kubelets.get('node-1')!.handleConnection(far, { name: 'system:apiserver', groups: [] });
+    await clock.advance('10m');
+    expect(await isAsleep('node-1')).toBe(false);
+    near.destroy();
+    await clock.advance('50s');
+    expect(await isAsleep('node-1')).toBe(false);
+    await clock.runUntil(() => isAsleep('node-1'));
+  });
+
+  test('wakes for what happens while it goes to sleep', async () => {
+    let changed = false;
+    await clock.runUntil(async () => {
+      // The kubelet has been stopped, and the dormant one has not been registered.
+      if (!kubelets.has('node-1') && !changed) {
+        changed = true;
+        await inDefault().delete('web', { gracePeriodSeconds: 0 });
+      }
+      return changed && (await isAsleep('node-1'));
+    });
+    const { runtime } = runtimes.get('node-1')!;
+    expect(await runtime.listContainers({})).toEqual([]);
+  });
+
+  test('wakes when a container ends', async () => {
+    await clock.runUntil(() => isAsleep('node-1'));
+    const { runtime } = runtimes.get('node-1')!;
+    const [container] = await runtime.listContainers({});
+    await runtime.stopContainer(container?.id ?? '', 0);
+    await clock.runUntil(
+      async () => (await inDefault().get('web')).status.containerStatuses?.[0]?.restartCount === 1,
+    );
+    // The ended container of a restarted one stays, so a kubelet has to know of it.
+    await clock.advance('10m');
+    expect(await isAsleep('node-1')).toBe(false);
+  });
+});
+
+test('nothing is left behind when the nodes stop while one goes to sleep', async () => {
+  await runPod('web', 'node-1');
+  await clock.runUntil(() => Promise.resolve(!kubelets.has('node-1')));
+  await end();
+  await begin();
+  await clock.advance('1m');
+  expect(begun).toEqual([]);
 });

@@ -1,24 +1,35 @@
 // Simulated nodes whose kubelets have nothing to do. Each has a dormant kubelet, which reports the
 // node and costs nothing else. One informer of pods for all of them finds the nodes with work; the
-// kubelet of such a node begins, and takes over silently.
+// kubelet of such a node begins, and takes over silently. When the node has been idle for a while, a
+// dormant kubelet takes its place again.
 //
-// Work is a pod that is not at rest (see kubelet/dormant/at-rest.ts), a change of a pod of the node,
-// of a ConfigMap or Secret that it refers to, or in the runtime, and a connection to the node.
+// Work is a pod that is not at rest (see kubelet/dormant/at-rest.ts), a change of a pod of the node
+// that a kubelet reacts to, of a ConfigMap or Secret that it refers to, or in the runtime, and a
+// connection to the node.
 
-import { configMaps, nodes, pods, secrets, type Pod } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  type Node,
+  nodes,
+  pods,
+  secrets,
+  type Pod,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformerFactory, type SharedInformer } from '#client/informers/index.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
-import { isPodAtRest } from '#kubelet/dormant/at-rest.ts';
+import { hasOnlyRunning, isPodAtRest, isQuietChange } from '#kubelet/dormant/at-rest.ts';
 import { DormantKubelet } from '#kubelet/dormant/dormant-kubelet.ts';
 import { ObjectTracker, references } from '#kubelet/objects.ts';
+import type { HeldPort } from '#kubelet/server/held-port.ts';
 import { watchObject } from '#kubelet/watch-object.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { nextTurn } from '#machinery/turn.ts';
+import { IdleNodes } from './idle-nodes.ts';
 import { forEachOf, Slots } from './slots.ts';
 
 export interface DormantNodesConfig {
@@ -32,15 +43,30 @@ export interface DormantNodesConfig {
   /** Returns the configuration of the node's kubelet. */
   readonly kubelet: (node: string) => KubeletConfig;
   /** Starts a kubelet in the place of the dormant one. */
-  readonly begin: (node: string, config: KubeletConfig) => Promise<void>;
-  /** Called when a kubelet has not begun. */
+  readonly begin: (node: string, config: KubeletConfig) => Promise<AwakeKubelet>;
+  /** Called when a kubelet has not begun, or not gone back to sleep: the node has no kubelet. */
   readonly onError: (node: string, error: unknown) => void;
+}
+
+/** A kubelet that has begun in the place of a dormant one. */
+export interface AwakeKubelet {
+  /** See Kubelet. False if it is no longer the node's kubelet. */
+  isIdle(unusedForMs: number): boolean;
+  /** Stops it. Containers go on running. */
+  stop(): Promise<void>;
 }
 
 /** Nodes that are registered at the same time. */
 const REGISTERED_AT_ONCE = 64;
 /** Kubelets that begin at the same time: a thousand would keep each other from being done. */
 const BEGUN_AT_ONCE = 16;
+/** Kubelets that go back to sleep at the same time. */
+const RESTED_AT_ONCE = 4;
+/**
+ * How long a node must be idle before its kubelet goes back to sleep, in milliseconds: a rollout
+ * changes a node again and again, and each beginning costs as much as some pods.
+ */
+const IDLE_MS = 60_000;
 const BY_NODE = 'node';
 
 export class DormantNodes {
@@ -49,7 +75,16 @@ export class DormantNodes {
   /** Kubelets that are beginning. */
   readonly #waking = new Map<string, Promise<void>>();
   readonly #slots = new Slots(BEGUN_AT_ONCE);
-  /** Ends when no node is asleep. */
+  /** Kubelets that have begun and may go back to sleep. */
+  readonly #awake = new Map<string, AwakeKubelet>();
+  /** The ports of nodes that are awake. */
+  readonly #ports = new Map<string, HeldPort>();
+  /** Nodes that are going back to sleep. These promises do not reject. */
+  readonly #resting = new Map<string, Promise<void>>();
+  readonly #restSlots = new Slots(RESTED_AT_ONCE);
+  /** Nodes that had to be woken at once. They stay awake until a pod of theirs changes. */
+  readonly #restless = new Set<string>();
+  readonly #idle: IdleNodes;
   readonly #watching = new AbortController();
   readonly #podInformer: SharedInformer<Immutable<Pod>>;
   readonly #informers: SharedInformerFactory;
@@ -79,9 +114,15 @@ export class DormantNodes {
         for (const name of names) this.#noticeWork(name);
       },
     });
+    this.#idle = new IdleNodes({
+      clock,
+      idleMs: IDLE_MS,
+      onIdle: (name) => void this.#restSlots.run(() => this.#tryToRest(name)),
+    });
     signal.addEventListener('abort', () => this.#endWatches(), { once: true });
   }
 
+  /** Reports whether the node has no kubelet that has begun. */
   has(node: string): boolean {
     return this.#asleep.has(node) || this.#waking.has(node);
   }
@@ -99,15 +140,21 @@ export class DormantNodes {
         new DormantKubelet({ kubelet: kubelet(name), onWork: () => this.#noticeWork(name) }),
       );
     const nodeInformer = this.#informers.informerFor(nodes);
-    nodeInformer.addEventHandler({
-      onUpdate: (_, node) => this.#asleep.get(node.metadata.name)?.nodeSeen(node),
-    });
-    const podChanged = ({ spec }: Immutable<Pod>): void => this.#noticeWork(spec.nodeName ?? '');
+    const nodeSeen = (node: Immutable<Node>): void =>
+      this.#asleep.get(node.metadata.name)?.nodeSeen(node);
+    nodeInformer.addEventHandler({ onAdd: nodeSeen, onUpdate: (_, node) => nodeSeen(node) });
+    const podChanged = ({ spec: { nodeName = '' } }: Immutable<Pod>): void => {
+      this.#restless.delete(nodeName);
+      if (this.#awake.has(nodeName)) this.#idle.touch(nodeName);
+      else this.#noticeWork(nodeName);
+    };
     this.#podInformer.addEventHandler({
       onAdd: (pod, isInInitialList) => {
         if (!isInInitialList || !isPodAtRest(pod)) podChanged(pod);
       },
-      onUpdate: (_, pod) => podChanged(pod),
+      onUpdate: (before, pod) => {
+        if (!isQuietChange(before, pod)) podChanged(pod);
+      },
       onDelete: podChanged,
     });
     const { signal } = this.#watching;
@@ -138,12 +185,18 @@ export class DormantNodes {
     const dormant = this.#asleep.get(name);
     if (dormant !== undefined) {
       this.#asleep.delete(name);
-      this.#objects.unregister(name);
+      const resting = this.#resting.get(name);
       const waking = this.#slots
-        .run(() => this.#begin(name, dormant))
+        .run(async () => {
+          await resting;
+          this.#objects.unregister(name);
+          await this.#begin(name, dormant);
+        })
         .finally(() => this.#waking.delete(name));
       this.#waking.set(name, waking);
-      if (this.#asleep.size === 0) this.#endWatches();
+      waking.catch((error: unknown) => {
+        if (!this.#config.signal.aborted) this.#config.onError(name, error);
+      });
     }
     return this.#waking.get(name);
   }
@@ -153,23 +206,84 @@ export class DormantNodes {
     this.#endWatches();
     const asleep = [...this.#asleep.values()];
     this.#asleep.clear();
-    await Promise.allSettled([...this.#waking.values(), ...asleep.map((each) => each.stop())]);
+    await Promise.allSettled([
+      ...this.#waking.values(),
+      ...this.#resting.values(),
+      ...asleep.map((each) => each.stop()),
+    ]);
     await this.#background;
     await this.#informers.stopped();
   }
 
   #noticeWork(name: string): void {
-    this.wake(name)?.catch((error: unknown) => {
-      if (!this.#config.signal.aborted) this.#config.onError(name, error);
+    this.wake(name)?.catch(() => {
+      // wake() has reported it.
     });
   }
 
   async #begin(name: string, dormant: DormantKubelet): Promise<void> {
     const { signal, begin } = this.#config;
     await dormant.register();
-    const config = await dormant.handOver();
+    const { config, port } = await dormant.handOver();
     signal.throwIfAborted();
-    await begin(name, config);
+    const kubelet = await begin(name, config);
+    if (port !== undefined) this.#ports.set(name, port);
+    this.#awake.set(name, kubelet);
+    this.#idle.touch(name);
+  }
+
+  /** Lets the kubelet of a node that has been idle go back to sleep, unless the node needs it. */
+  async #tryToRest(name: string): Promise<void> {
+    const { kubelet: configOf } = this.#config;
+    const kubelet = this.#awake.get(name);
+    const bound = this.#podInformer.lister.byIndex(BY_NODE, name);
+    if (kubelet === undefined || this.#restless.has(name)) return;
+    // A pod changes before it is at rest, and the change is activity.
+    if (!bound.every((pod) => isPodAtRest(pod))) return;
+    const config = configOf(name);
+    const { runtime } = config.runtime;
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandbox({}),
+      runtime.listContainers({}),
+    ]);
+    if (this.#awake.get(name) !== kubelet) return;
+    if (!hasOnlyRunning(bound.length, sandboxes, containers) || !kubelet.isIdle(IDLE_MS)) {
+      this.#idle.touch(name);
+      return;
+    }
+    const resting = this.#rest(name, kubelet, config).finally(() => this.#resting.delete(name));
+    this.#resting.set(name, resting);
+    await resting;
+    await this.#look(name, () => this.#restless.add(name)).catch((error: unknown) => {
+      this.#config.logger.warn('node not compared with its pods', { node: name, err: error });
+      this.#noticeWork(name);
+    });
+  }
+
+  /** Puts a dormant kubelet in the place of the node's kubelet. */
+  async #rest(name: string, kubelet: AwakeKubelet, config: KubeletConfig): Promise<void> {
+    const port = this.#ports.get(name);
+    this.#ports.delete(name);
+    this.#awake.delete(name);
+    const dormant = new DormantKubelet({
+      kubelet: { ...config, takesOver: true },
+      onWork: () => this.#noticeWork(name),
+      ...(port !== undefined && { port }),
+    });
+    // From now on work is noticed, and a kubelet begins when this one has stopped.
+    this.#asleep.set(name, dormant);
+    try {
+      await kubelet.stop();
+      await dormant.register();
+    } catch (error) {
+      const { signal, logger, onError } = this.#config;
+      if (signal.aborted) return;
+      logger.warn('kubelet has not gone back to sleep', { node: name, err: error });
+      // If there is work already, the kubelet that begins fails in the same way.
+      if (!this.#asleep.delete(name)) return;
+      await dormant.stop();
+      onError(name, error);
+    }
   }
 
   /** Reports the nodes that were there before, and finds those with work. */
@@ -193,12 +307,15 @@ export class DormantNodes {
     }
   }
 
-  /** Wakes the node if its pods and its runtime do not agree. */
-  async #look(name: string): Promise<void> {
+  /** Wakes the node if its pods and its runtime do not agree, and calls `onWork` before. */
+  async #look(name: string, onWork?: () => void): Promise<void> {
     const dormant = this.#asleep.get(name);
     if (dormant === undefined) return;
     const bound = this.#podInformer.lister.byIndex(BY_NODE, name);
-    if (!(await dormant.isAtRest(bound))) this.#noticeWork(name);
+    if (!(await dormant.isAtRest(bound))) {
+      onWork?.();
+      this.#noticeWork(name);
+    }
     if (this.#asleep.has(name))
       this.#objects.registerReferences(
         name,
@@ -207,7 +324,8 @@ export class DormantNodes {
   }
 
   #endWatches(): void {
-    this.#watching.abort(new Error('no node is dormant'));
+    this.#watching.abort(new Error('the nodes stop'));
     this.#objects.stop();
+    this.#idle.clear();
   }
 }

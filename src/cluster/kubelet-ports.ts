@@ -21,6 +21,12 @@ export interface KubeletPorts {
 /** The port of upstream's kubelets. The first node gets it, if it is free; the others get any that is. */
 export const KUBELET_PORT = 10_250;
 
+/**
+ * The number of nodes of a process with a port. A further node has none, as its status says: ports
+ * and file descriptors are limited, and the API server reaches its nodes without.
+ */
+export const MAX_KUBELET_PORTS = 5000;
+
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 export function isLoopback(address: string): boolean {

@@ -131,6 +131,22 @@ export class Kubelet {
     return this.#parts?.objects.isFollowing === true;
   }
 
+  /**
+   * Reports whether the kubelet could stop now without a difference that clients see, as far as the
+   * kubelet knows: no pod starts or ends, every status and event is written, and no connection is
+   * open, or was for so many milliseconds. Pods may still need the kubelet: see isPodAtRest.
+   */
+  isIdle(unusedForMs: number): boolean {
+    const parts = this.#parts;
+    return (
+      parts !== undefined &&
+      parts.workers.isIdle &&
+      parts.statuses.isIdle &&
+      this.#recorder.isIdle &&
+      parts.server.isUnused(unusedForMs)
+    );
+  }
+
   /** Checks and reports the node's status now: its network or its addresses have changed. */
   checkNode(): void {
     this.#parts?.reporter.nudge();

@@ -177,6 +177,13 @@ export class PodWorkers {
     return state !== undefined && state !== 'syncing';
   }
 
+  /** Reports whether every known pod runs, and no sync is in flight, pending or to be retried after a failure. */
+  get isIdle(): boolean {
+    for (const { state, busy, failures } of this.#workers.values())
+      if (state !== 'syncing' || busy || failures > 0) return false;
+    return true;
+  }
+
   /** Returns all known pods with their states. */
   *known(): Iterable<{
     readonly pod: Pod;

@@ -365,10 +365,11 @@ export class SchedulingAlgorithm {
     feasible: readonly NodeInfo[],
     ofAll: boolean,
   ): number[] | Status {
-    const refused = framework.runPreScore(state, pod, feasible);
+    const positions = ofAll ? this.#search.positions : undefined;
+    const refused = framework.runPreScore(state, pod, feasible, positions);
     if (refused !== undefined) return refused;
     return ofAll
-      ? framework.runScore(state, pod, feasible, this.#search.positions, layoutOf(this.#snapshot))
+      ? framework.runScore(state, pod, feasible, positions, layoutOf(this.#snapshot))
       : framework.runScore(state, pod, feasible);
   }
 

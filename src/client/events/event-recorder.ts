@@ -112,6 +112,11 @@ export class EventRecorder implements Recorder {
     this.#sending ??= this.#send();
   }
 
+  /** Reports whether no event waits to be sent. */
+  get isIdle(): boolean {
+    return this.#sending === undefined;
+  }
+
   /** Resolves when all events have been sent or dropped. */
   async flush(): Promise<void> {
     while (this.#sending !== undefined) await this.#sending;

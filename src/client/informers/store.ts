@@ -5,8 +5,9 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 export type IndexFunction<T> = (object: T) => readonly string[];
 export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
 
-/** The name of the index that every store has. */
+/** The name of the index of `list(namespace)`, which exists from its first call on. */
 const BY_NAMESPACE = 'namespace';
+const byNamespace = (object: KubeObject): readonly string[] => [object.metadata.namespace ?? ''];
 
 /**
  * Read access to the objects of an informer. They have the state of the last received event, and
@@ -48,7 +49,6 @@ export class Store<T extends KubeObject> implements Lister<T> {
   readonly #indices = new Map<string, Map<string, Map<string, T>>>();
 
   constructor(indexers: Indexers<T> = {}) {
-    this.#addIndexer(BY_NAMESPACE, (object) => [object.metadata.namespace ?? '']);
     this.addIndexers(indexers);
   }
 
@@ -73,9 +73,9 @@ export class Store<T extends KubeObject> implements Lister<T> {
   }
 
   list(namespace?: string): T[] {
-    return namespace === undefined
-      ? [...this.#objects.values()]
-      : this.byIndex(BY_NAMESPACE, namespace);
+    if (namespace === undefined) return [...this.#objects.values()];
+    this.#addIndexer(BY_NAMESPACE, byNamespace);
+    return this.byIndex(BY_NAMESPACE, namespace);
   }
 
   byIndex(index: string, value: string): T[] {

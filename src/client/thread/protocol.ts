@@ -104,6 +104,18 @@ export interface Batch<M> {
  */
 export const KEPT_OBJECTS = 1024;
 
+/** Bytes of a message, which are copied once: into the batch. */
+export interface Part {
+  readonly length: number;
+  /** Writes the bytes into `target` from `at` on. Called in the next turn of the event loop. */
+  copyTo(target: Buffer, at: number): void;
+}
+
+/** Returns the bytes as a part. They must not be modified during this turn. */
+export function partOf(bytes: Uint8Array): Part {
+  return { length: bytes.length, copyTo: (target, at) => target.set(bytes, at) };
+}
+
 /**
  * Collects the messages of one turn of the event loop: a single message costs as much as ten in a
  * batch.
@@ -111,7 +123,7 @@ export const KEPT_OBJECTS = 1024;
 export class Outbox<M> {
   readonly #port: MessagePort;
   #messages: M[] = [];
-  #parts: Uint8Array[] = [];
+  #parts: Part[] = [];
   #size = 0;
   #scheduled = false;
 
@@ -119,8 +131,8 @@ export class Outbox<M> {
     this.#port = port;
   }
 
-  /** Adds a message. `parts`: its bytes; not to be modified during this turn. */
-  send(message: M, ...parts: readonly Uint8Array[]): void {
+  /** Adds a message. `parts`: its bytes. */
+  send(message: M, ...parts: readonly Part[]): void {
     this.#messages.push(message);
     for (const part of parts) {
       this.#parts.push(part);
@@ -132,10 +144,11 @@ export class Outbox<M> {
   }
 
   #flush(): void {
-    const bytes = new Uint8Array(this.#size);
+    // Its own memory, not a piece of a pool: it is transferred.
+    const bytes = Buffer.allocUnsafeSlow(this.#size);
     let at = 0;
     for (const part of this.#parts) {
-      bytes.set(part, at);
+      part.copyTo(bytes, at);
       at += part.length;
     }
     const batch: Batch<M> = { messages: this.#messages, bytes };

@@ -19,6 +19,8 @@ import {
   type Failure,
   KEPT_OBJECTS,
   Outbox,
+  type Part,
+  partOf,
   type SentBody,
   type SentItems,
   type ThreadUser,
@@ -144,7 +146,7 @@ export class ThreadServer {
 
   #encode(items: readonly Encoded[]): {
     readonly sent: SentItems;
-    readonly parts: readonly Uint8Array[];
+    readonly parts: readonly Part[];
   } {
     const parts = items.map(jsonOf);
     const lengths = parts.map(({ length }) => length);
@@ -165,7 +167,7 @@ export class ThreadServer {
     warnings: readonly string[],
     body: InProcessResponse['body'],
   ): void {
-    const answer = (sent: SentBody, ...parts: Uint8Array[]): void =>
+    const answer = (sent: SentBody, ...parts: readonly Part[]): void =>
       this.#send({ kind: 'answer', id, code, warnings, body: sent }, ...parts);
     switch (body.kind) {
       case 'object': {
@@ -180,7 +182,7 @@ export class ThreadServer {
         break;
       }
       case 'bytes':
-        answer({ kind: 'bytes', length: body.bytes.length }, body.bytes);
+        answer({ kind: 'bytes', length: body.bytes.length }, partOf(body.bytes));
         break;
       case 'watch':
       case 'stream':
@@ -219,7 +221,7 @@ export class ThreadServer {
     id: number,
     type: Extract<ToClients, { kind: 'event' }>['type'],
     object: WatchedObject,
-    ...parts: Uint8Array[]
+    ...parts: readonly Part[]
   ): void {
     this.#send({ kind: 'event', id, type, object }, ...parts);
   }
@@ -227,13 +229,13 @@ export class ThreadServer {
   async #sendChunks(id: number, { stream }: Streamed, call: LinkedAbort): Promise<void> {
     for await (const chunk of stream) {
       if (call.aborted) return;
-      this.#send({ kind: 'chunk', id, length: chunk.length }, chunk);
+      this.#send({ kind: 'chunk', id, length: chunk.length }, partOf(chunk));
       if (this.#bytesInFlight >= this.#window) await this.#room();
     }
     this.#outbox.send({ kind: 'end', id });
   }
 
-  #send(message: ToClients, ...parts: Uint8Array[]): void {
+  #send(message: ToClients, ...parts: readonly Part[]): void {
     for (const { length } of parts) this.#bytesInFlight += length;
     this.#outbox.send(message, ...parts);
   }
@@ -288,10 +290,11 @@ class IncomingRequest implements InProcessRequest {
 }
 
 /** Returns the stored JSON if the object has it: it is neither decoded nor encoded for a thread. */
-function jsonOf(object: Encoded): Uint8Array {
+function jsonOf(object: Encoded): Part {
   if (object.itemLength === undefined || object.copyItem === undefined)
-    return Buffer.from(stringifyJson(object.object()));
-  const json = Buffer.allocUnsafe(object.itemLength(true));
-  object.copyItem(json, 0, true);
-  return json;
+    return partOf(Buffer.from(stringifyJson(object.object())));
+  return {
+    length: object.itemLength(true),
+    copyTo: (target, at) => void object.copyItem?.(target, at, true),
+  };
 }

@@ -2,6 +2,7 @@
 // template: of 10 kB decoded, 2 – 3 are its own.
 
 import { LruCache } from '#machinery/collections/lru.ts';
+import { shareParts } from '#machinery/collections/share-parts.ts';
 
 /** Makes a new object share memory with earlier ones. */
 export interface PartSharing {
@@ -26,8 +27,6 @@ interface Received {
 const KINDS: ReadonlySet<unknown> = new Set(['Pod', 'Node']);
 /** Groups of siblings that are remembered, each by its latest object. */
 const DEFAULT_GROUPS = 2048;
-/** Deeper parts are not compared. Kubernetes' own kinds have at most a dozen levels. */
-const MAX_DEPTH = 32;
 
 /** Shares the parts of each pod and node with the latest one of the same owner and phase. */
 export class SiblingParts implements PartSharing {
@@ -41,7 +40,7 @@ export class SiblingParts implements PartSharing {
     if (!KINDS.has((object as Received).kind)) return object;
     const group = groupOf(object);
     const latest = this.#latest.get(group);
-    const shared = latest === undefined ? object : shareParts(latest, object, MAX_DEPTH);
+    const shared = latest === undefined ? object : shareParts(latest, object);
     this.#latest.set(group, shared);
     return shared;
   }
@@ -58,34 +57,4 @@ function groupOf(object: Received): string {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-/**
- * Returns `model` if both values are equal; otherwise `value`, whose parts are replaced by equal
- * parts of `model`. Both are as JSON.parse returns them, and `value` has no other reader yet.
- */
-function shareParts<T>(model: unknown, value: T, depth: number): T {
-  // Equal strings are two objects until one is dropped.
-  if (model === value) return model as T;
-  if (typeof value !== 'object' || value === null || depth === 0) return value;
-  if (typeof model !== 'object' || model === null || Array.isArray(model) !== Array.isArray(value))
-    return value;
-  const [from, to] = [model as Record<string, unknown>, value as Record<string, unknown>];
-  let equal = true;
-  let keys = 0;
-  for (const key in to) {
-    keys++;
-    // An assignment to this key would set the prototype.
-    if (key === '__proto__' || !Object.hasOwn(from, key)) {
-      equal = false;
-      continue;
-    }
-    const part = to[key];
-    const shared = shareParts(from[key], part, depth - 1);
-    if (shared !== part || typeof part === 'string') to[key] = shared;
-    if (shared !== from[key]) equal = false;
-  }
-  if (!equal) return value;
-  for (const _key in from) keys--;
-  return keys === 0 ? (model as T) : value;
 }

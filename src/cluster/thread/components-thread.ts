@@ -14,6 +14,7 @@ import type { ControlConfig, RunningComponents, User } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes.ts';
 import type { KeyPair } from '../pki.ts';
+import { heapLimitMb } from './heap-limit.ts';
 import {
   type FromThread,
   type Logging,
@@ -88,7 +89,11 @@ export class ComponentsThread implements ComponentsRunner {
       keepRunning: onUncaught !== undefined,
       journal,
     };
-    this.#worker = new Worker(url, { workerData, transferList: [port2] });
+    this.#worker = new Worker(url, {
+      workerData,
+      transferList: [port2],
+      resourceLimits: { maxOldGenerationSizeMb: heapLimitMb() },
+    });
     this.#worker.on('message', (message: FromThread) => this.#receive(message));
     this.#worker.on('error', (err) => this.#fail(err));
     this.#exited = new Promise((resolve) => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { POD_UID_LABEL } from '../runtime/labels.ts';
 import { makePod } from '../testing/make-pod.ts';
 import type { Pod, PodSpec, PodStatus } from '../types.ts';
-import { isAtRest, type NodeContent } from './at-rest.ts';
+import { hasOnlyRunning, isAtRest, isQuietChange, type NodeContent } from './at-rest.ts';
 
 const HOST_IP = '192.168.0.5';
 const NAMES = ['pod-1', 'pod-2'];
@@ -195,4 +195,46 @@ test('work: a pod that is being deleted, and a mirror pod', () => {
     { ...second!.metadata, annotations: { 'kubernetes.io/config.mirror': 'x' } },
   ])
     expect(isAtRest(content({ pods: [first!, { ...second!, metadata }] }))).toBe(false);
+});
+
+test('a change of labels is quiet, unless a volume shows them', () => {
+  const before = pod('pod-1');
+  const labelled = { ...before, metadata: { ...before.metadata, labels: { a: 'b' } } };
+  expect(isQuietChange(before, labelled)).toBe(true);
+  const items = [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }];
+  for (const volume of [
+    { name: 'v', downwardAPI: { items } },
+    { name: 'v', projected: { sources: [{ downwardAPI: { items } }] } },
+  ]) {
+    const spec = { ...before.spec, volumes: [volume] };
+    expect(isQuietChange({ ...before, spec }, { ...labelled, spec })).toBe(false);
+  }
+});
+
+test('any other change is not quiet', () => {
+  const before = pod('pod-1');
+  const deleted = {
+    ...before,
+    metadata: { ...before.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+  };
+  const replaced = { ...before, metadata: { ...before.metadata, uid: 'another' } };
+  const others = [
+    deleted,
+    replaced,
+    { ...before, spec: { ...before.spec, terminationGracePeriodSeconds: 1 } },
+    { ...before, status: { ...before.status, message: 'another client was here' } },
+    { ...before, status: { ...before.status, phase: 'Failed' as const } },
+  ];
+  expect(others.map((after) => isQuietChange(before, after))).toEqual(others.map(() => false));
+});
+
+test('only running: a sandbox for each pod, and no ended container', () => {
+  const sandboxes = NAMES.map((name) => sandbox(name));
+  const containers = NAMES.map((name) => container(name));
+  expect(hasOnlyRunning(2, sandboxes, containers)).toBe(true);
+  expect(hasOnlyRunning(1, sandboxes, containers)).toBe(false);
+  expect(hasOnlyRunning(2, [sandbox('pod-1'), sandbox('pod-2', 'SANDBOX_NOTREADY')], [])).toBe(
+    false,
+  );
+  expect(hasOnlyRunning(2, sandboxes, [container('pod-1', 'CONTAINER_EXITED')])).toBe(false);
 });

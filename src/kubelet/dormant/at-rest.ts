@@ -3,6 +3,7 @@
 // and what the runtime has, and calls everything else work, so that a kubelet begins in doubt.
 
 import type { Container as CriContainer, PodSandbox } from '#cri/index.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import { POD_UID_LABEL } from '../runtime/labels.ts';
 import { isMirrorPod } from '../static-pods/mirror-pods.ts';
 import { ALL_CONTAINERS_RESTARTING } from '../status/conditions.ts';
@@ -36,6 +37,8 @@ const QUIET_SOURCES: ReadonlySet<string> = new Set([
   'downwardAPI',
   'serviceAccountToken',
 ]);
+type Volume = NonNullable<Pod['spec']['volumes']>[number];
+
 /** Conditions of a status that the kubelet goes on working on. */
 const UNSETTLED: ReadonlySet<string> = new Set([...RESIZE_CONDITIONS, ALL_CONTAINERS_RESTARTING]);
 
@@ -69,6 +72,19 @@ export function isAtRest({
   return expected === running.size;
 }
 
+/** Reports whether the runtime has a sandbox for each of so many pods, and all containers run. */
+export function hasOnlyRunning(
+  pods: number,
+  sandboxes: readonly PodSandbox[],
+  containers: readonly CriContainer[],
+): boolean {
+  return (
+    sandboxes.length === pods &&
+    sandboxes.every(({ state }) => state === 'SANDBOX_READY') &&
+    containers.every(({ state }) => state === 'CONTAINER_RUNNING')
+  );
+}
+
 /**
  * Reports whether the pod itself gives a kubelet nothing to do, if the runtime has the containers
  * of its status: it runs, it was reported in its present generation, and nothing about it depends
@@ -97,6 +113,28 @@ export function isPodAtRest(pod: Pod): boolean {
   );
 }
 
+/**
+ * Reports whether a kubelet would have nothing to do about this change of a pod: the pod is at rest,
+ * and only metadata has changed that no container can see.
+ */
+export function isQuietChange(before: Pod, after: Pod): boolean {
+  return (
+    before.metadata.uid === after.metadata.uid &&
+    isPodAtRest(after) &&
+    !(after.spec.volumes ?? []).some(showsPod) &&
+    deepEqual(before.spec, after.spec) &&
+    deepEqual(before.status, after.status)
+  );
+}
+
+/** Reports whether files in the volume may contain the pod's labels and annotations. */
+function showsPod({ downwardAPI, projected }: Volume): boolean {
+  return (
+    downwardAPI !== undefined ||
+    (projected?.sources ?? []).some((source) => source.downwardAPI !== undefined)
+  );
+}
+
 function hasSettled({ conditions = [] }: Pod['status']): boolean {
   return (
     conditions.every(({ type }) => !UNSETTLED.has(type)) &&
@@ -109,7 +147,7 @@ function hasNoProbe({ livenessProbe, readinessProbe, startupProbe }: Container):
   return livenessProbe === undefined && readinessProbe === undefined && startupProbe === undefined;
 }
 
-function isQuietVolume(volume: NonNullable<Pod['spec']['volumes']>[number]): boolean {
+function isQuietVolume(volume: Volume): boolean {
   const sources = volume.projected?.sources ?? [];
   return (
     Object.keys(volume).every((field) => QUIET_VOLUMES.has(field)) &&

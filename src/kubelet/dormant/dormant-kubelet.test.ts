@@ -108,7 +108,7 @@ test('sees a container that ends, and hands over silently', async () => {
   expect(work).toBe(1);
 
   const events = await harness.eventsOf(NODE_NAME);
-  const kubelet = new Kubelet(await dormant.handOver());
+  const kubelet = new Kubelet((await dormant.handOver()).config);
   cleanup.push(() => kubelet.stop());
   await kubelet.start();
   await harness.waitForPod(

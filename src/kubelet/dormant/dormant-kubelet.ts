@@ -1,5 +1,6 @@
 // A kubelet of a simulated node that has no work: it registers the node, and reports it like any
-// kubelet, but it knows nothing of pods. A kubelet takes its place when there is work.
+// kubelet, but it knows nothing of pods. A kubelet takes its place when there is work, and it may
+// take the place of a kubelet that has none any more.
 
 import type { EventRecorder } from '#client/events/index.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -20,6 +21,15 @@ export interface DormantKubeletConfig {
   readonly kubelet: KubeletConfig;
   /** Called when there is work that this one sees: a connection, or a change in the runtime. */
   readonly onWork: () => void;
+  /** The port of the kubelet that this one succeeds, which is reclaimed at once. Default: opened. */
+  readonly port?: HeldPort;
+}
+
+/** The values that a dormant kubelet leaves to the kubelet that takes its place. */
+export interface Legacy {
+  readonly config: KubeletConfig;
+  /** The port, if the node has one. It can be reclaimed. */
+  readonly port: HeldPort | undefined;
 }
 
 /** The parts of a dormant kubelet that has begun. */
@@ -40,10 +50,11 @@ export class DormantKubelet {
   #registering: Promise<void> | undefined;
 
   constructor(config: DormantKubeletConfig) {
-    const { kubelet } = config;
+    const { kubelet, port, onWork } = config;
     this.#config = config;
     this.#logger = kubelet.logger.with({ component: 'kubelet', node: kubelet.nodeName });
     this.#recorder = makeRecorder(kubelet, this.#logger);
+    port?.reclaim(onWork);
   }
 
   /**
@@ -78,27 +89,28 @@ export class DormantKubelet {
   }
 
   /**
-   * Ends the reports. Resolves with what the configuration of the kubelet that takes over has to
-   * be, once no request is in flight. Events are sent in the background. Only after register().
+   * Ends the reports. Resolves with what the kubelet that takes over needs, once no request is in
+   * flight. Events are sent in the background. Only after register().
    */
-  async handOver(): Promise<KubeletConfig> {
+  async handOver(): Promise<Legacy> {
     await this.#end();
     const { kubelet } = this.#config;
     void this.#recorder.flush().finally(() => this.#recorder.stop());
     const port = this.#begun?.port;
-    return {
+    const config = {
       ...kubelet,
       takesOver: true,
       ...(kubelet.server !== undefined &&
         port !== undefined && { server: { ...kubelet.server, listeners: port } }),
     };
+    return { config, port };
   }
 
   /** Ends everything. Containers go on running. */
   async stop(): Promise<void> {
     await this.#end();
     this.#recorder.stop();
-    await this.#begun?.port?.close();
+    await (this.#begun?.port ?? this.#config.port)?.close();
   }
 
   async #end(): Promise<void> {
@@ -130,7 +142,8 @@ export class DormantKubelet {
       lastRelist: () => clock.monotonic(),
     });
     const port =
-      kubelet.server && (await HeldPort.open(kubelet.server, this.#logger, () => onWork()));
+      this.#config.port ??
+      (kubelet.server && (await HeldPort.open(kubelet.server, this.#logger, () => onWork())));
     const reporter = makeNodeReporter({
       base: { config: kubelet, recorder: this.#recorder, logger: this.#logger },
       settings,

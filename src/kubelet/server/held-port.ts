@@ -1,5 +1,6 @@
 // A port that is open before the server behind it exists: the Node announces it, and the first
-// connection is the reason to make the server. Connections wait until the server adopts the port.
+// connection is the reason to make the server. Connections wait until the server adopts the port,
+// and wait again after the port was reclaimed from the server.
 
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -13,7 +14,7 @@ const MAX_WAITING = 100;
 export class HeldPort implements PortOpener {
   readonly #listeners: PortOpener;
   readonly #logger: Logger;
-  readonly #onConnection: () => void;
+  #onConnection: () => void;
   /** In their order: what has happened on the port and has not been handled. */
   readonly #waiting: { readonly socket: Socket; readonly handle: (to: PortHandlers) => void }[] =
     [];
@@ -36,12 +37,8 @@ export class HeldPort implements PortOpener {
     onConnection: () => void,
   ): Promise<HeldPort> {
     const held = new HeldPort(listeners, logger, onConnection);
-    const handlers: PortHandlers = {
-      accepted: (socket) => held.#pass(socket, (to) => to.accepted(socket)),
-      secured: (socket) => held.#secured(socket),
-    };
     try {
-      held.#open = await listeners.open(port, handlers, orFreePort);
+      held.#open = await listeners.open(port, held.#handlers(), orFreePort);
     } catch (error) {
       if (optional !== true) throw error;
       logger.warn('kubelet: listening failed', { port, err: error });
@@ -60,21 +57,43 @@ export class HeldPort implements PortOpener {
 
   /**
    * Passes the port to the server, with the connections that wait. If it is not open, opens the
-   * given one.
+   * given one. Closing the returned port has no effect once the port was reclaimed.
    */
-  open(port: number, handlers: PortHandlers, orFree?: boolean): Promise<OpenPort> {
-    if (this.#open === undefined) return this.#listeners.open(port, handlers, orFree);
+  async open(port: number, handlers: PortHandlers, orFree?: boolean): Promise<OpenPort> {
+    this.#open ??= await this.#listeners.open(port, this.#handlers(), orFree);
     this.#adopted = handlers;
     for (const { socket, handle } of this.#waiting.splice(0))
       if (!socket.destroyed) handle(handlers);
-    return Promise.resolve(this.#open);
+    return {
+      port: this.#open.port,
+      close: async () => {
+        if (this.#adopted === handlers) await this.close();
+      },
+    };
   }
 
-  /** Closes the port and the connections that wait. Only if no server has adopted it. */
+  /**
+   * Takes the port back from the server that has adopted it. New connections wait for the next
+   * server, and `onConnection` is called for each of them.
+   */
+  reclaim(onConnection: () => void): void {
+    this.#adopted = undefined;
+    this.#onConnection = onConnection;
+  }
+
+  /** Closes the port and the connections that wait. */
   async close(): Promise<void> {
     for (const { socket } of this.#waiting.splice(0)) socket.destroy();
-    await this.#open?.close();
+    const open = this.#open;
     this.#open = undefined;
+    await open?.close();
+  }
+
+  #handlers(): PortHandlers {
+    return {
+      accepted: (socket) => this.#pass(socket, (to) => to.accepted(socket)),
+      secured: (socket) => this.#secured(socket),
+    };
   }
 
   #secured(socket: TLSSocket): void {

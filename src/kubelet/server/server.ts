@@ -24,11 +24,7 @@ import type { OpenPort } from './listeners.ts';
 import { requestAttributes, type RequestAttributes } from './request-attributes.ts';
 import { pathOf, Routes } from './routes.ts';
 
-const API_SERVER_USERS: readonly string[] = [
-  'kube-apiserver-kubelet-client',
-  'system:apiserver',
-  'system:kube-apiserver',
-];
+/** Authorizers allow this group everything, so they are not asked. */
 const MASTERS = 'system:masters';
 const AUTHENTICATED = 'system:authenticated';
 
@@ -54,6 +50,8 @@ export class KubeletServer {
   /** When the client certificates of TLS connections expire, in wall-clock milliseconds. */
   readonly #notAfter = new WeakMap<object, number>();
   readonly #connections = new Set<Duplex>();
+  /** The monotonic time at which the last connection was closed. */
+  #lastUsed = Number.NEGATIVE_INFINITY;
   /** Time limits of the connections to the port. */
   readonly #table: ConnectionTable;
 
@@ -74,6 +72,11 @@ export class KubeletServer {
   /** The open port; 0 without one. */
   get port(): number {
     return this.#open?.port ?? 0;
+  }
+
+  /** Reports whether no connection is open, and none was for so many milliseconds. */
+  isUnused(forMs: number): boolean {
+    return this.#connections.size === 0 && this.#config.clock.monotonic() - this.#lastUsed >= forMs;
   }
 
   /** Opens the configured port, if there is one. Rejects if it cannot be opened. */
@@ -118,7 +121,10 @@ export class KubeletServer {
 
   #serve(connection: Duplex): void {
     this.#connections.add(connection);
-    connection.once('close', () => this.#connections.delete(connection));
+    connection.once('close', () => {
+      this.#connections.delete(connection);
+      this.#lastUsed = this.#config.clock.monotonic();
+    });
     connection.on('error', (err) =>
       this.#config.logger.debug('kubelet: connection failed', { err }),
     );
@@ -156,7 +162,7 @@ export class KubeletServer {
     const { access, logger, nodeName } = this.#config;
     const user = await this.#user(request);
     if (user === undefined) return { code: 401, message: 'Unauthorized' };
-    if (user.groups.includes(MASTERS) || API_SERVER_USERS.includes(user.name)) return undefined;
+    if (user.groups.includes(MASTERS)) return undefined;
     let attributes: RequestAttributes;
     try {
       attributes = requestAttributes(request.method ?? 'GET', pathOf(request));

@@ -150,6 +150,13 @@ export class StatusManager {
     await done;
   }
 
+  /** Reports whether nothing has to be written. */
+  get isIdle(): boolean {
+    for (const { dirty, remove, busy } of this.#entries.values())
+      if (dirty || remove || busy) return false;
+    return true;
+  }
+
   /** Drops the state of a pod that is gone from the API. */
   forget(uid: string): void {
     const entry = this.#entries.get(uid);

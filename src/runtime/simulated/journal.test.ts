@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -22,7 +22,10 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function open(rewriteBytes?: number): {
+function open(
+  rewriteBytes?: number,
+  readBytes?: number,
+): {
   journal: SimulationJournal;
   runtimeOf: (node: string) => Runtime;
 } {
@@ -30,6 +33,7 @@ function open(rewriteBytes?: number): {
     path,
     logger: silentLogger,
     ...(rewriteBytes !== undefined && { rewriteBytes }),
+    ...(readBytes !== undefined && { readBytes }),
   });
   const random = new SeededRandom(`life ${++lives}`);
   return {
@@ -207,6 +211,79 @@ describe('the journal of simulated containers', () => {
       kept,
     ]);
     after.journal.close();
+  });
+
+  test('is read in pieces of any size', async () => {
+    const before = open();
+    const node = before.runtimeOf('one');
+    for (const name of ['a', 'ü'.repeat(40), 'c']) await run(node, name);
+    const expected = await state(node);
+    await node.close();
+    before.journal.close();
+    for (const readBytes of [1, 7, 64, 1000]) {
+      const after = open(undefined, readBytes);
+      const again = after.runtimeOf('one');
+      expect(await state(again)).toEqual(expected);
+      await again.close();
+      after.journal.close();
+    }
+  });
+
+  describe('a rewrite in several turns', () => {
+    const isRewriting = (): boolean => existsSync(`${path}.new`);
+
+    /** Runs pods on several nodes until a rewrite has begun. */
+    async function untilRewriting() {
+      const { journal, runtimeOf } = open(600_000);
+      const nodes: Runtime[] = [];
+      const ids: string[] = [];
+      while (!isRewriting()) {
+        const node = runtimeOf(`n${nodes.length}`);
+        nodes.push(node);
+        for (let i = 0; i < 200; i++) {
+          const id = await run(node, `p${i}`);
+          if (nodes.length === 1) ids.push(id);
+        }
+        await turn();
+      }
+      const close = async (): Promise<void> => {
+        for (const node of nodes) await node.close();
+        journal.close();
+      };
+      return { nodes, ids, close };
+    }
+
+    /** Checks that the next process finds what this one had. */
+    async function findsAll(expected: readonly unknown[]): Promise<void> {
+      const after = open();
+      for (const [i, each] of expected.entries())
+        expect(await state(after.runtimeOf(`n${i}`))).toEqual(each);
+      after.journal.close();
+    }
+
+    test('keeps changes that happen meanwhile', async () => {
+      const { nodes, ids, close } = await untilRewriting();
+      const [{ runtime }, last] = [nodes[0]!, nodes.at(-1)!];
+      await runtime.stopContainer(ids[0]!, 0);
+      await runtime.removeContainer(ids[1]!);
+      await run(last, 'during');
+      expect(isRewriting()).toBe(true);
+      while (isRewriting()) await turn();
+      await run(last, 'afterwards');
+      await runtime.stopContainer(ids[2]!, 0);
+      await runtime.removeContainer(ids[2]!);
+      const expected = await Promise.all(nodes.map(state));
+      await close();
+      await findsAll(expected);
+    });
+
+    test('is given up when the journal is closed', async () => {
+      const { nodes, close } = await untilRewriting();
+      const expected = await Promise.all(nodes.map(state));
+      await close();
+      expect(isRewriting()).toBe(false);
+      await findsAll(expected);
+    });
   });
 
   test('is abandoned after a failed write, and the next run begins without containers', async () => {

@@ -11,7 +11,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  readSync,
   renameSync,
   rmSync,
   writeSync,
@@ -20,6 +20,7 @@ import { dirname } from 'node:path';
 import type { LinuxContainerResources } from '#cri/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
+import { shareParts } from '#machinery/collections/share-parts.ts';
 import { inNextTurn } from '#machinery/pending-work.ts';
 import { withSharedEnvironment } from './shared-environment.ts';
 
@@ -48,6 +49,8 @@ export interface SimulationJournalConfig {
    * least as many as it had then.
    */
   readonly rewriteBytes?: number;
+  /** The number of bytes that are read at a time. Default: 4 MiB. */
+  readonly readBytes?: number;
 }
 
 type Kind = 'sandbox' | 'container';
@@ -67,6 +70,8 @@ const NEWLINE = 0x0a;
 const SMALL_LINES = 1000;
 /** The number of lines per write. */
 const CHUNK_LINES = 500;
+/** The number of bytes per read: a file of a million containers is larger than a buffer can be. */
+const READ_BYTES = 4 * 1024 * 1024;
 
 export class SimulationJournal {
   readonly #config: SimulationJournalConfig;
@@ -75,10 +80,13 @@ export class SimulationJournal {
    * simulated in this run.
    */
   readonly #nodes = new Map<string, Map<string, Stored>>();
+  /** The last records that were read: neighbours in the file share their equal parts. */
+  readonly #latest = new Map<Kind, object>();
   /** Undefined after a failed write. */
   #file: number | undefined;
   #pending: string[] = [];
   #scheduled = false;
+  #rewriting: Rewriting | undefined;
   /** The number of bytes appended since the last rewrite, and the length of the file then. */
   #appended = 0;
   #rewritten = 0;
@@ -88,9 +96,8 @@ export class SimulationJournal {
     this.#config = config;
     const { path } = config;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const { lines, complete } = existsSync(path)
-      ? this.#read(readFileSync(path))
-      : { lines: 0, complete: true };
+    const { lines, complete } = existsSync(path) ? this.#read(path) : { lines: 0, complete: true };
+    this.#latest.clear();
     this.#file = openSync(path, 'a', 0o600);
     let records = 0;
     for (const stored of this.#nodes.values()) records += stored.size;
@@ -129,20 +136,38 @@ export class SimulationJournal {
   /** Closes the file. Idempotent. */
   close(): void {
     this.#flush();
+    this.#abandonRewrite();
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
   }
 
   /** Returns the number of lines, and whether the last one was finished. */
-  #read(bytes: Buffer): { readonly lines: number; readonly complete: boolean } {
+  #read(path: string): { readonly lines: number; readonly complete: boolean } {
+    const file = openSync(path, 'r');
+    const chunk = Buffer.allocUnsafe(this.#config.readBytes ?? READ_BYTES);
+    /** The beginning of a line that ends in a later chunk. */
+    let begun: Buffer[] = [];
     let lines = 0;
-    let start = 0;
-    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-      this.#apply(bytes.toString('utf8', start, end));
-      start = end + 1;
-      lines++;
+    try {
+      for (let size = readSync(file, chunk); size > 0; size = readSync(file, chunk)) {
+        let start = 0;
+        for (
+          let end = chunk.indexOf(NEWLINE);
+          end !== -1 && end < size;
+          end = chunk.indexOf(NEWLINE, start)
+        ) {
+          const rest = chunk.subarray(start, end);
+          this.#apply((begun.length === 0 ? rest : Buffer.concat([...begun, rest])).toString());
+          begun = [];
+          start = end + 1;
+          lines++;
+        }
+        if (start < size) begun.push(Buffer.from(chunk.subarray(start, size)));
+      }
+    } finally {
+      closeSync(file);
     }
-    return { lines, complete: start === bytes.length };
+    return { lines, complete: begun.length === 0 };
   }
 
   #apply(text: string): void {
@@ -158,6 +183,10 @@ export class SimulationJournal {
       return;
     }
     const [op, node] = line;
+    if (op === 'sandbox' || op === 'container') {
+      shareParts(this.#latest.get(op), line[2]);
+      this.#latest.set(op, line[2]);
+    }
     let stored = this.#nodes.get(node);
     if (stored === undefined) this.#nodes.set(node, (stored = new Map()));
     switch (op) {
@@ -186,7 +215,7 @@ export class SimulationJournal {
       this.#scheduled = false;
       this.#flush();
       if (this.#appended > (this.#config.rewriteBytes ?? REWRITE_BYTES) + this.#rewritten)
-        this.#rewrite();
+        this.#rewriteInTurns();
     });
   }
 
@@ -195,40 +224,81 @@ export class SimulationJournal {
     this.#pending = [];
     if (lines.length === 0 || this.#file === undefined) return;
     this.#guard(() => (this.#appended += writeSync(this.#file as number, lines.join(''))));
+    for (const line of lines) this.#rewriting?.next.since.push(line);
   }
 
   /** Writes a new file with the present records only, and replaces the old one. */
   #rewrite(): void {
-    const { path } = this.#config;
-    const next = `${path}.new`;
     this.#guard(() => {
-      const file = openSync(next, 'w', 0o600);
-      let length = 0;
-      let lines: string[] = [];
-      const flush = (): void => {
-        length += writeSync(file, lines.join(''));
-        lines = [];
-      };
-      try {
-        for (const [node, stored] of this.#nodes) {
-          for (const { kind, record } of stored.values()) {
-            lines.push(encode([kind, node, record] as Line));
-            if (lines.length >= CHUNK_LINES) flush();
-          }
-        }
-        flush();
-      } catch (error) {
-        closeSync(file);
-        rmSync(next, { force: true });
-        throw error;
-      }
-      renameSync(next, path);
-      if (this.#file !== undefined) closeSync(this.#file);
-      this.#file = file;
-      this.#rewritten = length;
-      this.#appended = 0;
-      this.#pending = [];
+      const rewriting = this.#beginRewrite();
+      while (rewriting.steps.next().done !== true) continue;
+      this.#endRewrite(rewriting);
     });
+  }
+
+  /**
+   * Does the same, one piece in each turn of the event loop. Changes meanwhile are written to the
+   * old file, and to the new one when it has all records: repeating them there ends in their state.
+   */
+  #rewriteInTurns(): void {
+    if (this.#rewriting !== undefined) return;
+    const step = (rewriting: Rewriting): void => {
+      // The journal was closed, or has failed.
+      if (this.#rewriting !== rewriting) return;
+      let done = false;
+      this.#guard(() => {
+        done = rewriting.steps.next().done === true;
+        if (done) this.#endRewrite(rewriting);
+      });
+      if (!done) inNextTurn(() => step(rewriting));
+    };
+    this.#guard(() => step(this.#beginRewrite()));
+  }
+
+  #beginRewrite(): Rewriting {
+    const file = openSync(`${this.#config.path}.new`, 'w', 0o600);
+    const next: NewFile = { file, length: 0, since: [] };
+    this.#rewriting = { next, steps: this.#writeAll(next) };
+    return this.#rewriting;
+  }
+
+  /** Writes all records, and stops after each piece. */
+  *#writeAll(next: NewFile): Generator<void, void> {
+    let lines: string[] = [];
+    const flush = (): void => {
+      write(next, lines);
+      lines = [];
+    };
+    for (const [node, stored] of this.#nodes) {
+      for (const { kind, record } of stored.values()) {
+        lines.push(encode([kind, node, record] as Line));
+        if (lines.length < CHUNK_LINES) continue;
+        flush();
+        yield;
+      }
+    }
+    flush();
+  }
+
+  /** Replaces the file by the new one. */
+  #endRewrite({ next }: Rewriting): void {
+    const { path } = this.#config;
+    write(next, next.since);
+    renameSync(`${path}.new`, path);
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = next.file;
+    this.#rewritten = next.length;
+    this.#rewriting = undefined;
+    this.#appended = 0;
+  }
+
+  /** Gives up a new file that is not complete. */
+  #abandonRewrite(): void {
+    const rewriting = this.#rewriting;
+    if (rewriting === undefined) return;
+    this.#rewriting = undefined;
+    closeSync(rewriting.next.file);
+    rmSync(`${this.#config.path}.new`, { force: true });
   }
 
   /**
@@ -244,12 +314,32 @@ export class SimulationJournal {
         path,
         err: error,
       });
+      this.#abandonRewrite();
       if (this.#file !== undefined) closeSync(this.#file);
       this.#file = undefined;
       this.#pending = [];
       rmSync(path, { force: true });
     }
   }
+}
+
+/** A file that will replace the present one. */
+interface NewFile {
+  readonly file: number;
+  /** The number of bytes so far. */
+  length: number;
+  /** Lines that were written to the old file since the beginning. */
+  readonly since: string[];
+}
+
+interface Rewriting {
+  readonly next: NewFile;
+  /** Each step writes a piece. */
+  readonly steps: Iterator<void, void>;
+}
+
+function write(next: NewFile, lines: readonly string[]): void {
+  if (lines.length > 0) next.length += writeSync(next.file, lines.join(''));
 }
 
 /** `resources`: of a container that was resized. */

@@ -475,17 +475,28 @@ export class Framework {
     return { nominatedNode, status: refusal, message: reasons.join(', ') };
   }
 
-  runPreScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): Answer {
+  /** Runs PreScore. `positions`: see runScore. */
+  runPreScore(
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    positions?: readonly number[],
+  ): Answer {
     const start = this.now();
-    const answer = this.#preScore(state, pod, nodes);
+    const answer = this.#preScore(state, pod, nodes, positions);
     this.pointRan('PreScore', codeOf(answer), start);
     return answer;
   }
 
-  #preScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): Answer {
+  #preScore(
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    positions: readonly number[] | undefined,
+  ): Answer {
     const skipped: string[] = [];
     for (const plugin of this.#pluginsOf(state).preScore) {
-      const answer = plugin.preScore(state, pod, nodes);
+      const answer = plugin.preScore(state, pod, nodes, positions);
       if (answer?.code !== 'Skip') this.#wasAsked('PreScore', plugin.name, 1);
       if (answer === undefined) continue;
       if (answer.code !== 'Skip') return asError(answer, plugin, 'PreScore');
@@ -533,7 +544,7 @@ export class Framework {
         : this.#scoreMemo.of(template, layout);
     if (positions === undefined || answers === undefined) {
       totals.fill(0);
-      return this.#addScores(all, state, pod, nodes, totals) ?? totals;
+      return this.#addScores(all, state, pod, nodes, positions, totals) ?? totals;
     }
     for (let i = 0; i < nodes.length; i++) {
       const position = positions[i]!;
@@ -544,7 +555,7 @@ export class Framework {
       }
       totals[i] = answers.get(position);
     }
-    return this.#addScores(others, state, pod, nodes, totals) ?? totals;
+    return this.#addScores(others, state, pod, nodes, positions, totals) ?? totals;
   }
 
   #addScores(
@@ -552,12 +563,17 @@ export class Framework {
     state: CycleState,
     pod: PodInfo,
     nodes: readonly NodeInfo[],
+    positions: readonly number[] | undefined,
     totals: number[],
   ): Status | undefined {
     const scores = this.#scores;
     for (const { plugin, weight } of plugins) {
       scores.length = nodes.length;
-      for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i]!);
+      const isScored =
+        positions !== undefined &&
+        plugin.scoreByPosition?.(state, pod, nodes, positions, scores) === true;
+      if (!isScored)
+        for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i]!);
       if (plugin.normalizeScore !== undefined) {
         const answer = plugin.normalizeScore(state, pod, scores, nodes);
         if (answer !== undefined) return asError(answer, plugin, 'NormalizeScore');

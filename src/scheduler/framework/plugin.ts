@@ -142,10 +142,16 @@ export interface PostFilterPlugin extends Plugin {
 
 export interface PreScorePlugin extends Plugin {
   /**
-   * Computes data for Score. `nodes`: those that passed. Status Skip: this plugin's Score is not
-   * called.
+   * Computes data for Score. `nodes`: those that passed. `positions`: of these nodes in the
+   * snapshot, if they are known; the array may be longer than `nodes`. Status Skip: this plugin's
+   * Score is not called.
    */
-  preScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): Answer;
+  preScore(
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    positions?: readonly number[],
+  ): Answer;
 }
 
 export interface ScorePlugin extends Plugin {
@@ -154,6 +160,17 @@ export interface ScorePlugin extends Plugin {
    * MAX_NODE_SCORE. Higher is better.
    */
   score(state: CycleState, pod: PodInfo, node: NodeInfo): number;
+  /**
+   * Writes to `scores` what `score` returns for each node, if the plugin can tell without reading
+   * the nodes; returns false if it cannot. `positions`: as of preScore. Absent: `score` is called.
+   */
+  scoreByPosition?(
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    positions: readonly number[],
+    scores: number[],
+  ): boolean;
   /**
    * Returns the template for `score`, like filterTemplate. Not used together with normalizeScore.
    */

@@ -17,6 +17,7 @@ const TIMED: Readonly<Record<string, string>> = {
   postFilter: 'PostFilter',
   preScore: 'PreScore',
   score: 'Score',
+  scoreByPosition: 'Score',
   normalizeScore: 'ScoreExtensionNormalize',
   reserve: 'Reserve',
   unreserve: 'Unreserve',

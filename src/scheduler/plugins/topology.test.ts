@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { namespaces, type PodSpec } from '#api/groups/core/v1/index.ts';
+import { namespaces, type PodSpec, services } from '#api/groups/core/v1/index.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { CycleState } from '../framework/cycle-state.ts';
@@ -53,11 +53,26 @@ function verdicts(
   return nodes.map((node) => plugin.filter(state, pod, node)?.message ?? 'ok');
 }
 
-/** Returns the scores; all 0 if the plugin skips. */
-function scores(plugin: FullPlugin, pod: PodInfo, nodes: readonly NodeInfo[]): readonly number[] {
+/**
+ * Returns the scores; all 0 if the plugin skips. `positions`: of the nodes, to score by them where
+ * the plugin can.
+ */
+function scores(
+  plugin: FullPlugin,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+  positions?: readonly number[],
+): readonly number[] {
   const state = new CycleState();
-  if (plugin.preScore(state, pod, nodes)?.code === 'Skip') return nodes.map(() => 0);
-  const made = nodes.map((node) => plugin.score(state, pod, node));
+  if (plugin.preScore(state, pod, nodes, positions)?.code === 'Skip') return nodes.map(() => 0);
+  const made = nodes.map(() => -1);
+  const byPosition =
+    positions !== undefined &&
+    plugin.scoreByPosition?.(state, pod, nodes, positions, made) === true;
+  if (!byPosition)
+    nodes.forEach((node, i) => {
+      made[i] = plugin.score(state, pod, node);
+    });
   plugin.normalizeScore?.(state, pod, made, nodes);
   return made;
 }
@@ -70,6 +85,8 @@ interface Reference {
 describe('plugins that look at other pods', () => {
   let cluster: TestCluster;
   let informers: SharedInformerFactory;
+  /** Sees services, so that the pods that they select have constraints by default. */
+  let withServices: SharedInformerFactory;
   const stop = new AbortController();
 
   beforeAll(async () => {
@@ -87,13 +104,31 @@ describe('plugins that look at other pods', () => {
       random,
       logger: new RecordingLogger(),
     });
+    for (const [namespace, selector] of [
+      ['red', { app: 'a' }],
+      ['green', { tier: 'x' }],
+    ] as const)
+      await cluster.client
+        .resource(services)
+        .namespace(namespace)
+        .create({ metadata: { name: 'group' }, spec: { selector, ports: [{ port: 80 }] } });
     informers.informerFor(namespaces);
     informers.start(stop.signal);
     await informers.waitForCacheSync(stop.signal);
+    withServices = new SharedInformerFactory({
+      client: cluster.client,
+      clock: cluster.clock,
+      random,
+      logger: new RecordingLogger(),
+    });
+    withServices.informerFor(services);
+    withServices.start(stop.signal);
+    await withServices.waitForCacheSync(stop.signal);
   });
   afterAll(async () => {
     stop.abort();
     await informers.stopped();
+    await withServices.stopped();
     await cluster.stop();
   });
 
@@ -179,6 +214,9 @@ describe('plugins that look at other pods', () => {
             world,
           );
           expect(scores(plugin, pod, scored)).toEqual(wanted);
+          const positions = infos.flatMap((_, i) => (i % 3 !== at % 3 ? [i] : []));
+          // The array of a search is longer than its result.
+          expect(scores(plugin, pod, scored, [...positions, 0, 0])).toEqual(wanted);
           if (new Set(wanted).size > 1) different++;
         }
       };
@@ -238,5 +276,65 @@ describe('plugins that look at other pods', () => {
       scores: (pod, nodes, world) =>
         soft(pod) ? spreadScores(pod, nodes, world) : nodes.map(() => 0),
     });
+  });
+
+  test('PodTopologySpread scores by position as by node, with default constraints', () => {
+    const worlds = fc.record({
+      nodes: fc.array(randomNode, { minLength: 1, maxLength: 6 }),
+      steps: randomSteps(fc.constant({})),
+      tried: randomPod(
+        fc.record({ nodeSelector: fc.constantFrom<Record<string, string>>({}, { rack: 'r1' }) }),
+      ),
+      at: fc.nat({ max: 20 }),
+    });
+    let different = 0;
+    const property = fc.property(worlds, ({ nodes, steps, tried, at }) => {
+      const random = new RandomCluster(nodes);
+      const plugin = podTopologySpread.create(
+        { value: undefined, path: 'args' },
+        makeHandle({ snapshot: random.snapshot, informers: withServices }),
+      ) as FullPlugin;
+      const pod = new PodInfo(random.make({ ...tried, deleting: false }));
+      for (const step of steps) {
+        random.apply(step);
+        random.refresh();
+        const infos = random.snapshot.nodes;
+        const positions = infos.flatMap((_, i) => (i % 3 !== at % 3 ? [i] : []));
+        const scored = positions.map((position) => infos[position]!);
+        if (scored.length === 0) continue;
+        const expected = scores(plugin, pod, scored);
+        expect(scores(plugin, pod, scored, [...positions, 0, 0])).toEqual(expected);
+        if (new Set(expected).size > 1) different++;
+      }
+    });
+    fc.assert(property, { numRuns: RUNS });
+    expect(different).toBeGreaterThan(RUNS / 10);
+  });
+
+  test('PodTopologySpread needs the nodes for constraints of the pod itself', () => {
+    const random = new RandomCluster([{ labels: {}, taints: [] }]);
+    random.refresh();
+    const plugin = podTopologySpread.create(
+      { value: undefined, path: 'args' },
+      makeHandle({ snapshot: random.snapshot, informers: withServices }),
+    ) as FullPlugin;
+    const constraint = {
+      maxSkew: 1,
+      topologyKey: 'rack',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: {},
+    } as const;
+    const [red] = NAMESPACES;
+    const byPosition = (spec: Partial<PodSpec>): boolean | undefined => {
+      const pod = new PodInfo(
+        random.make({ namespace: red, labels: { app: 'a' }, spec, deleting: false }),
+      );
+      const state = new CycleState();
+      const { nodes } = random.snapshot;
+      expect(plugin.preScore(state, pod, nodes, [0])).toBeUndefined();
+      return plugin.scoreByPosition?.(state, pod, nodes, [0], [0]);
+    };
+    expect(byPosition({})).toBe(true);
+    expect(byPosition({ topologySpreadConstraints: [constraint] })).toBe(false);
   });
 });

@@ -21,6 +21,7 @@ import {
 import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { Status } from '#scheduler/framework/status.ts';
 import { HOSTNAME, topologyValue } from '../topology/labels.ts';
+import { NodeDomains } from '../topology/node-domains.ts';
 import { DomainCounts, DomainTally, NodeTally } from '../topology/tally.ts';
 import { TallyCache } from '../topology/tally-cache.ts';
 import { readSpreadArgs, type SpreadArgs } from './args.ts';
@@ -63,6 +64,10 @@ interface HardState {
 interface Soft {
   readonly constraint: SpreadConstraint;
   readonly count: (node: NodeInfo) => number;
+  /** Returns the same by the node's position; undefined if the position does not tell it. */
+  readonly countAt: (position: number) => number | undefined;
+  /** The domains of the nodes. Undefined: positions of nodes are not known. */
+  readonly domains: NodeDomains | undefined;
   /**
    * The weight grows with the number of domains, so that constraints with few and with many domains
    * have a similar influence.
@@ -87,6 +92,8 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
   readonly #args: SpreadArgs;
   readonly #handle: Handle;
   readonly #tallies: TallyCache;
+  /** By topology key, of preferred constraints by default. */
+  readonly #nodeDomains = new Map<string, NodeDomains>();
   readonly #defaultSelector: DefaultSelector | undefined;
 
   constructor(args: SpreadArgs, handle: Handle) {
@@ -140,7 +147,12 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     return undefined;
   }
 
-  preScore(state: CycleState, { pod }: PodInfo, nodes: readonly NodeInfo[]): Answer {
+  preScore(
+    state: CycleState,
+    { pod }: PodInfo,
+    nodes: readonly NodeInfo[],
+    positions?: readonly number[],
+  ): Answer {
     const constraints = this.#constraintsOf(pod, 'ScheduleAnyway');
     if (constraints.length === 0) return SKIP;
     // With upstream's defaults, hosts count even if a node has no zone.
@@ -151,20 +163,31 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     const inclusion = new NodeInclusion(pod);
     const soft = constraints.map((constraint): Soft => {
       const { topologyKey } = constraint;
+      const domains =
+        positions === undefined || demanded !== undefined
+          ? undefined
+          : this.#nodeDomainsOf(topologyKey);
       if (topologyKey === HOSTNAME) {
         const tally = this.#perNode(pod, constraint);
         return {
           constraint,
           count: (node) => tally.count(node),
+          countAt: (position) => tally.countAt(position),
+          domains,
           weight: Math.log(scored.length + 2),
         };
       }
       const tally = this.#domains(pod, constraint, demanded ?? [], inclusion);
-      const domains = new Set(scored.map(({ node }) => topologyValue(node, topologyKey) ?? ''));
+      const different =
+        domains === undefined || positions === undefined
+          ? new Set(scored.map(({ node }) => topologyValue(node, topologyKey) ?? '')).size
+          : domains.different(positions, scored.length);
       return {
         constraint,
         count: ({ node }) => tally.count(topologyValue(node, topologyKey) ?? ''),
-        weight: Math.log(domains.size + 2),
+        countAt: (position) => tally.countAt(position),
+        domains,
+        weight: Math.log(different + 2),
       };
     });
     state.write(SOFT, { soft, demanded });
@@ -184,6 +207,30 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     return Math.round(score);
   }
 
+  /** Does the same as `score` by arrays, constraint by constraint. */
+  scoreByPosition(
+    state: CycleState,
+    _pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    positions: readonly number[],
+    scores: number[],
+  ): boolean {
+    const { soft } = state.read(SOFT) as SoftState;
+    scores.fill(0);
+    for (const { constraint, count, countAt, domains, weight } of soft) {
+      if (domains === undefined) return false;
+      const base = constraint.maxSkew - 1;
+      for (let i = 0; i < nodes.length; i++) {
+        const position = positions[i]!;
+        if (!domains.has(position)) continue;
+        // In the order in which `score` adds, so that roundings are equal.
+        scores[i] = scores[i]! + ((countAt(position) ?? count(nodes[i]!)) * weight + base);
+      }
+    }
+    for (let i = 0; i < nodes.length; i++) scores[i] = Math.round(scores[i]!);
+    return true;
+  }
+
   normalizeScore(
     state: CycleState,
     _pod: PodInfo,
@@ -191,23 +238,25 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     nodes: readonly NodeInfo[],
   ): Answer {
     const { demanded } = state.read(SOFT) as SoftState;
-    const ignored = nodes.map(
-      ({ node }) => demanded !== undefined && !hasAllTopologies(node, demanded),
-    );
+    const ignored =
+      demanded === undefined
+        ? undefined
+        : nodes.map(({ node }) => !hasAllTopologies(node, demanded));
     let [least, most] = [Infinity, 0];
-    scores.forEach((score, i) => {
-      if (ignored[i] === true) return;
+    for (let i = 0; i < scores.length; i++) {
+      if (ignored?.[i] === true) continue;
+      const score = scores[i]!;
       if (score < least) least = score;
       if (score > most) most = score;
-    });
-    scores.forEach((score, i) => {
-      if (ignored[i] === true) scores[i] = 0;
+    }
+    for (let i = 0; i < scores.length; i++) {
+      if (ignored?.[i] === true) scores[i] = 0;
       else
         scores[i] =
           most === 0
             ? MAX_NODE_SCORE
-            : Math.trunc((MAX_NODE_SCORE * (most + least - score)) / most);
-    });
+            : Math.trunc((MAX_NODE_SCORE * (most + least - scores[i]!)) / most);
+    }
     return undefined;
   }
 
@@ -230,6 +279,16 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
       ...constraint,
       selector,
     }));
+  }
+
+  #nodeDomainsOf(topologyKey: string): NodeDomains {
+    let domains = this.#nodeDomains.get(topologyKey);
+    if (domains === undefined) {
+      domains = new NodeDomains(this.#handle.snapshot, topologyKey);
+      this.#nodeDomains.set(topologyKey, domains);
+    }
+    domains.update();
+    return domains;
   }
 
   /**

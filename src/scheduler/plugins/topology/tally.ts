@@ -45,6 +45,11 @@ export class NodeTally implements Tally, PodCounter {
     this.#counts[position] = this.#counts[position]! + by;
   }
 
+  /** Returns the count of the node at this position of the snapshot. */
+  countAt(position: number): number {
+    return this.#counts[position]!;
+  }
+
   /** Returns the count of a node in the snapshot; 0 for others. */
   count(node: NodeInfo): number {
     const position = this.#snapshot.positionOf(node.name);

@@ -2,6 +2,8 @@
 // none for metrics other than the CPU utilization, for behavior, and for conditions; annotations
 // carry them, so that a round trip loses nothing.
 
+import { allSchemas } from '#api/all-schemas.ts';
+import { DecodeError, decodeObject } from '#api/machinery/codec/index.ts';
 import type { Conversions } from '#api/machinery/scheme.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -76,11 +78,14 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
 export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'apiVersion'> {
   const { annotations = {} } = metadata ?? {};
   const behavior = behaviorFrom(annotations[BEHAVIOR]);
-  const current = readList(annotations[CURRENT_METRICS])?.map((each) =>
-    statusFromV1(each as Immutable<v1.MetricStatus>),
+  const current = readList<v1.MetricStatus>('MetricStatus', annotations[CURRENT_METRICS])?.map(
+    statusFromV1,
   );
   const utilization = status?.currentCPUUtilizationPercentage;
-  const conditions = readList(annotations[CONDITIONS]);
+  const conditions = readList<v1.HorizontalPodAutoscalerCondition>(
+    'HorizontalPodAutoscalerCondition',
+    annotations[CONDITIONS],
+  );
   return part({
     metadata: metadata && withCarried(metadata, {}),
     spec:
@@ -102,7 +107,7 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
         currentMetrics: current ?? (utilization === undefined ? null : [cpuStatus(utilization)]),
         conditions,
       }),
-  }) as unknown as Omit<New, 'kind' | 'apiVersion'>;
+  });
 }
 
 type Annotations = Readonly<Record<string, string>>;
@@ -141,8 +146,7 @@ function metricsFrom(
     const target = { type: 'Utilization', averageUtilization: utilization };
     cpu.push({ type: 'Resource', resource: { name: 'cpu', target } });
   }
-  const others =
-    readList(carried)?.map((each) => specFromV1(each as Immutable<v1.MetricSpec>)) ?? [];
+  const others = readList<v1.MetricSpec>('MetricSpec', carried)?.map(specFromV1) ?? [];
   const all = [...others, ...cpu];
   return all.length === 0 ? [defaultMetric()] : all;
 }
@@ -159,16 +163,27 @@ export function setCarriedAnnotations(draft: v1.HorizontalPodAutoscaler): void {
 
 /** Reports whether annotations carry metrics for which the first version has no field. */
 export function carriesMetrics(annotations: Annotations | undefined): boolean {
-  return (readList(annotations?.[METRICS]) ?? []).length > 0;
+  return (readList('MetricSpec', annotations?.[METRICS]) ?? []).length > 0;
 }
 
 function cpuStatus(averageUtilization: number): Immutable<v2.MetricStatus> {
   return { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization } } };
 }
 
-function readList(text: string | undefined): readonly object[] | undefined {
+/**
+ * Reads a list of objects of a type of this version. Returns undefined for any other text: users may
+ * write these annotations, and nothing checks their values later.
+ */
+function readList<T>(type: string, text: string | undefined): readonly T[] | undefined {
   const value = readJson(text);
-  return Array.isArray(value) && value.every(isPlainObject) ? value : undefined;
+  if (!Array.isArray(value)) return undefined;
+  const message = allSchemas.message(`autoscaling/v1.${type}`);
+  try {
+    return value.map((each) => decodeObject<T>(message, each).object);
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
 }
 
 function readJson(text: string | undefined): unknown {
