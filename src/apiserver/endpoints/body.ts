@@ -164,11 +164,8 @@ function opened(bytes: Uint8Array, mustBe: string | undefined): Envelope {
     return openEnvelope(bytes);
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error;
-    const prefix =
-      mustBe === undefined
-        ? ''
-        : `the object provided is unrecognized (must be of type ${mustBe}): `;
-    throw apierrors.badRequest(`${prefix}${error.message}`);
+    if (mustBe === undefined) throw apierrors.badRequest(error.message);
+    throw unrecognized(mustBe, error.message, Buffer.from(bytes).toString('utf8'));
   }
 }
 
@@ -202,7 +199,9 @@ export function decodeBody(
     services: { scheme },
   } = scope;
   if (body.envelope !== undefined) return decodeEnvelope(body.envelope, codec, scheme);
-  const { value, text = '' } = body;
+  const { text = '' } = body;
+  // As in upstream, null is an object without fields.
+  const value = body.value === null ? {} : body.value;
   if (codec.isUntyped === true) checkUntyped(value, kind, text);
   if (!isPlainObject(value)) throw unrecognized(kind.kind, notAnObject(value), text);
   const { otherKindMessage: message } = codec;
@@ -360,6 +359,14 @@ function checkUntyped(
   throw apierrors.invalid({ group, kind }, name, [error]);
 }
 
+/**
+ * Versions that clients may send in the place of the served one, by the latter and the kind: the
+ * eviction of older clients.
+ */
+const ALSO_ACCEPTED: Readonly<Record<string, string>> = {
+  'policy/v1/Eviction': 'policy/v1beta1',
+};
+
 interface Expected {
   readonly kind: GroupVersionKind;
   /** The body, for messages. */
@@ -381,8 +388,11 @@ function givenKind(
     throw unrecognized(kind.kind, notAString(field, value[field]), text);
   }
   const expected = apiVersionOf(kind);
-  const groupVersion =
-    givenVersion === '' || givenVersion === expected ? kind : parseApiVersion(givenVersion);
+  const isAccepted =
+    givenVersion === '' ||
+    givenVersion === expected ||
+    ALSO_ACCEPTED[`${expected}/${kind.kind}`] === givenVersion;
+  const groupVersion = isAccepted ? kind : parseApiVersion(givenVersion);
   if (groupVersion === undefined)
     throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
   const name = givenKindName === '' ? kind.kind : givenKindName;
