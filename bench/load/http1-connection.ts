@@ -18,6 +18,8 @@ export class Http1Connection implements Connection {
     | { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void }
     | undefined;
   #response = new ResponseReader();
+  /** Why the connection is closed. */
+  #failure: Error | undefined;
   /** The last request with a body. */
   #last:
     | {
@@ -79,6 +81,10 @@ export class Http1Connection implements Connection {
 
   request(method: string, path: string, body: Buffer | undefined): Promise<Reply> {
     return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) {
+        reject(this.#failure);
+        return;
+      }
       this.#settle = { resolve, reject };
       this.#socket.write(
         body === undefined
@@ -125,6 +131,7 @@ export class Http1Connection implements Connection {
   }
 
   #fail(error: Error): void {
+    this.#failure ??= error;
     const settle = this.#settle;
     this.#settle = undefined;
     settle?.reject(error);

@@ -34,6 +34,11 @@ export interface NodeConfig {
   readonly maxPods: number;
   /** Flags of Node for our kubelet. */
   readonly nodeFlags?: readonly string[];
+  /**
+   * Hard eviction thresholds by signal, such as { 'nodefs.available': '1%' }. With them no images
+   * are removed for space. Default: those of the kubelet.
+   */
+  readonly evictionHard?: Readonly<Record<string, string>>;
 }
 
 export interface RunningNode {
@@ -60,7 +65,7 @@ const containerdProcess = fileURLToPath(
 const tsx = fileURLToPath(new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url));
 
 export async function startNode(config: NodeConfig): Promise<RunningNode> {
-  const { maker, dir, pki, server, maxPods, nodeFlags } = config;
+  const { maker, dir, pki, server, maxPods, nodeFlags, evictionHard } = config;
   const name = `bench-${maker}`;
   mkdirSync(dir, { recursive: true });
   const certs = (...args: readonly string[]): void =>
@@ -88,8 +93,8 @@ export async function startNode(config: NodeConfig): Promise<RunningNode> {
     const endpoint = await readyLine(containerd);
     const command =
       maker === 'ours'
-        ? ours({ kubeconfig, pki, dir, name, port, endpoint, maxPods, nodeFlags })
-        : upstream({ kubeconfig, pki, dir, name, port, health, endpoint, maxPods });
+        ? ours({ kubeconfig, pki, dir, name, port, endpoint, maxPods, nodeFlags, evictionHard })
+        : upstream({ kubeconfig, pki, dir, name, port, health, endpoint, maxPods, evictionHard });
     const kubelet = start(dir, 'kubelet', command);
     children.push(kubelet);
     const runtime = createContainerdRuntime({ endpoint, clock: systemClock });
@@ -147,10 +152,12 @@ interface KubeletSettings {
   readonly port: number;
   readonly endpoint: string;
   readonly maxPods: number;
+  readonly evictionHard: NodeConfig['evictionHard'];
 }
 
 function ours(settings: KubeletSettings & Pick<NodeConfig, 'nodeFlags'>): readonly string[] {
-  const { kubeconfig, pki, dir, name, port, endpoint, maxPods, nodeFlags } = settings;
+  const { kubeconfig, pki, dir, name, port, endpoint, maxPods, nodeFlags, evictionHard } = settings;
+  const thresholds = Object.entries(evictionHard ?? {}).map((entry) => entry.join('<'));
   return [
     process.execPath,
     ...NODE_FLAGS,
@@ -166,11 +173,14 @@ function ours(settings: KubeletSettings & Pick<NodeConfig, 'nodeFlags'>): readon
     `--container-runtime-endpoint=${endpoint}`,
     `--cgroup-root=${CGROUP}`,
     `--max-pods=${maxPods}`,
+    ...(evictionHard === undefined
+      ? []
+      : [`--eviction-hard=${thresholds.join()}`, '--image-gc-high-threshold=100']),
   ];
 }
 
 function upstream(settings: KubeletSettings & { readonly health: number }): readonly string[] {
-  const { kubeconfig, pki, dir, name, port, health, endpoint, maxPods } = settings;
+  const { kubeconfig, pki, dir, name, port, health, endpoint, maxPods, evictionHard } = settings;
   const config = join(dir, 'kubelet.yaml');
   // JSON is YAML, too.
   writeFileSync(
@@ -195,6 +205,7 @@ function upstream(settings: KubeletSettings & { readonly health: number }): read
       port,
       healthzPort: health,
       resolvConf: '/etc/resolv.conf',
+      ...(evictionHard !== undefined && { evictionHard, imageGCHighThresholdPercent: 100 }),
     }),
   );
   return [

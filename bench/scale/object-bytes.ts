@@ -40,7 +40,8 @@ export function measureObjects(pods: readonly KubeObject[]): ObjectBytes {
   const texts = pods.map((pod) => JSON.stringify(pod));
   const kept = pods.map(({ metadata, ...rest }) => {
     const { managedFields: _managedFields, ...others } = metadata;
-    return JSON.stringify({ ...rest, metadata: others });
+    // Items of a list have no kind; received objects have one.
+    return JSON.stringify({ ...rest, kind: 'Pod', apiVersion: 'v1', metadata: others });
   });
   const values = pods.map((pod) => Buffer.from(encodeForStorage(pod)));
   /** Returns the bytes of each value that `make` returns. */

@@ -47,7 +47,6 @@ const clock = systemClock;
 
 class Watchers {
   readonly #order: OpenOrder;
-  readonly #writer: Http1Connection;
   readonly #received: Uint32Array;
   /** The number of events of earlier runs. */
   #before = 0;
@@ -60,14 +59,13 @@ class Watchers {
   failure: Error | undefined;
 
   static async open(order: OpenOrder): Promise<Watchers> {
-    const watchers = new Watchers(order, await Http1Connection.open(order.target));
+    const watchers = new Watchers(order);
     await watchers.#open();
     return watchers;
   }
 
-  private constructor(order: OpenOrder, writer: Http1Connection) {
+  private constructor(order: OpenOrder) {
     this.#order = order;
-    this.#writer = writer;
     this.#received = new Uint32Array(order.watchers);
   }
 
@@ -112,6 +110,8 @@ class Watchers {
         });
       }
     };
+    // A connection of each run: the server closes one that is idle while the watches are opened.
+    const writer = await Http1Connection.open(this.#order.target);
     const cpu = process.cpuUsage();
     const began = clock.monotonic();
     for (let event = 0; event < events; event++) {
@@ -123,10 +123,11 @@ class Watchers {
       // A late event counts from when it was due.
       this.#written.push(rate === undefined ? clock.monotonic() : began + (event * 1000) / rate);
       const body = Buffer.from(`${order.body}${this.#before + event}"}}`, 'utf8');
-      const { status } = await this.#writer.request('PUT', this.#order.objectPath, body);
+      const { status } = await writer.request('PUT', this.#order.objectPath, body);
       if (status !== 200) throw new Error(`a write was answered with ${status}`);
     }
     await until(() => complete === events);
+    writer.close();
     const elapsedMs = clock.monotonic() - began;
     const used = process.cpuUsage(cpu);
     this.#before += events;

@@ -108,7 +108,7 @@ export interface ApiServerConfig {
   readonly port?: number;
   /**
    * Timeouts of connections by their states, and the maximum number of connections. Default:
-   * kube-apiserver's timeouts; 10,000 connections.
+   * kube-apiserver's timeouts; 100,000 connections, or 80 % of the limit of open files.
    */
   readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Bearer tokens of the components, with their users. Default: none. */
@@ -158,6 +158,8 @@ export interface ApiServerConfig {
    * Returns metrics of other components of the process, in Prometheus' text format. Default: none.
    */
   readonly otherMetrics?: () => string | Promise<string>;
+  /** Names of the server's own plugins to run beside the default ones. Default: none. */
+  readonly enableAdmissionPlugins?: readonly string[];
   /** Names of the server's own plugins to disable. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
   /**

@@ -8,7 +8,7 @@ import type { Authorizer } from './authorization/authorizer.ts';
 import { authentication, type AnonymousRequests } from './filters/authentication.ts';
 import { authorization } from './filters/authorization.ts';
 import type { Deadlines } from './filters/deadline.ts';
-import { impersonation } from './filters/impersonation.ts';
+import { impersonation } from './filters/impersonation/index.ts';
 import { panicRecovery } from './filters/panic-recovery.ts';
 import { requestInfo } from './filters/request-info.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';

@@ -105,8 +105,11 @@ export interface RequestAudit {
   records(level: 'Metadata' | 'Request' | 'RequestResponse'): boolean;
   /** Adds an annotation. The first value of a key stays. */
   annotate(key: string, value: string): void;
-  /** The request continues as this user. */
-  impersonated(user: UserInfo): void;
+  /**
+   * The request continues as this user. `constraint`: the verb of the constrained mode of
+   * impersonation that allowed it.
+   */
+  impersonated(user: UserInfo, constraint: string | undefined): void;
   /** The metadata of the request's object. */
   requestMetadata(metadata: unknown): void;
   /** The object of the request in its JSON form, at the level Request. It may be modified afterwards. */

@@ -15,7 +15,7 @@ import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
 import { Aggregator } from './aggregator/aggregator.ts';
 import { AdmissionChain } from './admission/chain.ts';
-import { defaultAdmissionPlugins } from './admission/defaults.ts';
+import { admissionPlugins } from './admission/defaults.ts';
 import {
   type Authentication,
   createAuthentication,
@@ -317,7 +317,7 @@ export class ApiServer {
     const { clock, random, logger, podSecurity, serviceAccounts, defaultTolerationSeconds } =
       this.#config;
     const { find, findAll, appears, updateStatus } = this.#objects;
-    const plugins = defaultAdmissionPlugins(
+    const plugins = admissionPlugins(
       {
         find,
         findAll,
@@ -339,7 +339,10 @@ export class ApiServer {
         defaultTolerationSeconds,
         onStop: (callback) => this.#onStop.push(callback),
       },
-      this.#config.disableAdmissionPlugins ?? [],
+      {
+        enabled: this.#config.enableAdmissionPlugins,
+        disabled: this.#config.disableAdmissionPlugins,
+      },
     );
     return new AdmissionChain([...plugins, ...(this.#config.admissionPlugins ?? [])], {
       clock,

@@ -37,7 +37,7 @@ describe.skipIf(!has('bash'))('completion in bash (needs bash)', () => {
   });
 
   test('of flags', () => {
-    expect(offered('cox', 'up', '--run')).toEqual(['--runtime', '--runtime-config']);
+    expect(offered('cox', 'up', '--run')).toEqual(['--runtime-config', '--runtime']);
     expect(offered('cox', 'down', '--d')).toEqual(['--data-dir']);
   });
 

@@ -28,6 +28,12 @@ export const yesOrNo = (text: string): boolean => {
   return text === 'true';
 };
 
+/** The data directory of clusters whose user names none. */
+export const DEFAULT_DATA_DIR = '.coxswain';
+
+export const dataDirOption = (description = 'the data directory of the cluster'): Option =>
+  new Option('--data-dir <dir>', description).default(DEFAULT_DATA_DIR);
+
 /** `--console`: of commands that run an API server. */
 export const consoleOption = (): Option =>
   new Option('--console [bool]', 'serve the web console at /console/ of the port')

@@ -57,6 +57,8 @@ export interface PkiConfig {
    * certificates depend on them.
    */
   readonly authority?: 'ca' | 'front-proxy-ca';
+  /** The name of an authority that is made. Default: 'kubernetes', or 'front-proxy-ca'. */
+  readonly commonName?: string;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -209,13 +211,15 @@ export class Pki {
   }
 }
 
+const DEFAULT_NAMES = { ca: 'kubernetes', 'front-proxy-ca': 'front-proxy-ca' } as const;
+
 async function makeAuthority(config: PkiConfig): Promise<KeyPair> {
   const x509 = await loadX509();
   const keys = await crypto.subtle.generateKey(EC, true, ['sign', 'verify']);
   const now = config.clock.now();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(config.random),
-    name: config.authority === 'front-proxy-ca' ? 'CN=front-proxy-ca' : 'CN=kubernetes',
+    name: [{ CN: [config.commonName ?? DEFAULT_NAMES[config.authority ?? 'ca']] }],
     notBefore: new Date(now - BACKDATE_MS),
     notAfter: new Date(now + CA_VALIDITY_MS),
     signingAlgorithm: EC,

@@ -155,6 +155,16 @@ export interface RuntimeService {
     options?: CallOptions,
   ): Promise<void>;
   /**
+   * Writes the state of a running container to the file, an archive, and lets it run on. Absent: the
+   * runtime cannot.
+   */
+  checkpointContainer?(
+    containerId: string,
+    location: string,
+    timeoutSeconds: number,
+    options?: CallOptions,
+  ): Promise<void>;
+  /**
    * Closes and reopens the log file after it was moved away. Rejects with FailedPrecondition if the
    * container does not run.
    */

@@ -5,12 +5,20 @@ import { RpcError } from '#machinery/grpc/rpc-error.ts';
 
 type Capability = CsiMessage<'VolumeCapability'>;
 
-/** Volumes are on one node, so of the modes for several nodes only those exist that one can have. */
+/**
+ * Volumes are on one node. Of the modes for several nodes, only the one without writers is supported:
+ * a volume that is accessible from one node keeps all that this mode promises.
+ */
 const MODES: ReadonlySet<string> = new Set([
   'SINGLE_NODE_WRITER',
   'SINGLE_NODE_READER_ONLY',
   'SINGLE_NODE_SINGLE_WRITER',
   'SINGLE_NODE_MULTI_WRITER',
+  'MULTI_NODE_READER_ONLY',
+]);
+const READER_MODES: ReadonlySet<string> = new Set([
+  'SINGLE_NODE_READER_ONLY',
+  'MULTI_NODE_READER_ONLY',
 ]);
 const FILE_SYSTEMS: ReadonlySet<string> = new Set(['', 'ext3', 'ext4', 'xfs']);
 const MAX_FLAGS = 64;
@@ -27,6 +35,10 @@ export function unsupported(capability: Capability): string | undefined {
   if (mount.mountFlags.length > MAX_FLAGS) return `there are more than ${MAX_FLAGS} mount flags`;
   return undefined;
 }
+
+/** Reports whether the access mode allows no writes. */
+export const isReadOnly = ({ accessMode }: Capability): boolean =>
+  READER_MODES.has(accessMode?.mode ?? '');
 
 /** Throws InvalidArgument unless there are capabilities and all are supported. */
 export function checkCapabilities(capabilities: readonly Capability[]): void {

@@ -8,6 +8,7 @@ import { attributesOf } from './attributes.ts';
 import { checkCapabilities, required, requireCapability, unsupported } from './capability.ts';
 import { pageOf } from './paging.ts';
 import type { Records, SnapshotRecord, SourceRecord, VolumeRecord } from './records.ts';
+import { snapshotMessage } from './snapshot-message.ts';
 import { dataPath, type DriverSettings, idOf, topologyKey } from './settings.ts';
 
 type Capability = CsiMessage<'VolumeCapability'>;
@@ -31,6 +32,8 @@ const CAPABILITIES = [
 const DEFAULT_BYTES = 1024 ** 3;
 /** Smaller images cannot hold a file system. */
 const MIN_IMAGE_BYTES = 16 * 1024 ** 2;
+/** mkfs.xfs makes no smaller file system. */
+const MIN_XFS_BYTES = 300 * 1024 ** 2;
 const MAX_NAME = 1024;
 const IMAGE_ALIGNMENT = 4096;
 
@@ -87,7 +90,11 @@ export function controllerService(parts: ControllerParts): RpcHandlers<CsiSchema
     if (data !== undefined && data.isBlock !== isBlock)
       throw new RpcError('INVALID_ARGUMENT', 'the source has another volume mode');
     const attributes = attributesOf(request.mutableParameters, backing);
-    const bytes = sizeOf(capacityRange, data?.bytes ?? 0, backing);
+    const bytes = sizeOf(
+      capacityRange,
+      data?.bytes ?? 0,
+      backing === 'image' ? minImageBytes(volumeCapabilities) : 0,
+    );
     const { available } = (await host.usage(settings.directory)).bytes;
     if (bytes > available)
       throw new RpcError('OUT_OF_RANGE', `${bytes} bytes are more than the ${available} available`);
@@ -231,7 +238,11 @@ export function controllerService(parts: ControllerParts): RpcHandlers<CsiSchema
         throw new RpcError('INVALID_ARGUMENT', 'capacity range is missing');
       return await mutex.run(volumeId, async () => {
         const volume = find(volumeId);
-        const bytes = sizeOf(capacityRange, volume.capacityBytes, volume.backing);
+        const bytes = sizeOf(
+          capacityRange,
+          volume.capacityBytes,
+          volume.backing === 'image' ? MIN_IMAGE_BYTES : 0,
+        );
         if (bytes > volume.capacityBytes) {
           const { available } = (await host.usage(settings.directory)).bytes;
           if (bytes - volume.capacityBytes > available)
@@ -291,6 +302,11 @@ export function controllerService(parts: ControllerParts): RpcHandlers<CsiSchema
       await mutex.run(snapshotId, async () => {
         const snapshot = snapshots.get(snapshotId);
         if (snapshot === undefined) return;
+        if (snapshot.groupId !== undefined)
+          throw new RpcError(
+            'FAILED_PRECONDITION',
+            `snapshot ${snapshotId} is part of the group snapshot ${snapshot.groupId}, and deleted with it`,
+          );
         await host.remove(snapshotPath(snapshot));
         await snapshots.delete(snapshotId);
         await host.remove(snapshots.directoryOf(snapshotId));
@@ -348,22 +364,23 @@ function isCompatible(
   );
 }
 
-/** Returns the size, at least `leastBytes`. Throws OutOfRange if the limits do not allow it. */
-function sizeOf(
-  range: Range | undefined,
-  leastBytes: number,
-  backing: VolumeRecord['backing'],
-): number {
+const minImageBytes = (capabilities: readonly Capability[]): number =>
+  capabilities.some(({ mount }) => mount?.fsType === 'xfs') ? MIN_XFS_BYTES : MIN_IMAGE_BYTES;
+
+/**
+ * Returns the size, at least `leastBytes`. `minImage`: the smallest size of an image; 0 for a
+ * directory. Throws OutOfRange if the limits do not allow it.
+ */
+function sizeOf(range: Range | undefined, leastBytes: number, minImage: number): number {
   const { requiredBytes = 0, limitBytes = 0 } = range ?? {};
   if (requiredBytes < 0 || limitBytes < 0)
     throw new RpcError('INVALID_ARGUMENT', 'the capacity range is negative');
   if (!Number.isSafeInteger(requiredBytes) || !Number.isSafeInteger(limitBytes))
     throw new RpcError('OUT_OF_RANGE', 'the capacity range is too large');
-  const least = Math.max(requiredBytes, leastBytes, backing === 'image' ? MIN_IMAGE_BYTES : 0);
+  const least = Math.max(requiredBytes, leastBytes, minImage);
   const wanted = requiredBytes === 0 && leastBytes === 0 ? Math.max(DEFAULT_BYTES, least) : least;
   const bytes = limitBytes === 0 ? wanted : Math.max(least, Math.min(wanted, limitBytes));
-  const aligned =
-    backing === 'image' ? Math.ceil(bytes / IMAGE_ALIGNMENT) * IMAGE_ALIGNMENT : bytes;
+  const aligned = minImage > 0 ? Math.ceil(bytes / IMAGE_ALIGNMENT) * IMAGE_ALIGNMENT : bytes;
   if (limitBytes !== 0 && aligned > limitBytes)
     throw new RpcError('OUT_OF_RANGE', `no volume of at most ${limitBytes} bytes is possible`);
   return aligned;
@@ -422,17 +439,5 @@ function volumeMessage(
           ? { snapshot: { snapshotId: source.id } }
           : { volume: { volumeId: source.id } },
     }),
-  };
-}
-
-function snapshotMessage(record: SnapshotRecord): CsiInput<'Snapshot'> {
-  const { id, volumeId, sizeBytes, createdAt } = record;
-  const seconds = Math.floor(createdAt / 1000);
-  return {
-    snapshotId: id,
-    sourceVolumeId: volumeId,
-    sizeBytes,
-    creationTime: { seconds, nanos: (createdAt - seconds * 1000) * 1_000_000 },
-    readyToUse: true,
   };
 }

@@ -33,8 +33,11 @@ export interface DriverHost {
   /** Returns the usage of the file system that contains the path. */
   usage(path: string): Promise<FileSystemUsage>;
 
-  /** Attaches the image as a device, once. Returns the device's path. */
-  attach(image: string): Promise<string>;
+  /**
+   * Attaches the image as a device, once. Returns the device's path. `readonly`: nothing can be
+   * written to the device; one that is attached already stays as it is.
+   */
+  attach(image: string, readonly: boolean): Promise<string>;
   /** Detaches the image from its device. Idempotent. */
   detach(image: string): Promise<void>;
   /**
@@ -45,6 +48,14 @@ export interface DriverHost {
 
   /** Sets the attributes of the device that the image is attached to, if it is attached. */
   tune(image: string, attributes: VolumeAttributes): Promise<void>;
+
+  /**
+   * Stops all writes to the file systems of the images, as far as they are mounted. Returns the
+   * function that lets them go on. Rejects, with none stopped, if one cannot be.
+   */
+  freeze(images: readonly string[]): Promise<() => Promise<void>>;
+  /** Lets writes go on that a process has stopped which ended meanwhile. Idempotent. */
+  thaw(images: readonly string[]): Promise<void>;
 
   isMounted(path: string): Promise<boolean>;
   /** Mounts the device; formats it first if it is blank, or enlarges its file system. */

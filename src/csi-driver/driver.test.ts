@@ -11,7 +11,8 @@ import { recordingLogger } from '#machinery/log.ts';
 import { controllerService } from './controller-service.ts';
 import type { DriverHost } from './driver-host.ts';
 import { nodeService } from './node-service.ts';
-import { isSnapshotRecord, isVolumeRecord, Records } from './records.ts';
+import { groupControllerService } from './group-controller-service.ts';
+import { isGroupRecord, isSnapshotRecord, isVolumeRecord, Records } from './records.ts';
 import { type DriverSettings, idOf } from './settings.ts';
 
 const MIB = 1024 ** 2;
@@ -40,8 +41,15 @@ function fakeHost() {
     exists: (path) => Promise.resolve(mounted.has(path)),
     usage: () =>
       Promise.resolve({ bytes: { ...usage, available: state.available }, inodes: usage }),
-    attach: async (image) => {
-      await call('attach', image);
+    freeze: async (images) => {
+      for (const image of images) await call('freeze', image);
+      return async () => {
+        for (const image of images) await call('thaw', image);
+      };
+    },
+    thaw: () => Promise.resolve(),
+    attach: async (image, readonly) => {
+      await call(readonly ? 'attach read-only' : 'attach', image);
       return '/dev/loop0';
     },
     detach: (image) => call('detach', image),
@@ -52,8 +60,8 @@ function fakeHost() {
       await call('mountDevice', device);
       mounted.add(path);
     },
-    bind: async (source, path) => {
-      await call('bind', source);
+    bind: async (source, path, readonly) => {
+      await call(readonly ? 'bind read-only' : 'bind', source);
       mounted.add(path);
     },
     unmount: async (path) => {
@@ -83,13 +91,17 @@ function setUp(maxVolumes = 0) {
   const start = () => {
     const volumes = new Records(join(root, 'volumes'), isVolumeRecord, logger);
     const snapshots = new Records(join(root, 'snapshots'), isSnapshotRecord, logger);
+    const groups = new Records(join(root, 'groups'), isGroupRecord, logger);
     const mutex = new KeyedMutex();
     const handlers: Handlers = {
       ...controllerService({ settings, volumes, snapshots, mutex }),
+      ...groupControllerService({ settings, volumes, snapshots, groups, mutex }),
       ...nodeService({ settings, volumes, mutex }),
     };
     return {
       volumes,
+      snapshots,
+      groups,
       async call(method: string, request: object): Promise<unknown> {
         const handler = handlers[method] as (request: object, context: object) => Promise<unknown>;
         return await handler(request, context);
@@ -206,6 +218,20 @@ describe('volumes', () => {
     expect(await codeOf(driver.call('CreateVolume', create('a', at('n'))))).toBe('OK');
   });
 
+  test('an image for XFS is as large as mkfs.xfs needs it', async () => {
+    const { driver } = setUp();
+    const small = (fsType: string) => ({
+      volumeCapabilities: [mountCapability(fsType)],
+      capacityRange: { requiredBytes: 32 * MIB, limitBytes: 0 },
+    });
+    await driver.call('CreateVolume', create('a', small('ext3')));
+    await driver.call('CreateVolume', create('b', small('xfs')));
+    expect(driver.volumes.byName('a')?.capacityBytes).toBe(32 * MIB);
+    expect(driver.volumes.byName('b')?.capacityBytes).toBe(300 * MIB);
+    const limited = { ...small('xfs'), capacityRange: { requiredBytes: 0, limitBytes: 99 * MIB } };
+    expect(await codeOf(driver.call('CreateVolume', create('c', limited)))).toBe('OUT_OF_RANGE');
+  });
+
   test('two creations of one another as clones do not block each other', async () => {
     const { driver } = setUp();
     await driver.call('CreateVolume', create('a'));
@@ -241,6 +267,35 @@ describe('the node', () => {
       'bind /staging',
     ]);
   });
+
+  test.each(['SINGLE_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'])(
+    'a volume with the access mode %s cannot be written to',
+    async (mode) => {
+      const { driver, calls } = setUp();
+      const mount = mountCapability('', mode);
+      const block = { accessMode: { mode }, block: {} };
+      const image = { parameters: { backing: 'image' } };
+      await driver.call('CreateVolume', create('a', { ...image, volumeCapabilities: [mount] }));
+      await driver.call('CreateVolume', create('b', { volumeCapabilities: [block] }));
+      for (const [name, volumeCapability] of [
+        ['a', mount],
+        ['b', block],
+      ] as const) {
+        const { id: volumeId } = driver.volumes.byName(name)!;
+        const request = { volumeId, ...staging, volumeCapability };
+        await driver.call('NodeStageVolume', request);
+        await driver.call('NodePublishVolume', { ...request, targetPath: `/target-${name}` });
+      }
+      const ofBlock = `/volumes/${driver.volumes.byName('b')!.id}/disk.img`;
+      expect(calls.filter((call) => /^(mountDevice|bind|attach read-only)/.test(call))).toEqual([
+        'mountDevice /dev/loop0',
+        'bind read-only /staging',
+        `attach read-only ${ofBlock}`,
+        `attach read-only ${ofBlock}`,
+        'bind read-only /dev/loop0',
+      ]);
+    },
+  );
 
   test('attributes of an image are changed at once, and when it is attached again', async () => {
     const { driver, calls, start } = setUp();
@@ -294,6 +349,146 @@ describe('the node', () => {
     await driver.call('NodePublishVolume', { volumeId, ...publishing });
     await driver.call('NodeUnpublishVolume', { volumeId, targetPath: '/target' });
     expect(driver.volumes.list()).toHaveLength(1);
+  });
+});
+
+describe('groups of snapshots', () => {
+  const image = { parameters: { backing: 'image' } };
+  const group = (name: string, sourceVolumeIds: readonly string[], more: object = {}) => ({
+    name,
+    sourceVolumeIds,
+    secrets: {},
+    parameters: {},
+    ...more,
+  });
+  interface Response {
+    readonly groupSnapshot: {
+      readonly groupSnapshotId: string;
+      readonly snapshots: readonly { readonly snapshotId: string }[];
+    };
+  }
+
+  async function withImages() {
+    const machine = setUp();
+    for (const name of ['a', 'b']) await machine.driver.call('CreateVolume', create(name, image));
+    const ids = machine.driver.volumes.list().map(({ id }) => id);
+    machine.calls.length = 0;
+    return { ...machine, ids };
+  }
+
+  test('all volumes stand still until the last one is copied', async () => {
+    const { driver, calls, ids, start } = await withImages();
+    const first = (await driver.call('CreateVolumeGroupSnapshot', group('g', ids))) as Response;
+    expect(calls.map((call) => call.split(' ')[0])).toEqual([
+      'freeze',
+      'freeze',
+      'copy',
+      'copy',
+      'thaw',
+      'thaw',
+    ]);
+    const { groupSnapshotId, snapshots } = first.groupSnapshot;
+    expect(first.groupSnapshot).toMatchObject({ readyToUse: true });
+    expect(snapshots).toMatchObject(
+      ids.map((sourceVolumeId) => ({ sourceVolumeId, groupSnapshotId, readyToUse: true })),
+    );
+    // One creation is one group, also after a restart.
+    const restarted = start();
+    const reversed = ids.toReversed();
+    expect(await restarted.call('CreateVolumeGroupSnapshot', group('g', reversed))).toEqual(first);
+    const snapshotIds = snapshots.map(({ snapshotId }) => snapshotId);
+    const request = { groupSnapshotId, snapshotIds, secrets: {} };
+    expect(await restarted.call('GetVolumeGroupSnapshot', request)).toEqual(first);
+    // A volume begins as a copy of a member.
+    const volumeContentSource = { snapshot: { snapshotId: snapshotIds[0] } };
+    await restarted.call('CreateVolume', create('copy', { ...image, volumeContentSource }));
+    await restarted.call('DeleteVolumeGroupSnapshot', request);
+    await restarted.call('DeleteVolumeGroupSnapshot', request);
+    expect([restarted.snapshots.list(), restarted.groups.list()]).toEqual([[], []]);
+    expect(await codeOf(restarted.call('GetVolumeGroupSnapshot', request))).toBe('NOT_FOUND');
+  });
+
+  test.each(['freeze', 'copy'])('a %s that fails leaves nothing, and is repeated', async (step) => {
+    const { driver, state, calls, ids } = await withImages();
+    state.failing = step;
+    await expect(driver.call('CreateVolumeGroupSnapshot', group('g', ids))).rejects.toThrow(
+      `${step} failed`,
+    );
+    expect([driver.snapshots.list(), driver.groups.list()]).toEqual([[], []]);
+    if (step === 'copy') expect(calls.filter((call) => call.startsWith('thaw'))).toHaveLength(2);
+    state.failing = '';
+    await driver.call('CreateVolumeGroupSnapshot', group('g', ids));
+    expect(driver.snapshots.list()).toHaveLength(2);
+  });
+
+  test('snapshots whose record was not written any more are there after a repetition', async () => {
+    const { driver, start, ids } = await withImages();
+    await driver.call('CreateVolumeGroupSnapshot', group('g', ids));
+    const [lost] = driver.snapshots.list();
+    await rm(join(root, 'snapshots', lost!.id, 'record.json'));
+    const restarted = start();
+    expect(restarted.snapshots.list()).toHaveLength(1);
+    await restarted.call('CreateVolumeGroupSnapshot', group('g', ids));
+    expect(restarted.snapshots.list()).toHaveLength(2);
+  });
+
+  test('a member is deleted with its group only, and the caller has to know all members', async () => {
+    const { driver, ids } = await withImages();
+    const { groupSnapshot } = (await driver.call(
+      'CreateVolumeGroupSnapshot',
+      group('g', ids),
+    )) as Response;
+    const { groupSnapshotId, snapshots } = groupSnapshot;
+    const [one] = snapshots.map(({ snapshotId }) => snapshotId);
+    expect(await codeOf(driver.call('DeleteSnapshot', { snapshotId: one }))).toBe(
+      'FAILED_PRECONDITION',
+    );
+    const part = { groupSnapshotId, snapshotIds: [one], secrets: {} };
+    for (const method of ['GetVolumeGroupSnapshot', 'DeleteVolumeGroupSnapshot'])
+      expect(await codeOf(driver.call(method, part))).toBe('INVALID_ARGUMENT');
+    const listed = (await driver.call('ListSnapshots', {
+      maxEntries: 0,
+      startingToken: '',
+      snapshotId: one,
+      sourceVolumeId: '',
+    })) as { readonly entries: readonly unknown[] };
+    expect(listed.entries).toMatchObject([{ snapshot: { groupSnapshotId } }]);
+  });
+
+  test('a damaged record of a group keeps its snapshots', async () => {
+    const { driver, start, ids } = await withImages();
+    const { groupSnapshot } = (await driver.call(
+      'CreateVolumeGroupSnapshot',
+      group('g', ids),
+    )) as Response;
+    const { groupSnapshotId } = groupSnapshot;
+    await writeFile(join(root, 'groups', groupSnapshotId, 'record.json'), '{"id":"x"}');
+    const restarted = start();
+    const request = { groupSnapshotId, snapshotIds: [], secrets: {} };
+    await expect(restarted.call('DeleteVolumeGroupSnapshot', request)).rejects.toThrow(
+      'is damaged',
+    );
+    expect(restarted.snapshots.list()).toHaveLength(2);
+  });
+
+  test('directories, devices and what does not exist cannot be part of a group', async () => {
+    const { driver, calls, ids } = await withImages();
+    await driver.call('CreateVolume', create('directory'));
+    const device = { accessMode: { mode: 'SINGLE_NODE_WRITER' }, block: {} };
+    await driver.call('CreateVolume', create('device', { volumeCapabilities: [device] }));
+    calls.length = 0;
+    const idNamed = (name: string): string => driver.volumes.byName(name)!.id;
+    const take = (sources: readonly string[], more: object = {}) =>
+      codeOf(driver.call('CreateVolumeGroupSnapshot', group('g', sources, more)));
+    expect(await take([...ids, idNamed('directory')])).toBe('FAILED_PRECONDITION');
+    expect(await take([...ids, idNamed('device')])).toBe('FAILED_PRECONDITION');
+    expect(await take([...ids, 'vol-none'])).toBe('NOT_FOUND');
+    expect(await take([])).toBe('INVALID_ARGUMENT');
+    expect(await take([ids[0]!, ids[0]!])).toBe('INVALID_ARGUMENT');
+    expect(await take(ids, { parameters: { speed: 'high' } })).toBe('INVALID_ARGUMENT');
+    expect(calls).toEqual([]);
+    expect(await take(ids)).toBe('OK');
+    expect(await take([ids[0]!])).toBe('ALREADY_EXISTS');
   });
 });
 

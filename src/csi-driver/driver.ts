@@ -8,10 +8,11 @@ import { csiSchema } from '#csi/schema.ts';
 import { RpcServer } from '#machinery/grpc/server.ts';
 import { KeyedMutex } from '#machinery/keyed-mutex.ts';
 import { controllerService } from './controller-service.ts';
+import { groupControllerService } from './group-controller-service.ts';
 import { identityService } from './identity-service.ts';
 import { nodeService } from './node-service.ts';
-import { isSnapshotRecord, isVolumeRecord, Records } from './records.ts';
-import type { DriverSettings } from './settings.ts';
+import { isGroupRecord, isSnapshotRecord, isVolumeRecord, Records } from './records.ts';
+import { dataPath, type DriverSettings } from './settings.ts';
 
 export interface DriverSockets {
   /** The path of the socket for the storage interface. */
@@ -38,12 +39,23 @@ export class CsiDriver {
     const { logger } = settings;
     const volumes = new Records(join(directory, 'volumes'), isVolumeRecord, logger);
     const snapshots = new Records(join(directory, 'snapshots'), isSnapshotRecord, logger);
+    const groups = new Records(join(directory, 'groups'), isGroupRecord, logger);
     const mutex = new KeyedMutex();
+    await own.host.thaw(
+      volumes
+        .list()
+        .filter(({ backing, isBlock }) => backing === 'image' && !isBlock)
+        .map(({ id }) => dataPath(volumes.directoryOf(id), 'image')),
+    );
     const server = new RpcServer(csiSchema);
     server.addService('Identity', identityService(own));
     server.addService(
       'Controller',
       controllerService({ settings: own, volumes, snapshots, mutex }),
+    );
+    server.addService(
+      'GroupController',
+      groupControllerService({ settings: own, volumes, snapshots, groups, mutex }),
     );
     server.addService('Node', nodeService({ settings: own, volumes, mutex }));
     await server.listen(sockets.endpoint);

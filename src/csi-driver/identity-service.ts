@@ -13,6 +13,7 @@ export function identityService({
     GetPluginCapabilities: () => ({
       capabilities: [
         { service: { type: 'CONTROLLER_SERVICE' } },
+        { service: { type: 'GROUP_CONTROLLER_SERVICE' } },
         { service: { type: 'VOLUME_ACCESSIBILITY_CONSTRAINTS' } },
         { volumeExpansion: { type: 'ONLINE' } },
       ],

@@ -8,7 +8,7 @@ import type { CsiMessage, CsiSchema } from '#csi/schema.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
 import type { RpcHandlers } from '#machinery/grpc/server.ts';
 import type { KeyedMutex } from '#machinery/keyed-mutex.ts';
-import { required, requireCapability } from './capability.ts';
+import { isReadOnly, required, requireCapability } from './capability.ts';
 import type { Records, VolumeRecord } from './records.ts';
 import { dataPath, type DriverSettings, topologyKey } from './settings.ts';
 
@@ -60,15 +60,18 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
   };
 
   const publish = async (request: CsiMessage<'NodePublishVolumeRequest'>): Promise<void> => {
-    const { volumeId, targetPath, stagingTargetPath, readonly, volumeContext } = request;
-    const { mount } = requireCapability(request.volumeCapability);
+    const { volumeId, targetPath, stagingTargetPath, volumeContext } = request;
+    const capability = requireCapability(request.volumeCapability);
+    const { mount } = capability;
+    const readonly = request.readonly || isReadOnly(capability);
     if (volumeContext[EPHEMERAL] === 'true') await makeEphemeral(volumeId);
     const volume = find(volumeId);
     if ((mount === undefined) !== volume.isBlock)
       throw new RpcError('INVALID_ARGUMENT', 'the volume has another volume mode');
     if (await host.isMounted(targetPath)) return;
     if (volume.isBlock) {
-      await host.bind(await host.attach(pathOf(volume)), targetPath, readonly, []);
+      const device = await host.attach(pathOf(volume), isReadOnly(capability));
+      await host.bind(device, targetPath, readonly, []);
       return;
     }
     let source = pathOf(volume);
@@ -95,13 +98,16 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
       const { volumeId, stagingTargetPath } = request;
       required(volumeId, 'volume id');
       required(stagingTargetPath, 'staging target path');
-      const { mount } = requireCapability(request.volumeCapability);
+      const capability = requireCapability(request.volumeCapability);
+      const { mount } = capability;
       await mutex.run(volumeId, async () => {
         const volume = find(volumeId);
         if ((mount === undefined) !== volume.isBlock)
           throw new RpcError('INVALID_ARGUMENT', 'the volume has another volume mode');
         if (volume.backing === 'directory') return;
-        const device = await host.attach(pathOf(volume));
+        // A read-only bind mount of a device does not keep its user from writing to the device. A
+        // file system is made or repaired before its read-only bind mount.
+        const device = await host.attach(pathOf(volume), volume.isBlock && isReadOnly(capability));
         await host.grow(device, undefined);
         await host.tune(pathOf(volume), volume.attributes ?? {});
         if (mount === undefined || (await host.isMounted(stagingTargetPath))) return;
@@ -173,7 +179,7 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
         if (volume.backing === 'image') {
           const mountPoint = stagingTargetPath === '' ? volumePath : stagingTargetPath;
           await host.grow(
-            await host.attach(pathOf(volume)),
+            await host.attach(pathOf(volume), false),
             volume.isBlock ? undefined : mountPoint,
           );
         }

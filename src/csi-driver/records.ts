@@ -1,4 +1,5 @@
-// The records of the driver's volumes and snapshots: one JSON file each, read once at the start.
+// The records of the driver's volumes, snapshots and groups of snapshots: one JSON file each, read
+// once at the start.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -41,6 +42,16 @@ export interface SnapshotRecord {
   readonly isBlock: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** The group that the snapshot belongs to. Absent: it was taken by itself. */
+  readonly groupId?: string;
+}
+
+/** Snapshots that were taken together, and are deleted together. */
+export interface GroupRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly members: readonly SnapshotRecord[];
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -80,13 +91,25 @@ export function isVolumeRecord(value: unknown): value is VolumeRecord {
 /** Reports whether the value is a complete record of a snapshot. */
 export function isSnapshotRecord(value: unknown): value is SnapshotRecord {
   if (!isObject(value)) return false;
-  const { id, name, volumeId, sizeBytes, backing, isBlock, createdAt } = value;
+  const { id, name, volumeId, sizeBytes, backing, isBlock, createdAt, groupId = '' } = value;
   return (
-    [id, name, volumeId].every(isText) &&
+    [id, name, volumeId, groupId].every(isText) &&
     isSize(sizeBytes) &&
     isBacking(backing) &&
     typeof isBlock === 'boolean' &&
     Number.isFinite(createdAt)
+  );
+}
+
+/** Reports whether the value is a complete record of a group. */
+export function isGroupRecord(value: unknown): value is GroupRecord {
+  if (!isObject(value)) return false;
+  const { id, name, createdAt, members } = value;
+  return (
+    [id, name].every(isText) &&
+    Number.isFinite(createdAt) &&
+    Array.isArray(members) &&
+    members.every((each) => isSnapshotRecord(each))
   );
 }
 

@@ -28,8 +28,8 @@ export function topologyKey(driver: string): string {
   return `topology.${driver}/node`;
 }
 
-/** Returns the id of the volume or snapshot of that name: a second creation finds the first. */
-export function idOf(kind: 'vol' | 'snap', name: string): string {
+/** Returns the id of what has that name: a second creation finds the first. */
+export function idOf(kind: 'vol' | 'snap' | 'group', name: string): string {
   return `${kind}-${createHash('sha256').update(name).digest('hex').slice(0, 40)}`;
 }
 

@@ -14,6 +14,9 @@ const BLANK = 2;
 /** The exit code of e2fsck for errors that it has corrected. */
 const FSCK_CORRECTED = 1;
 
+/** A copy of a volume has its UUID, and XFS mounts no two file systems with the same UUID otherwise. */
+const XFS_OF_COPY = 'nouuid';
+
 /** Runs a program. Returns its output; rejects with its messages if it fails. */
 async function run(...command: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await execute(command, '');
@@ -65,6 +68,16 @@ async function makeMountPoint(path: string, isFile: boolean): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   if (isFile) await (await open(path, 'a', 0o660)).close();
   else await mkdir(path, { recursive: true, mode: 0o750 });
+}
+
+/** Returns a mount point of the image's file system; undefined if it is not mounted. */
+async function mountPointOf(image: string): Promise<string | undefined> {
+  const device = await deviceOf(image);
+  if (device === undefined) return undefined;
+  const list = ['findmnt', '--noheadings', '--raw', '--output', 'TARGET', '--source', device];
+  const { stdout } = await execute(list, '');
+  const [target = ''] = stdout.split('\n');
+  return target === '' ? undefined : target;
 }
 
 export const systemHost: DriverHost = {
@@ -128,8 +141,10 @@ export const systemHost: DriverHost = {
     };
   },
 
-  async attach(image) {
-    return (await deviceOf(image)) ?? (await run('losetup', '--find', '--show', '--', image));
+  async attach(image, readonly) {
+    // Not `blockdev --setro`: the next image at that device would be read-only, too.
+    const options = ['--find', '--show', ...(readonly ? ['--read-only'] : [])];
+    return (await deviceOf(image)) ?? (await run('losetup', ...options, '--', image));
   },
 
   async detach(image) {
@@ -161,6 +176,36 @@ export const systemHost: DriverHost = {
     if (device !== undefined) await run('blockdev', '--setra', String(readAheadKiB! * 2), device);
   },
 
+  async freeze(images) {
+    const frozen: string[] = [];
+    const thaw = async (): Promise<void> => {
+      const failures: unknown[] = [];
+      for (const point of frozen.splice(0))
+        await run('fsfreeze', '--unfreeze', point).catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) throw failures[0];
+    };
+    try {
+      for (const image of images) {
+        const point = await mountPointOf(image);
+        if (point === undefined) continue;
+        await run('fsfreeze', '--freeze', point);
+        frozen.push(point);
+      }
+    } catch (error) {
+      await thaw();
+      throw error;
+    }
+    return thaw;
+  },
+
+  async thaw(images) {
+    for (const image of images) {
+      const point = await mountPointOf(image);
+      // Fails for a file system that is not frozen.
+      if (point !== undefined) await execute(['fsfreeze', '--unfreeze', point], '');
+    }
+  },
+
   isMounted,
 
   async mountDevice(device, path, { fsType, flags }) {
@@ -170,7 +215,8 @@ export const systemHost: DriverHost = {
     if (code === BLANK) await run(`mkfs.${fsType}`, device);
     else if (code !== 0) throw new RpcError('INTERNAL', `${probe.join(' ')}: ${stderr.trim()}`);
     else if (fsType.startsWith('ext')) await growUnmounted(device);
-    const options = flags.length === 0 ? [] : ['-o', flags.join(',')];
+    const needed = fsType === 'xfs' && !flags.includes('nouuid') ? [...flags, XFS_OF_COPY] : flags;
+    const options = needed.length === 0 ? [] : ['-o', needed.join(',')];
     await run('mount', '-t', fsType, ...options, device, path);
   },
 

@@ -1,6 +1,5 @@
 // The container storage interface, version 1 (specification 1.12), as one table: package csi.v1.
-// Nested types have their outer types' names in front. Left out: group snapshots and snapshot
-// metadata.
+// Nested types have their outer types' names in front. Left out: snapshot metadata.
 
 import type { Input, Message, MessageName } from '#machinery/grpc/schema.ts';
 
@@ -42,6 +41,10 @@ export const csiSchema = {
       SINGLE_NODE_MULTI_WRITER: 13,
       MODIFY_VOLUME: 14,
       GET_SNAPSHOT: 15,
+    },
+    GroupControllerServiceCapabilityRPCType: {
+      UNKNOWN: 0,
+      CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT: 1,
     },
     VolumeUsageUnit: { UNKNOWN: 0, BYTES: 1, INODES: 2 },
     NodeServiceCapabilityRPCType: {
@@ -229,6 +232,37 @@ export const csiSchema = {
       mutableParameters: [3, 'map<string,string>'],
     },
     ControllerModifyVolumeResponse: {},
+    GroupControllerGetCapabilitiesRequest: {},
+    GroupControllerGetCapabilitiesResponse: {
+      capabilities: [1, 'GroupControllerServiceCapability[]'],
+    },
+    GroupControllerServiceCapability: { rpc: [1, 'GroupControllerServiceCapabilityRPC'] },
+    GroupControllerServiceCapabilityRPC: { type: [1, 'GroupControllerServiceCapabilityRPCType'] },
+    CreateVolumeGroupSnapshotRequest: {
+      name: [1, 'string'],
+      sourceVolumeIds: [2, 'string[]'],
+      secrets: [3, 'map<string,string>'],
+      parameters: [4, 'map<string,string>'],
+    },
+    CreateVolumeGroupSnapshotResponse: { groupSnapshot: [1, 'VolumeGroupSnapshot'] },
+    VolumeGroupSnapshot: {
+      groupSnapshotId: [1, 'string'],
+      snapshots: [2, 'Snapshot[]'],
+      creationTime: [3, 'Timestamp'],
+      readyToUse: [4, 'bool'],
+    },
+    DeleteVolumeGroupSnapshotRequest: {
+      groupSnapshotId: [1, 'string'],
+      snapshotIds: [2, 'string[]'],
+      secrets: [3, 'map<string,string>'],
+    },
+    DeleteVolumeGroupSnapshotResponse: {},
+    GetVolumeGroupSnapshotRequest: {
+      groupSnapshotId: [1, 'string'],
+      snapshotIds: [2, 'string[]'],
+      secrets: [3, 'map<string,string>'],
+    },
+    GetVolumeGroupSnapshotResponse: { groupSnapshot: [1, 'VolumeGroupSnapshot'] },
     NodeStageVolumeRequest: {
       volumeId: [1, 'string'],
       publishContext: [2, 'map<string,string>'],
@@ -322,6 +356,21 @@ export const csiSchema = {
       ControllerExpandVolume: ['ControllerExpandVolumeRequest', 'ControllerExpandVolumeResponse'],
       ControllerGetVolume: ['ControllerGetVolumeRequest', 'ControllerGetVolumeResponse'],
       ControllerModifyVolume: ['ControllerModifyVolumeRequest', 'ControllerModifyVolumeResponse'],
+    },
+    GroupController: {
+      GroupControllerGetCapabilities: [
+        'GroupControllerGetCapabilitiesRequest',
+        'GroupControllerGetCapabilitiesResponse',
+      ],
+      CreateVolumeGroupSnapshot: [
+        'CreateVolumeGroupSnapshotRequest',
+        'CreateVolumeGroupSnapshotResponse',
+      ],
+      DeleteVolumeGroupSnapshot: [
+        'DeleteVolumeGroupSnapshotRequest',
+        'DeleteVolumeGroupSnapshotResponse',
+      ],
+      GetVolumeGroupSnapshot: ['GetVolumeGroupSnapshotRequest', 'GetVolumeGroupSnapshotResponse'],
     },
     Node: {
       NodeStageVolume: ['NodeStageVolumeRequest', 'NodeStageVolumeResponse'],

@@ -2,6 +2,9 @@
 // when it is admitted; a resized pod keeps its allocation until there is room for the new one. All
 // other parts of the kubelet see pods with their allocated resources.
 //
+// Deferred resizes are tried again together, whenever one pod asks: those that need nothing more
+// first, then by the priority of the pod, its class of service, and the time that they have waited.
+//
 // Allocations are kept in memory: after a restart they are read from the statuses of running
 // containers.
 
@@ -39,6 +42,8 @@ export interface AllocationsConfig {
   readonly allocatable: () => ResourceList;
   /** Returns the pods that have, or are about to have, resources of the node. */
   readonly active: () => readonly Pod[];
+  /** Called when a resize was allocated. `asked`: the caller of `allocate` gets it, too. */
+  readonly onResized?: (pod: Pod, asked: boolean) => void;
   /** The managers with the static policy: Guaranteed pods keep their amounts of the resource. */
   readonly staticManagers?: readonly StaticManager[];
 }
@@ -54,19 +59,53 @@ export class Allocations {
     this.#config = config;
   }
 
-  /** Allocates the pod's requests if there is room for them. */
+  /**
+   * Allocates the pod's requests if there is room for them. Tries deferred resizes of other pods in
+   * their order, too.
+   */
   allocate(pod: Pod): Allocation {
     const uid = podUid(pod);
     const before = this.current(pod);
-    const given = this.#given.get(uid);
-    let pending: PendingResize | undefined;
-    if (before !== pod) pending = this.#obstacle(pod);
-    if (pending === undefined && (given === undefined || before !== pod))
-      this.#given.set(uid, whatIs(pod));
-    else if (given === undefined) this.#given.set(uid, whatIs(before));
-    if (pending === undefined) this.#pending.delete(uid);
-    else this.#pending.set(uid, pending);
-    return { pod: pending === undefined ? pod : before, pending };
+    if (!this.#given.has(uid)) this.#given.set(uid, whatIs(before));
+    if (before === pod) {
+      this.#pending.delete(uid);
+      return { pod, pending: undefined };
+    }
+    for (const each of this.#waiting(pod)) this.#try(each, each === pod);
+    return { pod: this.current(pod), pending: this.#pending.get(uid) };
+  }
+
+  /** Returns the pod, and others whose resize is deferred, in the order in which they are tried. */
+  #waiting(pod: Pod): readonly Pod[] {
+    const uid = podUid(pod);
+    const others = new Map(this.#config.active().map((each) => [podUid(each), each]));
+    const uids = this.deferred();
+    const waiting = [...uids, ...(uids.includes(uid) ? [] : [uid])]
+      .map((each) => (each === uid ? pod : others.get(each)))
+      .filter((each) => each !== undefined);
+    // The sort is stable: those that have waited longer come first.
+    return waiting.toSorted((a, b) => this.#rank(b) - this.#rank(a) || comesBefore(a, b));
+  }
+
+  #rank(pod: Pod): number {
+    return increases(pod, this.current(pod)).length === 0 ? 1 : 0;
+  }
+
+  #try(pod: Pod, asked: boolean): void {
+    const uid = podUid(pod);
+    if (this.current(pod) === pod) {
+      this.#pending.delete(uid);
+      return;
+    }
+    const obstacle = this.#obstacle(pod);
+    if (obstacle !== undefined) {
+      this.#pending.set(uid, obstacle);
+      return;
+    }
+    const isResize = isResized(pod, this.current(pod));
+    this.#pending.delete(uid);
+    this.#given.set(uid, whatIs(pod));
+    if (isResize) this.#config.onResized?.(pod, asked);
   }
 
   /** Returns the pod with its allocated resources; the same object if they equal its spec. */
@@ -105,7 +144,7 @@ export class Allocations {
     return this.#pending.get(uid);
   }
 
-  /** Returns the UIDs of pods with a deferred resize. */
+  /** Returns the UIDs of pods with a deferred resize, the one that has waited longest first. */
   deferred(): readonly string[] {
     return [...this.#pending].filter(([, { reason }]) => reason === 'Deferred').map(([uid]) => uid);
   }
@@ -119,7 +158,7 @@ export class Allocations {
   #pinned(pod: Pod): PendingResize | undefined {
     if (qosClass(pod) !== 'Guaranteed') return undefined;
     const manager = (this.#config.staticManagers ?? []).find((name) =>
-      isResized(pod, this.current(pod), name.toLowerCase()),
+      isRequestResized(pod, this.current(pod), name.toLowerCase()),
     );
     if (manager === undefined) return undefined;
     const message =
@@ -133,11 +172,8 @@ export class Allocations {
     if (pinned !== undefined) return pinned;
     const capacity = amounts(this.#config.allocatable());
     const wanted = podRequests(pod);
-    const had = podRequests(this.current(pod));
     // A decrease is always possible.
-    const more = (['cpu', 'memory'] as const).filter(
-      (resource) => (wanted.get(resource) ?? 0) > (had.get(resource) ?? 0),
-    );
+    const more = increases(pod, this.current(pod));
     for (const resource of more) {
       const [requested, total] = [wanted.get(resource) ?? 0, capacity.get(resource) ?? 0];
       if (requested <= total) continue;
@@ -164,8 +200,32 @@ export class Allocations {
 
 const POLICIES: Readonly<Record<StaticManager, string>> = { CPU: 'static', Memory: 'Static' };
 
+/** Returns the resources of which the pod requests more than before. */
+function increases(pod: Pod, before: Pod): readonly ('cpu' | 'memory')[] {
+  const [wanted, had] = [podRequests(pod), podRequests(before)];
+  return (['cpu', 'memory'] as const).filter(
+    (resource) => (wanted.get(resource) ?? 0) > (had.get(resource) ?? 0),
+  );
+}
+
+/** Compares by the pods' priority, then by their class of service. Negative: `a` comes first. */
+function comesBefore(a: Pod, b: Pod): number {
+  const isGuaranteed = (pod: Pod): number => (qosClass(pod) === 'Guaranteed' ? 1 : 0);
+  return (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || isGuaranteed(b) - isGuaranteed(a);
+}
+
+/** Reports whether the pod or a container has other CPU or memory than before, in a request or limit. */
+function isResized(pod: Pod, before: Pod): boolean {
+  const all = ({ spec }: Pod): string =>
+    [spec, ...(spec.initContainers ?? []), ...spec.containers]
+      .flatMap(({ resources }) => [amounts(resources?.requests), amounts(resources?.limits)])
+      .flatMap((list) => [list.get('cpu'), list.get('memory')])
+      .join();
+  return all(pod) !== all(before);
+}
+
 /** Reports whether a container's request of the resource is another one. */
-function isResized(pod: Pod, before: Pod, resource: string): boolean {
+function isRequestResized(pod: Pod, before: Pod, resource: string): boolean {
   const requests = ({ spec }: Pod): string =>
     [...(spec.initContainers ?? []), ...spec.containers]
       .map(({ resources }) => amounts(resources?.requests).get(resource) ?? 0)

@@ -1,5 +1,6 @@
 // The events that the kubelet records, with upstream's reasons.
 
+import type { ResizeEvent } from './status/resize-events.ts';
 import type { Container, ObjectReference, Pod } from './types.ts';
 
 /** The sink of events: it never blocks and never throws. */
@@ -59,6 +60,11 @@ export type EventReason =
   | 'Pulled'
   | 'Pulling'
   | 'Rebooted'
+  | 'ResizeCompleted'
+  | 'ResizeDeferred'
+  | 'ResizeError'
+  | 'ResizeInfeasible'
+  | 'ResizeStarted'
   | 'SandboxChanged'
   | 'Started'
   | 'Starting'
@@ -85,6 +91,10 @@ export class PodEvents {
   ): void {
     const extras = annotations === undefined ? {} : { annotations };
     this.#sink.event(podReference(pod), 'Warning', reason, message, extras);
+  }
+
+  resize(pod: Pod, { type, reason, message }: ResizeEvent): void {
+    this.#sink.event(podReference(pod), type, reason, message);
   }
 
   container(

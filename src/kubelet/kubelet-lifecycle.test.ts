@@ -224,6 +224,35 @@ describe('hooks and order', () => {
     });
   });
 
+  test('a container that always ends at once restarts its pod once per second', async () => {
+    const rule = {
+      action: 'RestartAllContainers',
+      exitCodes: { operator: 'In' as const, values: [42] },
+    };
+    await harness.createPod(
+      'web',
+      {
+        restartPolicy: 'Never',
+        containers: [
+          main,
+          { ...main, name: 'source', restartPolicyRules: [rule], restartPolicy: 'Never' },
+        ],
+      },
+      {
+        annotations: {
+          'simulation.coxswain.dev/run-duration.source': '0s',
+          'simulation.coxswain.dev/exit-code.source': '42',
+        },
+      },
+    );
+    await harness.clock.advance('60s');
+    const pod = await harness.waitForPod('web', ({ status }) =>
+      (status.containerStatuses ?? []).every(({ restartCount }) => restartCount >= 20),
+    );
+    for (const { restartCount } of pod.status.containerStatuses ?? [])
+      expect(restartCount).toBeLessThanOrEqual(90);
+  });
+
   test('a changed image restarts its container', async () => {
     await harness.createPod('web', { terminationGracePeriodSeconds: 1 });
     await harness.waitForPod('web', isRunning);

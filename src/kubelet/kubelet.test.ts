@@ -71,6 +71,22 @@ describe('node', () => {
       before.status.conditions?.[0]?.lastHeartbeatTime,
     );
   });
+
+  test('what changes after checks without a change is reported at the next one', async () => {
+    await harness.clock.advance('1m');
+    const before = await harness.client.resource(nodes).get(NODE_NAME);
+    const image = 'registry.example/late:1';
+    await harness.runtime.images.pullImage({ image });
+    await harness.clock.advance('10s');
+    const reported = await harness.client.resource(nodes).get(NODE_NAME);
+    const namesOf = ({ status }: typeof reported): string[] =>
+      (status.images ?? []).flatMap(({ names }) => [...(names ?? [])]);
+    expect(namesOf(before)).not.toContain(image);
+    expect(namesOf(reported)).toContain(image);
+    expect(reported.status.conditions?.[0]?.lastHeartbeatTime).not.toBe(
+      before.status.conditions?.[0]?.lastHeartbeatTime,
+    );
+  });
 });
 
 describe('pods', () => {

@@ -278,6 +278,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     ],
     allocatable: () => node.allocatable,
     active: () => active.list(),
+    onResized: (pod, asked) => {
+      syncer.resizeBegun(pod);
+      if (!asked) workers.sync(podUid(pod));
+    },
   });
 
   const nodeEvents = new NodeEvents(recorder, config.nodeName);

@@ -34,6 +34,11 @@ export function subpathDir(
   return join(subpathsDir(rootDir, uid), volume, container, String(index));
 }
 
+/** Returns the directory with the checkpoints of containers. */
+export function checkpointsDir(rootDir: string): string {
+  return join(rootDir, 'checkpoints');
+}
+
 export function localVolumesPath(rootDir: string): string {
   return join(rootDir, 'local-volumes');
 }

@@ -7,6 +7,7 @@ import {
   containerSecurityContext,
   type PodSecurity,
   namespaceOptions,
+  sandboxSecurityContext,
   sysctls,
   verifyRunAsNonRoot,
 } from './runtime/security-context.ts';
@@ -301,6 +302,19 @@ describe('security', () => {
       seccomp: { profileType: 'Localhost', localhostRef: '/seccomp/p.json' },
     });
   });
+
+  test.each([{}, { localhostProfile: '' }])(
+    'a local seccomp profile without a name is an error, not an unconfined container: %j',
+    (profile) => {
+      const seccompProfile = { type: 'Localhost', ...profile } as const;
+      const container = makeContainer('main', { securityContext: { seccompProfile } });
+      expect(() => containerSecurityContext(makePod(), container, SECURITY)).toThrow(
+        'localhostProfile must be set if seccompProfile type is Localhost.',
+      );
+      const pod = makePod({ spec: { securityContext: { seccompProfile } } });
+      expect(() => sandboxSecurityContext(pod, SECURITY)).toThrow('localhostProfile must be set');
+    },
+  );
 
   test('sysctls have dots', () => {
     const pod = makePod({

@@ -20,6 +20,7 @@ import { emptyPodStatus, runningContainers, type RuntimePodStatus } from './pod/
 import { qosClass } from './pod/resources.ts';
 import type { RuntimeManager } from './runtime/runtime-manager.ts';
 import { generatePodStatus } from './status/generate.ts';
+import { resizePending, resizeProgress, resizeStarted } from './status/resize-events.ts';
 import { isTerminal } from './status/phase.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import { terminatedStatus } from './status/terminated.ts';
@@ -62,11 +63,6 @@ const MAX_VOLUME_BACKOFF_MS = 122_000;
 const CLAIM_RETRY_MS = 10_000;
 const NETWORK_RETRY_MS = 5000;
 const FIRST_REPORT_MS = 10;
-/**
- * The delay before all containers restart because one that was just started has ended. Restarts have
- * no back-off, so time has to pass between them.
- */
-const RESET_MS = 10;
 /** A resize without enough resources is retried after this time, or when a pod ends. */
 const DEFERRED_RESIZE_MS = 180_000;
 
@@ -81,6 +77,8 @@ export class KubeletPodSyncer implements PodSyncer {
    * By UID: for pods that have not run yet, returns the time since their first sync, in seconds.
    */
   readonly #starting = new Map<string, () => number>();
+  /** By UID: the generation of a pod whose allocated resize may not be complete. */
+  readonly #resizing = new Map<string, number>();
   /** By UID: for pods whose containers are being stopped, reports the status again. */
   readonly #stopping = new Map<string, () => void>();
 
@@ -93,6 +91,11 @@ export class KubeletPodSyncer implements PodSyncer {
     const { pleg, probes, allocations, clock, metrics } = this.#config;
     const { pod, pending } = allocations.allocate(wanted);
     const uid = podUid(pod);
+    if (pending !== undefined) {
+      const conditions = this.#previous(wanted).conditions ?? [];
+      const event = resizePending(wanted, pending, conditions);
+      if (event !== undefined) this.#config.events.resize(wanted, event);
+    }
     if (first && metrics !== undefined && pleg.get(uid) === undefined)
       this.#starting.set(uid, metrics.timer());
     pleg.hold(uid);
@@ -158,6 +161,12 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
+  /** Records that a resize of the pod was allocated. */
+  resizeBegun(pod: Pod): void {
+    this.#resizing.set(podUid(pod), pod.metadata.generation ?? 0);
+    this.#config.events.resize(pod, resizeStarted(pod));
+  }
+
   /**
    * Reports a changed verdict of a probe, if the containers of the pod are being stopped: the pod is
    * not synced during its grace period, but its readiness still counts.
@@ -196,6 +205,7 @@ export class KubeletPodSyncer implements PodSyncer {
     objects.unregister(uid);
     runtimeManager.forget(uid);
     allocations.forget(uid);
+    this.#resizing.delete(uid);
     this.#volumeBackoff.reset(uid);
   }
 
@@ -263,13 +273,13 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * Returns when the next sync is due: soon, if a container has ended already and restarts all
-   * containers of the pod.
+   * Returns when the next sync is due: when all containers may restart, if one of them has ended
+   * already and asks for that.
    */
   #resetAt(pod: Pod, status: RuntimePodStatus, retryAt: number | undefined): number | undefined {
-    if (this.#config.runtimeManager.actions(pod, status).containersToReset.length === 0)
-      return retryAt;
-    const at = this.#config.clock.now() + RESET_MS;
+    const { clock, runtimeManager } = this.#config;
+    if (runtimeManager.actions(pod, status).containersToReset.length === 0) return retryAt;
+    const at = clock.now() + runtimeManager.resetDelayMs(podUid(pod));
     return retryAt === undefined ? at : Math.min(at, retryAt);
   }
 
@@ -432,6 +442,7 @@ export class KubeletPodSyncer implements PodSyncer {
         message: 'Pod was active on the node longer than the specified deadline',
       };
     }
+    this.#recordResize(pod, this.#previous(pod), reported);
     this.#config.statuses.set(pod, reported);
     const seconds = this.#starting.get(podUid(pod));
     if (seconds !== undefined && reported.phase !== 'Pending') {
@@ -439,6 +450,20 @@ export class KubeletPodSyncer implements PodSyncer {
       if (reported.phase === 'Running') this.#config.metrics?.podStarted(seconds());
     }
     return reported;
+  }
+
+  #recordResize(wanted: Pod, before: PodStatus, after: PodStatus): void {
+    if (isTerminal(after.phase) || wanted.metadata.deletionTimestamp !== undefined) return;
+    const uid = podUid(wanted);
+    const event = resizeProgress(
+      this.#config.allocations.current(wanted),
+      before.conditions ?? [],
+      after.conditions ?? [],
+      this.#resizing.get(uid),
+    );
+    if (event === undefined) return;
+    if (event.reason === 'ResizeCompleted') this.#resizing.delete(uid);
+    this.#config.events.resize(wanted, event);
   }
 
   /** Returns when the pod's activeDeadlineSeconds end, and whether they are exceeded. */

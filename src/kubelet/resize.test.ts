@@ -66,6 +66,11 @@ describe('resize', () => {
     expect(containerOf(after)).toMatchObject({ allocatedResources: { cpu: '2' }, restartCount: 0 });
     expect(containerOf(after)?.containerID).toBe(containerOf(before)?.containerID);
     expect(after.status.observedGeneration).toBe(2);
+    await harness.kubelet.stop();
+    await harness.restartKubelet();
+    await harness.clock.advance('10s');
+    const events = await harness.eventsOf('web');
+    expect(events.filter((event) => event.startsWith('ResizeCompleted'))).toHaveLength(1);
     expect(condition(after, 'PodResizePending')).toBeUndefined();
     expect(await sharesOf(after)).toBe(2048);
   });
@@ -138,6 +143,29 @@ describe('resize', () => {
       (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '1500m',
     );
     expect(condition(after, 'PodResizePending')).toBeUndefined();
+  });
+
+  test('events tell how a resize goes on', async () => {
+    await run('web', '1');
+    await run('other', '2');
+    await resize('web', '3');
+    await harness.waitForPod('web', (pod) => condition(pod, 'PodResizePending') !== undefined);
+    await harness.deletePod('other', 0);
+    await harness.waitForPod(
+      'web',
+      (pod) => containerOf(pod)?.resources?.requests?.['cpu'] === '3',
+      '1m',
+    );
+    await harness.clock.advance('10s');
+    const resources = '{"limits":{"cpu":"4"},"requests":{"cpu":"3"}}';
+    const containers = `"containers":[{"name":"main","resources":${resources}}],"generation":2`;
+    const error =
+      '"error":"Node didn\'t have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"';
+    expect((await harness.eventsOf('web')).filter((event) => event.includes('esize'))).toEqual([
+      `ResizeDeferred: Pod resize Deferred: {${containers},${error}}`,
+      `ResizeStarted: Pod resize started: {${containers}}`,
+      `ResizeCompleted: Pod resize completed: {${containers}}`,
+    ]);
   });
 
   test('a resize waits for resources of another pod', async () => {
@@ -233,6 +261,12 @@ describe('resize', () => {
       allocatedResources: { cpu: '2' },
       resources: { requests: { cpu: '1' } },
     });
+    await harness.clock.advance('10s');
+    const errors = (await harness.eventsOf('web')).filter((each) => each.startsWith('ResizeError'));
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatch(
+      /^ResizeError: Pod resize error: .*"generation":2,"error":".*not here/,
+    );
     runtime.updateContainerResources = original;
     const after = await harness.waitForPod(
       'web',

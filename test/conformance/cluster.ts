@@ -11,10 +11,13 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp, removeCgroup } from './clean-up.ts';
 import { run } from './cable.ts';
+import { grantCsiPermissions, startCsiDriver } from './csi/node-driver.ts';
 import { cgroupRootOf, EVICTION_HARD, startJoinedNode } from './joined-node.ts';
 import {
   asMachine,
   endGroup,
+  initOf,
+  KUBELET_ROOT,
   layNetwork,
   type Machine,
   type Network,
@@ -23,6 +26,7 @@ import {
   routePods,
   startGroup,
 } from './machines.ts';
+import type { Nodes } from './needs.ts';
 import { mirrorToml, readContent, serveRegistry } from './registry.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -42,13 +46,10 @@ export interface RunningCluster {
 const SIMULATED = '--runtime simulated --nodes 3 --store memory --secure-port 0'.split(' ');
 
 /** Returns the flags of `npm run up` on the first machine. */
-const realFlags = (
-  { pods, services, machines: [first] }: Network,
-  kubeletRoot: string,
-): readonly string[] =>
+const realFlags = ({ pods, services, machines: [first] }: Network): readonly string[] =>
   [
     ['--runtime', 'containerd', '--pod-cidr', pods, '--service-cidr', services],
-    ['--bind', first.address, '--root-dir', kubeletRoot],
+    ['--bind', first.address, '--root-dir', KUBELET_ROOT],
     ['--eviction-hard', EVICTION_HARD, '--cgroup-root', cgroupRootOf(first)],
     // Tests of dynamic resource allocation use these; upstream's own jobs turn them on.
     ['--runtime-config', 'resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true'],
@@ -57,11 +58,11 @@ const realFlags = (
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
-  /** The number of real nodes: from one to three. */
-  readonly nodes: number;
+  /** The real nodes: from one to three, or 'workers' for two. */
+  readonly nodes: Nodes;
   /** The number of its network: see networkOf. Default: 0. */
   readonly network?: number;
-  /** Whether the first node has the reference CSI driver. */
+  /** Whether the nodes have the reference CSI driver. */
   readonly csiDriver: boolean;
   /** The file of the cluster's log. */
   readonly logFile: string;
@@ -80,7 +81,7 @@ const REGISTRY = 'registry.k8s.io';
  */
 export async function startCluster({
   simulated,
-  nodes,
+  nodes: places,
   network: networkNumber = 0,
   csiDriver,
   logFile,
@@ -99,28 +100,34 @@ export async function startCluster({
     const first = join(dir, 'cluster');
     const kubeconfig = join(first, 'kubeconfig');
     if (simulated) {
-      undo.push(await startUp(first, SIMULATED, logFile, (command) => command));
+      const up = await startUp(first, SIMULATED, logFile, (command) => command);
+      undo.push(() => up.stop());
       return { kubeconfig, containerdSockets: [], stop };
     }
+    const nodes = places === 'workers' ? 2 : places;
     const network = networkOf(networkNumber);
     const [machine, ...others] = network.machines;
     const joined = others.slice(0, nodes - 1);
     layNetwork(network, nodes);
     undo.push(() => removeNetwork(network));
     for (const each of [machine, ...joined]) undo.push(() => removeCgroup(cgroupRootOf(each)));
-    const kubeletRoot = join(dir, 'kubelet');
-    mkdirSync(kubeletRoot);
+    const ownRoot = join(dir, 'kubelet');
+    mkdirSync(ownRoot);
+    // The mount point of the directory of each machine.
+    mkdirSync(KUBELET_ROOT, { recursive: true });
     const etc: Record<string, string> = {};
     if (archives.length > 0) {
       const registry = await serveRegistry(await readContent(archives), REGISTRY, network.gateway);
       undo.push(() => registry.close());
       etc[`containerd/certs.d/${REGISTRY}/hosts.toml`] = mirrorToml(REGISTRY, registry);
     }
-    const files = { dir: join(dir, 'machine'), directory: kubeletRoot, path: kubeletRoot, etc };
-    const flags = [...realFlags(network, kubeletRoot), ...(csiDriver ? ['--csi-driver'] : [])];
+    const files = { dir: join(dir, 'machine'), directory: ownRoot, path: KUBELET_ROOT, etc };
+    const flags = realFlags(network);
     const onFirst = (command: readonly string[]): readonly [string, ...string[]] =>
       asMachine(machine, files, command);
-    undo.push(await startUp(first, flags, logFile, onFirst));
+    const up = await startUp(first, flags, logFile, onFirst);
+    undo.push(() => up.stop());
+    const inits = [{ machine, init: initOf(up.pid) }];
     const containerdSockets = [join(first, 'containerd', 'containerd.sock')];
     for (const other of joined) {
       const node = await startJoinedNode(
@@ -128,19 +135,30 @@ export async function startCluster({
         other,
         join(dir, other.node),
         first,
-        kubeletRoot,
         etc,
         logFile,
       );
       undo.push(() => node.stop());
       containerdSockets.push(node.containerdSocket);
+      inits.push({ machine: other, init: node.init });
+    }
+    if (csiDriver) {
+      grantCsiPermissions(kubectl, kubeconfig, dir);
+      for (const each of inits) {
+        const driver = await startCsiDriver({ ...each, dir, clusterDir: first, logFile });
+        undo.push(() => driver.stop());
+      }
     }
     for (const each of [machine, ...joined]) routePods(podCidrOf(kubectl, kubeconfig, each), each);
     labelZones(kubectl, kubeconfig);
+    if (places === 'workers') {
+      const taint = 'node-role.kubernetes.io/control-plane:NoSchedule';
+      run(kubectl, `--kubeconfig=${kubeconfig}`, 'taint', 'node', machine.node, taint);
+    }
     // A test reads the results of health checks, which a kubelet asks an API server in a pod for.
     run(kubectl, `--kubeconfig=${kubeconfig}`, 'get', '--raw', '/readyz');
     undo.push(() => removeNamespaces(kubectl, kubeconfig));
-    return { kubeconfig, containerdSockets, kubeletRoot, nodes, stop };
+    return { kubeconfig, containerdSockets, kubeletRoot: KUBELET_ROOT, nodes, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -148,15 +166,15 @@ export async function startCluster({
 }
 
 /**
- * Runs `npm run up` and waits until it is ready. Returns a function that stops it. `wrap` makes the
- * command that starts it.
+ * Runs `npm run up` and waits until it is ready. `wrap` makes the command that starts it. Returns the
+ * process of that command, and a function that stops it.
  */
 async function startUp(
   dataDir: string,
   more: readonly string[],
   logFile: string,
   wrap: (command: readonly [string, ...string[]]) => readonly [string, ...string[]],
-): Promise<() => Promise<void>> {
+): Promise<{ readonly pid: number; stop(): Promise<void> }> {
   const flags = ['--data-dir', dataDir, '--quiet', ...more];
   const child = startGroup(wrap(['npm', 'run', '--silent', 'up', '--', ...flags]), root);
   const said: string[] = [];
@@ -187,7 +205,7 @@ async function startUp(
     await stop();
     throw error;
   }
-  return stop;
+  return { pid: child.pid ?? 0, stop };
 }
 
 /** Returns the range of a node's pods. */

@@ -2,24 +2,18 @@
 // their own (machines.ts). It joins the cluster as docs/running-apart.md describes. Routes to the
 // pods of other nodes are the product's.
 
-import type { ChildProcess } from 'node:child_process';
-import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { UserError } from '#cluster/user-error.ts';
-import { run } from './cable.ts';
 import {
   asMachine,
-  endGroup,
+  initOf,
+  KUBELET_ROOT,
   type Machine,
   type MachineFiles,
   type Network,
   onMachine,
-  startGroup,
 } from './machines.ts';
-
-const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
+import { runCox, type RunningRole, startRole } from './role.ts';
 
 /** Machines that run tests are often nearly full, and tests of pods need no tenth of the disk. */
 export const EVICTION_HARD =
@@ -30,53 +24,34 @@ export const cgroupRootOf = ({ namespace }: Machine): string => `/${namespace}`;
 
 export interface JoinedNode {
   readonly containerdSocket: string;
+  /** Process 1 of its machine, by its number on this machine. */
+  readonly init: number;
   /** Stops the node with its containers. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
- * kubeconfig names an address that the node can reach. `kubeletRoot` is the root directory of the
- * other node's kubelet: tests expect the same path on all nodes, so this node has a directory of its
- * own at that path. `etc`: see MachineFiles. Resolves when the node reports that it is ready; rejects
- * with a UserError if it ends instead.
+ * kubeconfig names an address that the node can reach. `etc`: see MachineFiles. Resolves when the node
+ * reports that it is ready; rejects with a UserError if it ends instead.
  */
 export async function startJoinedNode(
   { pods, dns }: Network,
   machine: Machine,
   dir: string,
   clusterDir: string,
-  kubeletRoot: string,
   etc: MachineFiles['etc'],
   logFile: string,
 ): Promise<JoinedNode> {
   const { node, address } = machine;
   const ownRoot = join(dir, 'kubelet-root');
-  const files = { dir: join(dir, 'machine'), directory: ownRoot, path: kubeletRoot, etc };
+  const files = { dir: join(dir, 'machine'), directory: ownRoot, path: KUBELET_ROOT, etc };
   mkdirSync(ownRoot, { recursive: true });
   const pki = join(clusterDir, 'pki');
-  const server =
-    /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
-  const kubeconfig = (role: string, ...flags: readonly string[]): string => {
-    const file = join(dir, `${role}.conf`);
-    run(
-      process.execPath,
-      cox,
-      'certs',
-      'kubeconfig',
-      role,
-      ...flags,
-      '--cert-dir',
-      pki,
-      '--server',
-      server,
-      '--file',
-      file,
-    );
-    return file;
-  };
-  run(process.execPath, cox, 'certs', 'node', node, '--cert-dir', pki, '--hosts', address);
-  const roles: Role[] = [];
+  const kubeconfig = (role: string, ...flags: readonly string[]): string =>
+    roleKubeconfig(clusterDir, join(dir, `${role}.conf`), role, ...flags);
+  runCox('certs', 'node', node, '--cert-dir', pki, '--hosts', address);
+  const roles: RunningRole[] = [];
   const stop = async (): Promise<void> => {
     for (const role of roles.splice(0).reverse()) await role.stop();
   };
@@ -90,7 +65,7 @@ export async function startJoinedNode(
           kubeconfig: kubeconfig('kubelet', '--node', node),
           'cert-dir': pki,
           'data-dir': dir,
-          'root-dir': kubeletRoot,
+          'root-dir': KUBELET_ROOT,
           runtime: 'containerd',
           'image-gc-high-threshold': '100',
           'hostname-override': node,
@@ -116,62 +91,20 @@ export async function startJoinedNode(
     await stop();
     throw error;
   }
-  return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), stop };
+  const init = initOf(roles[0]?.pid ?? 0);
+  return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), init, stop };
 }
 
-interface Role {
-  stop(): Promise<void>;
-}
-
-/**
- * Starts `cox ROLE` on a machine; `wrap` makes the command that does it. Resolves when the role
- * reports that it is ready; rejects with a UserError if it ends instead.
- */
-async function startRole(
-  name: string,
-  wrap: (command: readonly string[]) => readonly [string, ...string[]],
+/** Makes the kubeconfig of a role, with a certificate of the cluster's authority. Returns its path. */
+export function roleKubeconfig(
+  clusterDir: string,
+  file: string,
   role: string,
-  flags: Readonly<Record<string, string>>,
-  logFile: string,
-): Promise<Role> {
-  const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const child = startGroup(wrap([process.execPath, cox, role, ...args]));
-  let isEnded = false;
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve())).then(
-    () => void (isEnded = true),
-  );
-  const stop = async (): Promise<void> => {
-    if (!isEnded) endGroup(child);
-    await ended;
-  };
-  try {
-    await ready(name, child, ended, logFile);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  return { stop };
-}
-
-async function ready(
-  name: string,
-  child: ChildProcess,
-  ended: Promise<void>,
-  logFile: string,
-): Promise<void> {
-  const lastLines: string[] = [];
-  await new Promise<void>((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      if (stream === null) continue;
-      createInterface({ input: stream }).on('line', (line) => {
-        appendFileSync(logFile, `${name}: ${line}\n`);
-        lastLines.push(line);
-        if (line.startsWith('ready:')) resolve();
-      });
-    }
-    child.once('error', reject);
-    const failure = (): Error =>
-      new UserError(`${name} was not started:\n${lastLines.slice(-20).join('\n')}`);
-    void ended.then(() => reject(failure()));
-  });
+  ...flags: readonly string[]
+): string {
+  const admin = readFileSync(join(clusterDir, 'kubeconfig'), 'utf8');
+  const server = /^ *server: (\S+)$/m.exec(admin)?.[1] ?? '';
+  const certificates = ['--cert-dir', join(clusterDir, 'pki'), '--server', server];
+  runCox('certs', 'kubeconfig', role, ...flags, ...certificates, '--file', file);
+  return file;
 }

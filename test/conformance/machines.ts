@@ -4,11 +4,14 @@
 // switch, too, and is the router to other networks.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { run } from './cable.ts';
+
+/** The root directory of each machine's kubelet: manifests of upstream's tests name it. */
+export const KUBELET_ROOT = '/var/lib/kubelet';
 
 export interface Machine {
   /** The name of the machine and of its node. */
@@ -201,6 +204,31 @@ export function asMachine(
   const start = ['sh', '-c', INIT, machine.node, upper, work, directory, path, ...command];
   return onMachine(machine, [...UNSHARE, ...start]);
 }
+
+/**
+ * Returns process 1 of a running machine, by its number on this machine. `starter`: the process of
+ * the command that asMachine returned.
+ */
+export function initOf(starter: number): number {
+  const children = readFileSync(`/proc/${starter}/task/${starter}/children`, 'utf8');
+  const init = Number(children.trim().split(' ')[0]);
+  if (!(init > 0)) throw new UserError(`the process ${starter} has not started a machine`);
+  return init;
+}
+
+/** Returns the command that runs a program on a running machine: with its mounts and processes. */
+export const insideMachine = (
+  init: number,
+  command: readonly string[],
+): readonly [string, ...string[]] => [
+  'nsenter',
+  `--target=${init}`,
+  '--mount',
+  '--uts',
+  '--net',
+  '--pid',
+  ...command,
+];
 
 /** Starts a program in a process group of its own, with pipes for its output. */
 export function startGroup(command: readonly [string, ...string[]], cwd?: string): ChildProcess {

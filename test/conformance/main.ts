@@ -23,7 +23,15 @@ import {
 import { runKubectlSet } from './kubectl-set.ts';
 import { ensureImages, importImages } from './images.ts';
 import { type Cause, conformanceDocument, othersDocument, parseCauses } from './document.ts';
-import { needsCsiDriver, readNeeds, runsSimulated, testKey } from './needs.ts';
+import {
+  type Needs,
+  needsCsiDriver,
+  type Nodes,
+  readNeeds,
+  runsSimulated,
+  testKey,
+  type TestSet,
+} from './needs.ts';
 import { formatResult, mergeResults, parseResults, type TestResult } from './results.ts';
 import { runEach } from './run-each.ts';
 import { runSuite } from './run.ts';
@@ -46,7 +54,7 @@ const usage = `usage: npm run conformance -- [flags]
   --smoke            twenty quick tests of several SIGs
   --remaining        only tests that have neither passed nor been skipped in the last recorded run
   --parallel N       so many tests at a time (default 4); serial ones follow alone
-  --nodes N          so many real nodes, 2 or 3 (default 2)
+  --nodes N          so many real nodes, 2 or 3 (default 2; more for tests that need more)
   --network N        from 0 to 3 (default 0): runs at the same time need addresses of their own
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
   --kubeconfig FILE  run against that cluster instead of one of our own
@@ -150,9 +158,15 @@ async function main(): Promise<void> {
   const groups = groupsOf(ofSuite, needs, flags.kubeconfig, options);
   for (const group of groups) {
     if (stop.signal.aborted) break;
-    const report = await runGroup(group, options);
-    results.push(...report.results);
-    suiteFailures.push(...report.suiteFailures);
+    try {
+      const report = await runGroup(group, options);
+      results.push(...report.results);
+      suiteFailures.push(...report.suiteFailures);
+    } catch (error) {
+      // The results of the other groups are kept.
+      if (!(error instanceof UserError)) throw error;
+      suiteFailures.push(`${group.on}: ${error.message}`);
+    }
   }
 
   const sorted = mergeResults([], results);
@@ -216,7 +230,7 @@ interface Group {
 
 function groupsOf(
   chosen: readonly string[],
-  needs: ReturnType<typeof readNeeds>,
+  needs: Needs,
   kubeconfig: string | undefined,
   { binaries, nodes, network }: Options,
 ): readonly Group[] {
@@ -237,16 +251,29 @@ function groupsOf(
     containers: { on: 'containerd', simulated: false, csiDriver: false },
     csi: { on: 'containerd, with the CSI driver', simulated: false, csiDriver: true },
   } as const;
-  const kindOf = (name: string): keyof typeof kinds => {
-    const set = needs.get(testKey(name)) ?? 'N';
-    return runsSimulated(set) ? 'simulated' : needsCsiDriver(set) ? 'csi' : 'containers';
-  };
-  return (['simulated', 'containers', 'csi'] as const)
-    .map((folder): Group => {
-      const { on, simulated, csiDriver } = kinds[folder];
+  const kindOf = (set: TestSet): keyof typeof kinds =>
+    runsSimulated(set) ? 'simulated' : needsCsiDriver(set) ? 'csi' : 'containers';
+  const usual = { simulated: 0, containers: nodes, csi: 1 };
+  const tests = new Map<string, { kind: keyof typeof kinds; on: Nodes; names: string[] }>();
+  for (const name of chosen) {
+    const key = testKey(name);
+    const kind = kindOf(needs.get(key) ?? 'N');
+    const needed = needs.nodes.get(key) ?? 0;
+    const own = needed === 'workers' ? needed : Math.max(usual[kind], needed);
+    const folder = kind === 'simulated' || own === usual[kind] ? kind : `${kind}-${own}`;
+    const group = tests.get(folder) ?? { kind, on: own, names: [] };
+    tests.set(folder, group);
+    group.names.push(name);
+  }
+  return [...tests]
+    .toSorted(([a, { kind: first }], [b, { kind: second }]) =>
+      first === second ? (a < b ? -1 : 1) : order(first) - order(second),
+    )
+    .map(([folder, { kind, on: places, names }]): Group => {
+      const { on, simulated, csiDriver } = kinds[kind];
       return {
-        tests: chosen.filter((name) => kindOf(name) === folder),
-        on,
+        tests: names,
+        on: simulated ? on : `${on}, nodes: ${places}`,
         folder,
         needsImages: !simulated,
         start: (outputDir, archives) =>
@@ -254,15 +281,17 @@ function groupsOf(
             archives,
             simulated,
             csiDriver,
-            nodes: csiDriver ? 1 : nodes,
+            nodes: places,
             network,
             logFile: join(outputDir, 'cluster.log'),
             kubectl: binaries.kubectl,
           }),
       };
-    })
-    .filter(({ tests }) => tests.length > 0);
+    });
 }
+
+/** Tests on simulated nodes are the quickest. */
+const order = (kind: string): number => ['simulated', 'containers', 'csi'].indexOf(kind);
 
 async function runGroup(group: Group, options: Options): ReturnType<typeof runSuite> {
   const { tests, on } = group;
@@ -273,6 +302,8 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
     group.needsImages && !options.pull ? await ensureImages(cacheDir(binaries.version), say) : [];
   const cluster = await group.start(outputDir, archives);
   try {
+    // The signal to end may have come while the cluster started.
+    if (signal.aborted) return { results: [], suiteFailures: [] };
     for (const socket of cluster.containerdSockets) importImages(socket, archives);
     say(`${tests.length} tests on ${on}, ${parallel} at a time`);
     let done = 0;
@@ -297,7 +328,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
 async function runSwaps(
   chosenSwaps: readonly Swap[],
   chosen: readonly string[],
-  needs: ReturnType<typeof readNeeds>,
+  needs: Needs,
   options: Options,
   keep: boolean,
 ): Promise<void> {

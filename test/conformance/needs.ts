@@ -54,18 +54,32 @@ export function sigOf(name: string): string {
 export const isTestSet = (text: string): text is TestSet =>
   (testSets as readonly string[]).includes(text);
 
-/** Returns the set of each key. Throws on a line that cannot be read. */
-export function parseNeeds(table: string): ReadonlyMap<string, TestSet> {
-  const needs = new Map<string, TestSet>();
-  for (const [index, line] of table.split('\n').entries()) {
-    if (line === '' || line.startsWith('#')) continue;
-    const [set = '', key = ''] = line.split('\t');
-    if (!isTestSet(set) || key === '' || needs.has(key))
-      throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
-    needs.set(key, set);
-  }
-  return needs;
+/**
+ * Real nodes: their number, or 'workers': pods run only on a node that has joined, whose kubelet is a
+ * process of its own, since the first node has the taint of a control plane.
+ */
+export type Nodes = number | 'workers';
+
+/** The tests of the table, by key. */
+export interface Needs extends ReadonlyMap<string, TestSet> {
+  /** The nodes of a test that needs others than its set usually has. */
+  readonly nodes: ReadonlyMap<string, Nodes>;
 }
 
-export const readNeeds = (): ReadonlyMap<string, TestSet> =>
+/** Returns the set of each key. Throws on a line that cannot be read. */
+export function parseNeeds(table: string): Needs {
+  const sets = new Map<string, TestSet>();
+  const nodes = new Map<string, Nodes>();
+  for (const [index, line] of table.split('\n').entries()) {
+    if (line === '' || line.startsWith('#')) continue;
+    const [set = '', key = '', count] = line.split('\t');
+    if (!isTestSet(set) || key === '' || sets.has(key) || !/^(?:[23]|workers)$/.test(count ?? '2'))
+      throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
+    sets.set(key, set);
+    if (count !== undefined) nodes.set(key, count === 'workers' ? count : Number(count));
+  }
+  return Object.assign(sets, { nodes });
+}
+
+export const readNeeds = (): Needs =>
   parseNeeds(readFileSync(new URL('./needs.tsv', import.meta.url), 'utf8'));

@@ -67,7 +67,7 @@ describe.skipIf(missing !== undefined)(named('csi-sanity', missing), () => {
         ...args,
       ]);
       const [, passed, failed] = /(\d+) Passed \| (\d+) Failed/.exec(stdout) ?? [];
-      expect([Number(passed), Number(failed)]).toEqual([77, 0]);
+      expect([Number(passed), Number(failed)]).toEqual([91, 0]);
     },
     300_000,
   );

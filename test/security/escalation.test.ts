@@ -199,6 +199,22 @@ describe('roles and bindings of an administrator of one namespace', () => {
         },
       },
     ],
+    [
+      'point a Service at addresses of its choice by Endpoints',
+      {
+        method: 'POST',
+        path: '/api/v1/namespaces/tenant/endpoints',
+        body: { metadata: { name: 'e' }, subsets: [] },
+      },
+    ],
+    [
+      'point a Service at addresses of its choice by an EndpointSlice',
+      {
+        method: 'POST',
+        path: '/apis/discovery.k8s.io/v1/namespaces/tenant/endpointslices',
+        body: { metadata: { name: 'e' }, addressType: 'IPv4', endpoints: [] },
+      },
+    ],
     ['read secrets of another namespace', { path: '/api/v1/namespaces/victim/secrets' }],
     [
       'a token of an account of another namespace',

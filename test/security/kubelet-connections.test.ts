@@ -21,10 +21,13 @@ const open = new Set<Socket>();
 
 beforeAll(async () => {
   pki = await Pki.open({ clock: systemClock, random: systemRandom });
-  const sign = (commonName: string, usage: 'server' | 'client'): Promise<KeyPair> =>
-    pki.sign({ commonName, usage, hosts: ['127.0.0.1'] });
-  const serving = await sign('system:node:node-1', 'server');
-  apiServer = await sign('kube-apiserver-kubelet-client', 'client');
+  const serving = await pki.sign({
+    commonName: 'system:node:node-1',
+    usage: 'server',
+    hosts: ['127.0.0.1'],
+  });
+  const organizations = ['system:masters'];
+  apiServer = await pki.sign({ commonName: 'kube-apiserver', organizations, usage: 'client' });
   clock = new VirtualClock({ start: Date.now() });
   harness = await startHarness({
     clock,

@@ -11,6 +11,8 @@ import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
 import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
+import { AlwaysPullImages } from './optional/always-pull-images.ts';
+import { DenyServiceExternalIPs } from './optional/deny-service-external-ips.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
 import { PodSecurity } from './pod-security/index.ts';
@@ -36,6 +38,7 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'DefaultTolerationSeconds',
   'NodeRestriction',
   'TaintNodesByCondition',
+  'AlwaysPullImages',
   'PodSecurity',
   'DefaultStorageClass',
   'StorageObjectInUseProtection',
@@ -45,6 +48,7 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'CertificateSigning',
   'CertificateSubjectRestriction',
   'DefaultIngressClass',
+  'DenyServiceExternalIPs',
   'PodTopologyLabels',
   'PodResizeValidator',
   'MutatingAdmissionPolicy',
@@ -54,7 +58,19 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'ResourceQuota',
 ];
 
-/** A name in the list of disabled plugins that is not a plugin of the server. */
+/** The plugins that run only if the configuration enables them. */
+const OPTIONAL_PLUGIN_NAMES: ReadonlySet<string> = new Set([
+  'AlwaysPullImages',
+  'DenyServiceExternalIPs',
+]);
+
+/** The names of plugins to run beside the default ones, and of plugins to leave out. */
+export interface AdmissionChoice {
+  readonly enabled?: readonly string[];
+  readonly disabled?: readonly string[];
+}
+
+/** A name in the lists of enabled and disabled plugins that is not a plugin of the server. */
 export class UnknownAdmissionPluginError extends Error {
   constructor(name: string) {
     super(`admission plugin ${JSON.stringify(name)} is unknown`);
@@ -62,10 +78,10 @@ export class UnknownAdmissionPluginError extends Error {
   }
 }
 
-/** Returns the server's plugins without the disabled ones. Throws UnknownAdmissionPluginError. */
-export function defaultAdmissionPlugins(
+/** Returns the server's plugins that run, in order. Throws UnknownAdmissionPluginError. */
+export function admissionPlugins(
   services: AdmissionServices,
-  disabled: readonly string[],
+  { enabled = [], disabled = [] }: AdmissionChoice,
 ): readonly AdmissionPlugin[] {
   const plugins: readonly AdmissionPlugin[] = [
     new NamespaceLifecycle(services),
@@ -75,6 +91,7 @@ export function defaultAdmissionPlugins(
     new DefaultTolerationSeconds(services.defaultTolerationSeconds),
     new NodeRestriction(services),
     new TaintNodesByCondition(),
+    new AlwaysPullImages(),
     new PodSecurity(services),
     new DefaultStorageClass(services),
     new StorageObjectInUseProtection(),
@@ -84,6 +101,7 @@ export function defaultAdmissionPlugins(
     new CertificateSigning(services.authorizer),
     new CertificateSubjectRestriction(),
     new DefaultIngressClass(services),
+    new DenyServiceExternalIPs(),
     new PodTopologyLabels(services),
     new PodResizeValidator(services),
     new MutatingAdmissionPolicy(services),
@@ -93,7 +111,10 @@ export function defaultAdmissionPlugins(
     // Quotas come last, so that a request that another plugin rejects is not charged.
     new ResourceQuotaAdmission(services),
   ];
-  const unknown = disabled.find((name) => !ADMISSION_PLUGIN_NAMES.includes(name));
+  const unknown = [...enabled, ...disabled].find((name) => !ADMISSION_PLUGIN_NAMES.includes(name));
   if (unknown !== undefined) throw new UnknownAdmissionPluginError(unknown);
-  return plugins.filter((plugin) => !disabled.includes(plugin.name));
+  return plugins.filter(
+    ({ name }) =>
+      !disabled.includes(name) && (!OPTIONAL_PLUGIN_NAMES.has(name) || enabled.includes(name)),
+  );
 }

@@ -1,5 +1,5 @@
-// Ensures that every pod runs as a ServiceAccount that exists. The pod gets the account's pull
-// secrets and, if kubelets support it, a token.
+// Ensures that every pod runs as a ServiceAccount that exists, and uses no other secrets than the
+// account allows. The pod gets the account's pull secrets and, if kubelets support it, a token.
 
 import type { ServiceAccount as ServiceAccountObject } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -8,6 +8,12 @@ import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import { type ImmutablePod, isMirrorPod, isPodWrite } from './pod-defaults.ts';
+import {
+  ephemeralSecretObjection,
+  limitsSecrets,
+  mirrorObjection,
+  secretObjection,
+} from './secret-references.ts';
 
 const DEFAULT_NAME = 'default';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -18,9 +24,20 @@ const TOKEN_SECONDS = 3607;
 const WAIT_MS = 2000;
 
 type Admitted = AdmissionAttributes & { readonly object: KubeObject };
+type Account = Immutable<ServiceAccountObject>;
 type Spec = ImmutablePod['spec'];
 type Container = Spec['containers'][number];
 type Volume = NonNullable<Spec['volumes']>[number];
+
+/** Reports whether the request adds ephemeral containers to a pod. */
+function addsEphemeral({ resource, subresource, operation }: AdmissionTarget): boolean {
+  return (
+    resource.resource === 'pods' &&
+    resource.group === '' &&
+    subresource === 'ephemeralcontainers' &&
+    operation === 'UPDATE'
+  );
+}
 
 export class ServiceAccount implements AdmissionPlugin {
   readonly name = 'ServiceAccount';
@@ -31,14 +48,15 @@ export class ServiceAccount implements AdmissionPlugin {
   }
 
   concerns(target: AdmissionTarget): boolean {
-    return isPodWrite(target) && target.operation === 'CREATE';
+    return (isPodWrite(target) && target.operation === 'CREATE') || addsEphemeral(target);
   }
 
   admit(attributes: Admitted): Awaitable<KubeObject> {
     const pod = attributes.object as ImmutablePod;
+    if (addsEphemeral(attributes)) return pod;
     if (isMirrorPod(pod)) {
-      if ((pod.spec.serviceAccountName ?? '') === '') return pod;
-      throw refusal(attributes, 'a mirror pod may not reference service accounts');
+      refuseIf(attributes, mirrorObjection(pod));
+      return pod;
     }
     const name = pod.spec.serviceAccountName || DEFAULT_NAME;
     return andThen(this.#accountOf(attributes.namespace, name), (account) =>
@@ -46,19 +64,28 @@ export class ServiceAccount implements AdmissionPlugin {
     );
   }
 
-  #withAccount(
-    attributes: Admitted,
-    name: string,
-    account: Immutable<ServiceAccountObject> | undefined,
-  ): ImmutablePod {
-    const pod = attributes.object as ImmutablePod;
-    if (account === undefined) {
-      throw refusal(
-        attributes,
-        `error looking up service account ${attributes.namespace}/${name}: serviceaccount ` +
-          `${JSON.stringify(name)} not found`,
-      );
+  /** Checks the final pod: plugins after this one may have changed the account and the secrets. */
+  validate(attributes: AdmissionAttributes): Awaitable<void> {
+    const admitted = attributes as Admitted;
+    const pod = admitted.object as ImmutablePod;
+    if (isMirrorPod(pod) && !addsEphemeral(attributes)) {
+      refuseIf(admitted, mirrorObjection(pod));
+      return;
     }
+    const { namespace } = attributes;
+    const name = pod.spec.serviceAccountName ?? '';
+    if (name === '')
+      refuseIf(admitted, `no service account specified for pod ${namespace}/${pod.metadata.name}`);
+    const objectionOf = addsEphemeral(attributes) ? ephemeralSecretObjection : secretObjection;
+    return andThen(this.#accountOf(namespace, name), (found) => {
+      const account = existing(admitted, name, found);
+      if (limitsSecrets(account)) refuseIf(admitted, objectionOf(account, pod));
+    });
+  }
+
+  #withAccount(attributes: Admitted, name: string, found: Account | undefined): ImmutablePod {
+    const pod = attributes.object as ImmutablePod;
+    const account = existing(attributes, name, found);
     let { spec } = pod;
     const pullSecrets = account.imagePullSecrets ?? [];
     spec = { ...spec, serviceAccountName: name, serviceAccount: name };
@@ -71,18 +98,29 @@ export class ServiceAccount implements AdmissionPlugin {
     return { ...pod, spec };
   }
 
-  #accountOf(
-    namespace: string,
-    name: string,
-  ): Awaitable<Immutable<ServiceAccountObject> | undefined> {
-    const look = () =>
-      this.#services.find<Immutable<ServiceAccountObject>>('', 'serviceaccounts', namespace, name);
+  #accountOf(namespace: string, name: string): Awaitable<Account | undefined> {
+    const look = () => this.#services.find<Account>('', 'serviceaccounts', namespace, name);
     return andThen(look(), (account) => {
       if (account !== undefined || name !== DEFAULT_NAME) return account;
       const appearing = this.#services.appears('', 'serviceaccounts', namespace, name, WAIT_MS);
       return appearing.then((added) => (added ? look() : undefined));
     });
   }
+}
+
+/** Returns the account. Throws Forbidden if it does not exist. */
+function existing(attributes: Admitted, name: string, account: Account | undefined): Account {
+  if (account !== undefined) return account;
+  throw refusal(
+    attributes,
+    `error looking up service account ${attributes.namespace}/${name}: serviceaccount ` +
+      `${JSON.stringify(name)} not found`,
+  );
+}
+
+/** Throws Forbidden if there is an objection. */
+function refuseIf(attributes: Admitted, objection: string | undefined): void {
+  if (objection !== undefined) throw refusal(attributes, objection);
 }
 
 function refusal({ resource, object }: Admitted, why: string): apierrors.StatusError {

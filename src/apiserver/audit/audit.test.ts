@@ -174,6 +174,7 @@ test('impersonation: both users are recorded', async () => {
   expect(events.at(-1)).toMatchObject({
     user: { username: 'admin' },
     impersonatedUser: { username: 'eve', groups: ['system:authenticated'] },
+    authenticationMetadata: { impersonationConstraint: 'impersonate:user-info' },
   });
 });
 

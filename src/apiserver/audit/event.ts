@@ -33,6 +33,8 @@ export interface AuditEventFields {
   readonly verb: string;
   readonly user: UserInfo;
   readonly impersonatedUser: UserInfo | undefined;
+  /** The verb of the constrained mode of impersonation. Undefined: legacy impersonation, or none. */
+  readonly impersonationConstraint: string | undefined;
   readonly sourceIps: readonly string[];
   readonly userAgent: string;
   readonly objectRef: ObjectReference | undefined;
@@ -108,6 +110,9 @@ function encode(event: AuditEventFields): string {
     verb: event.verb,
     user: encodedUser(event.user),
     impersonatedUser: event.impersonatedUser && encodedUser(event.impersonatedUser),
+    authenticationMetadata: event.impersonationConstraint && {
+      impersonationConstraint: event.impersonationConstraint,
+    },
     sourceIPs: event.sourceIps.length === 0 ? undefined : event.sourceIps,
     userAgent: event.userAgent || undefined,
     objectRef: event.objectRef && withoutEmpty(event.objectRef),

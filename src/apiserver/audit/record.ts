@@ -21,6 +21,7 @@ export class AuditRecord implements RequestAudit {
   readonly #userAgent: string;
   readonly #sourceIps: readonly string[];
   #impersonatedUser: UserInfo | undefined;
+  #impersonationConstraint: string | undefined;
   #objectRef: ObjectReference | undefined;
   #requestObject: string | undefined;
   #annotations: Record<string, string> | undefined;
@@ -67,8 +68,9 @@ export class AuditRecord implements RequestAudit {
     if (!Object.hasOwn(this.#annotations, key)) this.#annotations[key] = value;
   }
 
-  impersonated(user: UserInfo): void {
+  impersonated(user: UserInfo, constraint: string | undefined): void {
     this.#impersonatedUser = user;
+    this.#impersonationConstraint = constraint;
   }
 
   requestMetadata(metadata: unknown): void {
@@ -114,6 +116,7 @@ export class AuditRecord implements RequestAudit {
       verb: info.verb,
       user: this.#user,
       impersonatedUser: this.#impersonatedUser,
+      impersonationConstraint: this.#impersonationConstraint,
       sourceIps: this.#sourceIps,
       userAgent: this.#userAgent,
       objectRef: this.#objectRef,

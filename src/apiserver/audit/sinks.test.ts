@@ -22,6 +22,7 @@ const event = (auditId: string, requestObject?: string): AuditEvent =>
     verb: 'create',
     user: { name: 'ann "a"', groups: ['devs', 'ops'] },
     impersonatedUser: undefined,
+    impersonationConstraint: undefined,
     sourceIps: ['192.0.2.1'],
     userAgent: 'kubectl/1',
     objectRef: undefined,

@@ -11,14 +11,8 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Find } from '../catalog/internal-client.ts';
-import type { ApiRequest, UserInfo } from '../request.ts';
-import {
-  type Authenticator,
-  bearerToken,
-  serverAudiences,
-  type TokenAnswer,
-  type TokenAuthenticator,
-} from './authenticator.ts';
+import type { UserInfo } from '../request.ts';
+import { serverAudiences, type TokenAnswer, type TokenAuthenticator } from './authenticator.ts';
 
 export interface BootstrapTokensConfig {
   readonly clock: Clock;
@@ -27,16 +21,11 @@ export interface BootstrapTokensConfig {
   readonly audiences: readonly string[];
 }
 
-export class BootstrapTokens implements Authenticator, TokenAuthenticator {
+export class BootstrapTokens implements TokenAuthenticator {
   readonly #config: BootstrapTokensConfig;
 
   constructor(config: BootstrapTokensConfig) {
     this.#config = config;
-  }
-
-  async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
-    const token = bearerToken(request.headers);
-    return token === undefined ? undefined : this.#userOf(token);
   }
 
   async authenticateToken(

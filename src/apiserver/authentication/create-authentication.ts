@@ -10,6 +10,7 @@ import { LegacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
 import { noteTokenUse } from './legacy-token-tracking.ts';
 import { OidcAuthenticator } from './oidc/oidc-authenticator.ts';
 import { RequestHeaderAuthenticator } from './request-header.ts';
+import { RequestTokens } from './request-tokens.ts';
 import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './static-tokens.ts';
 
@@ -73,7 +74,7 @@ export function createAuthentication(
     authenticators: [
       ...frontProxies,
       new ClientCertificateAuthenticator(),
-      ...tokenAuthenticators,
+      new RequestTokens(tokenAuthenticators),
       ...(config.authenticators ?? []),
     ],
     tokenAuthenticators,

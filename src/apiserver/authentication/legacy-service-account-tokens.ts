@@ -6,14 +6,8 @@ import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Find } from '../catalog/internal-client.ts';
-import type { ApiRequest, UserInfo } from '../request.ts';
-import {
-  type Authenticator,
-  bearerToken,
-  looksLikeJwt,
-  type TokenAnswer,
-  type TokenAuthenticator,
-} from './authenticator.ts';
+import type { UserInfo } from '../request.ts';
+import { looksLikeJwt, type TokenAnswer, type TokenAuthenticator } from './authenticator.ts';
 import {
   dayOf,
   INVALID_SINCE_LABEL,
@@ -36,18 +30,13 @@ export interface LegacyServiceAccountTokensConfig {
 const ISSUER = 'kubernetes/serviceaccount';
 const CLAIM = 'kubernetes.io/serviceaccount/';
 
-export class LegacyServiceAccountTokens implements Authenticator, TokenAuthenticator {
+export class LegacyServiceAccountTokens implements TokenAuthenticator {
   readonly #config: LegacyServiceAccountTokensConfig;
   /** The day for which a Secret's use was recorded, by UID. Entries of earlier days are dropped. */
   #noted = new Map<string, string>();
 
   constructor(config: LegacyServiceAccountTokensConfig) {
     this.#config = config;
-  }
-
-  async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
-    const token = bearerToken(request.headers);
-    return token === undefined ? undefined : (await this.authenticateToken(token, []))?.user;
   }
 
   async authenticateToken(

@@ -9,10 +9,8 @@ import { isPlainObject } from '#machinery/deep.ts';
 import type { Random } from '#machinery/random.ts';
 import { tokenKeysOf, tokenSigner, type TokenSigner } from '#machinery/token-keys.ts';
 import type { Find } from '../catalog/internal-client.ts';
-import type { ApiRequest, UserInfo } from '../request.ts';
+import type { UserInfo } from '../request.ts';
 import {
-  type Authenticator,
-  bearerToken,
   CLOCK_LEEWAY_SECONDS,
   looksLikeJwt,
   type TokenAnswer,
@@ -98,7 +96,7 @@ const MAX_VERIFIED = 1024;
  */
 const DELETION_LEEWAY_MS = 60_000;
 
-export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
+export class ServiceAccountTokens implements TokenAuthenticator {
   readonly issuer: string;
   readonly audiences: readonly string[];
   readonly maxExpirationSeconds: number | undefined;
@@ -147,11 +145,6 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     };
     const token = this.#signer.sign(claims);
     return { token, expirationMs: expiration * 1000 };
-  }
-
-  async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
-    const token = bearerToken(request.headers);
-    return token === undefined ? undefined : (await this.authenticateToken(token, []))?.user;
   }
 
   async authenticateToken(

@@ -2,16 +2,10 @@
 
 import { createHash } from 'node:crypto';
 
-import type { ApiRequest, UserInfo } from '../request.ts';
-import {
-  type Authenticator,
-  bearerToken,
-  serverAudiences,
-  type TokenAnswer,
-  type TokenAuthenticator,
-} from './authenticator.ts';
+import type { UserInfo } from '../request.ts';
+import { serverAudiences, type TokenAnswer, type TokenAuthenticator } from './authenticator.ts';
 
-export class StaticTokenAuthenticator implements Authenticator, TokenAuthenticator {
+export class StaticTokenAuthenticator implements TokenAuthenticator {
   /**
    * Users by the token's digest, so that the time of a lookup does not depend on how much of a
    * token is right.
@@ -27,11 +21,6 @@ export class StaticTokenAuthenticator implements Authenticator, TokenAuthenticat
   constructor(tokens: ReadonlyMap<string, UserInfo>, audiences: readonly string[]) {
     this.#audiences = audiences;
     for (const [token, user] of tokens) this.#users.set(digest(token), user);
-  }
-
-  authenticate(request: Pick<ApiRequest, 'headers'>): UserInfo | undefined {
-    const token = bearerToken(request.headers);
-    return token === undefined ? undefined : this.#users.get(digest(token));
   }
 
   authenticateToken(token: string, audiences: readonly string[]): TokenAnswer | undefined {

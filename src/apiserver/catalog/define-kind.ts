@@ -58,6 +58,8 @@ export interface KindConfig<T extends KubeObject, S extends StoreServices> {
   readonly selectableFields?: FieldDeclarations<T>;
   /** The columns of tables. Default: Name and Created At. */
   readonly table?: TableConvertor<T>;
+  /** See Kind. */
+  readonly metadataOf?: (object: T) => KubeObject['metadata'];
   /**
    * Subresources by name, in the order of discovery: views of the stored objects (status), or any
    * that a function creates (scale, exec).
@@ -125,6 +127,7 @@ function buildStored<T extends KubeObject, S extends StoreServices>(
     otherVersions,
     codec,
     table,
+    metadataOf,
     subresources = {},
     listKind,
     deprecation,
@@ -147,6 +150,9 @@ function buildStored<T extends KubeObject, S extends StoreServices>(
     rest: config.withoutVerbs === undefined ? store : plainRest(store, config.withoutVerbs),
     ...selectable,
     ...(table !== undefined && { table }),
+    ...(metadataOf !== undefined && {
+      metadataOf: (object: KubeObject) => metadataOf(object as T),
+    }),
     subresources: Object.entries(subresources).map(([name, subresource]) =>
       typeof subresource === 'function'
         ? { ...subresource({ store, services }), name }

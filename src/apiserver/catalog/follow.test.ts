@@ -5,10 +5,11 @@ import { VirtualClock } from '#machinery/clock.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { RecordingLogger } from '../testing/server.ts';
+import { everything } from '../registry/selection.ts';
 import { widgetKind } from '../testing/widgets.ts';
 import { Catalog } from './catalog.ts';
 import { Follower } from './follow.ts';
-import { internalContext } from './internal-client.ts';
+import { internalContext, watchAll } from './internal-client.ts';
 import type { Kind } from './kind.ts';
 
 const GROUP = 'example.com';
@@ -56,6 +57,24 @@ test('existing objects are loaded when follow resolves, and changes follow', asy
   await kind.rest.delete?.(internalContext('default'), 'a', { dryRun: false });
   await clock.settle();
   expect(names()).toEqual(['b']);
+});
+
+test('a client that takes all changes at once is not ahead of the keeper', async () => {
+  const kind = widgetKind({ storage, clock });
+  catalog.install([kind]);
+  await follow();
+  const events = (await watchAll(kind.rest, 'default', {
+    selection: everything,
+    sendInitialEvents: undefined,
+  }))!;
+  const first = events[Symbol.asyncIterator]().next();
+  const created = Array.from({ length: 20 }, (_, index) => create(kind, `w-${index}`));
+  await first;
+  const received = 1 + (events.drain?.().length ?? 0);
+  expect(received).toBe(20);
+  expect(kept.size).toBe(received);
+  events.stop();
+  await Promise.all(created);
 });
 
 test('a resource that is installed later is followed from then on', async () => {

@@ -209,25 +209,29 @@ class FollowedResource {
     const seen = new Set<string>();
     let syncing = true;
     let count = 0;
-    for await (const { type, object } of stream) {
-      if (type === 'ERROR') return;
-      if (type === 'BOOKMARK') {
-        if (!syncing) continue;
-        syncing = false;
-        for (const key of [...this.#keys].filter((each) => !seen.has(each))) this.#forget(key);
-        onSynced?.();
-        continue;
+    for await (const first of stream) {
+      // What arrived together is taken together, so that the keeper is no later than a client.
+      for (const { type, object } of [first, ...(stream.drain?.() ?? [])]) {
+        if (type === 'ERROR') return;
+        if (type === 'BOOKMARK') {
+          if (!syncing) continue;
+          syncing = false;
+          for (const key of [...this.#keys].filter((each) => !seen.has(each))) this.#forget(key);
+          seen.clear();
+          onSynced?.();
+          continue;
+        }
+        if (++count % objectsPerTurn === 0) await nextTurn();
+        const value = syncing ? decodeInitial(object) : decode(object);
+        const key = keyOf(value);
+        if (type === 'DELETED') {
+          this.#forget(key);
+          continue;
+        }
+        if (syncing) seen.add(key);
+        this.#keys.add(key);
+        this.#keeper.set(value, object);
       }
-      if (++count % objectsPerTurn === 0) await nextTurn();
-      const value = syncing ? decodeInitial(object) : decode(object);
-      const key = keyOf(value);
-      if (type === 'DELETED') {
-        this.#forget(key);
-        continue;
-      }
-      if (syncing) seen.add(key);
-      this.#keys.add(key);
-      this.#keeper.set(value, object);
     }
   }
 

@@ -53,6 +53,7 @@ export async function handleWatch(
     ...options,
     timeoutMs,
     latestBeats,
+    emptyObject: () => scope.codec.emptyObject(),
   });
   if (options.sendInitialEvents === true) request.endpoint?.observeWatchList(request);
   return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));

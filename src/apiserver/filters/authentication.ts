@@ -10,6 +10,7 @@ import {
   type Authenticator,
 } from '../authentication/authenticator.ts';
 import { hasInvalidUid } from '../authentication/client-certificate.ts';
+import { hasWebSocketToken } from '../authentication/websocket-token.ts';
 import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 
 const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version']);
@@ -80,6 +81,7 @@ function authenticate(
   const { headers, peerCertificate } = request;
   const hasCredentials =
     headers['authorization'] !== undefined ||
+    hasWebSocketToken(headers) ||
     (peerCertificate !== undefined && hasInvalidUid(peerCertificate));
   const allowed =
     anonymous === 'all' || (anonymous === 'health and version' && isAnonymousPath(request.path));

@@ -381,12 +381,37 @@ describe('over a WebSocket', () => {
     response.destroy();
   });
 
-  test('an unknown protocol is rejected', async () => {
+  test('a watch accepts the one subprotocol of the client, but does not choose', async () => {
+    const webSocket = open(`${PATH}?watch=true`, ['base64.binary.k8s.io']);
+    await once(webSocket, 'open');
+    expect(webSocket.protocol).toBe('base64.binary.k8s.io');
+    webSocket.close();
     const [, response] = (await once(
-      open(`${PATH}?watch=true`, ['other']),
+      open(`${PATH}?watch=true`, ['one', 'other']),
       'unexpected-response',
     )) as [unknown, IncomingMessage];
     expect(response.statusCode).toBe(403);
+    response.destroy();
+  });
+
+  test('a token may be among the subprotocols, which the response does not repeat', async () => {
+    const tokenOf = (token: string): string =>
+      `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+    const anonymous = (token: string): WebSocket =>
+      new WebSocket(
+        `wss://127.0.0.1:${port}/api/v1/pods?watch=true`,
+        [tokenOf(token), 'base64.binary.k8s.io'],
+        { ca: authority.cert },
+      );
+    const webSocket = anonymous('sekret');
+    await once(webSocket, 'open');
+    expect(webSocket.protocol).toBe('base64.binary.k8s.io');
+    webSocket.close();
+    const [, response] = (await once(anonymous('wrong'), 'unexpected-response')) as [
+      unknown,
+      IncomingMessage,
+    ];
+    expect(response.statusCode).toBe(401);
     response.destroy();
   });
 });
@@ -407,6 +432,10 @@ describe('bad input', () => {
   test('that is not HTTP gets an error', async () => {
     expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 Bad Request/);
     expect(await raw('GET / HTTP/9.9\r\n\r\n')).toMatch(/^HTTP\/1\.1 (400|505)/);
+    // A space before the colon: some servers would read it as the header of a front proxy.
+    expect(await raw('GET / HTTP/1.1\r\nHost: x\r\nX-Remote-User : root\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 400/,
+    );
     expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(1_100_000)}\r\n\r\n`)).toMatch(
       /^HTTP\/1\.1 431/,
     );

@@ -7,6 +7,7 @@ import type { WebSocket } from 'ws';
 
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import { acceptWebSocket } from '#machinery/streams/remotecommand/websocket-server.ts';
+import { withoutToken } from '../authentication/websocket-token.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent, ResponseFormat } from '../request.ts';
 
 /** Subprotocols: messages of bytes, or of base64 text for clients that cannot read bytes. */
@@ -43,7 +44,7 @@ export async function sendOverWebSocket(
     message,
     socket,
     head,
-    body.kind === 'stream' ? [BINARY, BASE64] : [],
+    body.kind === 'stream' ? [BINARY, BASE64] : onlyProtocol(message),
     true,
   );
   if (accepted === undefined) {
@@ -61,6 +62,15 @@ export async function sendOverWebSocket(
     );
   }
   webSocket.close(1000);
+}
+
+/**
+ * Returns the subprotocol that the client requests, if it is one. A watch has none of its own, but a
+ * client with a token in the header must request another subprotocol, and expects it in the response.
+ */
+function onlyProtocol({ headers }: IncomingMessage): readonly string[] {
+  const protocols = withoutToken(headers['sec-websocket-protocol'] ?? '').split(',');
+  return protocols.length === 1 ? [protocols[0]!.trim()] : [];
 }
 
 /** Returns the message of an event. JSON is sent as text. */

@@ -3,6 +3,7 @@ import { type Duplex, duplexPair } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import type { NodeTarget } from '../node-connector.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
@@ -262,6 +263,34 @@ describe('exec, attach and port-forward', () => {
   });
 });
 
+test.each(['exec', 'attach', 'portforward'])(
+  'GET of %s, as of WebSockets, needs the permission to create it',
+  async (subresource) => {
+    const user = { name: 'reader', groups: ['system:authenticated'] };
+    const grant = async (...verbs: string[]): Promise<void> => {
+      const name = verbs.join('-');
+      const rules = [{ apiGroups: [''], resources: [`pods/${subresource}`], verbs }];
+      await t.client.resource(clusterRoles).create({ metadata: { name }, rules });
+      await t.client.resource(clusterRoleBindings).create({
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+        subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user.name }],
+      });
+    };
+    const ask = async (): Promise<string> => {
+      const path = `${PODS}/one/${subresource}?command=ls&stdout=true`;
+      const { code, json } = await send(t.server, { path, user });
+      return `${code} ${json.message}`;
+    };
+    const poll = { timeout: 30_000 };
+    await grant('get');
+    await expect.poll(ask, poll).toBe('403 pods "one" is forbidden: ');
+    await grant('create');
+    await expect.poll(ask, poll).toBe('400 Upgrade request required');
+    expect(kubeletRequests).toEqual([]);
+  },
+);
+
 describe('nodes/proxy', () => {
   test('passes requests and responses on unchanged', async () => {
     answer = (request, response) => {
@@ -282,6 +311,20 @@ describe('nodes/proxy', () => {
     expect(text).toBe('payload anonymous');
     expect(headers).toMatchObject({ 'content-type': 'text/x', 'x-said': 'yes' });
     expect(kubeletRequests).toEqual(['PUT /some/path?x=1&y=2']);
+  });
+
+  test('does not pass on a token among the subprotocols of a WebSocket', async () => {
+    answer = (request, response) => response.end(request.headers['sec-websocket-protocol']);
+    const token = 'base64url.bearer.authorization.k8s.io.c2VrcmV0';
+    const ask = async (protocols: string): Promise<string> =>
+      (
+        await send(t.server, {
+          path: '/api/v1/nodes/n1/proxy/x',
+          headers: { 'sec-websocket-protocol': protocols },
+        })
+      ).text;
+    expect(await ask(`${token}, v5.channel.k8s.io`)).toBe('v5.channel.k8s.io');
+    expect(await ask(token)).toBe('');
   });
 
   test('of a missing node is 404', async () => {

@@ -15,6 +15,7 @@ import {
   exchange,
   joinConnections,
 } from '#machinery/net/peer/index.ts';
+import { withoutToken } from '../authentication/websocket-token.ts';
 import type { NodeConnector, NodeTarget } from '../node-connector.ts';
 import type { ApiRequest, ApiResponse, Upgrade } from '../request.ts';
 
@@ -212,7 +213,8 @@ function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
       name.startsWith('impersonate-')
     )
       continue;
-    headers[name] = value;
+    if (name !== 'sec-websocket-protocol') headers[name] = value;
+    else if (withoutToken(value) !== '') headers[name] = withoutToken(value);
   }
   return headers;
 }

@@ -8,12 +8,14 @@ import type { Clock } from '#machinery/clock.ts';
 import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { joinHostPort } from '#machinery/net/peer/index.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import { parseBoolean } from '../endpoints/query-options.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { Rest } from '../registry/rest.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
+import { requireCreate } from './create-permission.ts';
 import { rewriteLocation } from './location.ts';
 import { chooseContainer, nodeNameOf, nodeTargetOf, podOf } from './pod-target.ts';
 import { NodeRelay, type RelayTarget } from './relay.ts';
@@ -23,6 +25,11 @@ export interface NodeProxyServices {
   readonly clock: Clock;
   /** Connects to the kubelets. Absent: requests that need one fail. */
   readonly nodeConnector?: NodeConnector;
+}
+
+export interface StreamServices extends NodeProxyServices {
+  /** Checks the permission to open a stream. */
+  readonly authorizer: Pick<Authorizer, 'authorize'>;
 }
 
 const PODS = { group: '', resource: 'pods' } as const;
@@ -165,27 +172,28 @@ function logQuery(query: URLSearchParams, name: string): URLSearchParams {
 }
 
 /** Returns the subresource pods/exec. */
-export function execSubresource(services: NodeProxyServices): Unnamed {
+export function execSubresource(services: StreamServices): Unnamed {
   return streamSubresource(services, 'exec', 'PodExecOptions');
 }
 
 /** Returns the subresource pods/attach. */
-export function attachSubresource(services: NodeProxyServices): Unnamed {
+export function attachSubresource(services: StreamServices): Unnamed {
   return streamSubresource(services, 'attach', 'PodAttachOptions');
 }
 
 function streamSubresource(
-  services: NodeProxyServices,
+  services: StreamServices,
   action: 'exec' | 'attach',
   kind: string,
 ): Unnamed {
-  const { find } = services;
+  const { find, authorizer } = services;
   const relay = relayOf(services);
   return {
     kind: { group: '', version: 'v1', kind },
     connectMethods: UPGRADE_METHODS,
     rest: {
       connect: async (request, name) => {
+        await requireCreate(authorizer, request);
         const { namespace } = request.info;
         const pod = await podOf(find, namespace, name);
         const container = chooseContainer(pod, request.query.get('container') ?? '');
@@ -212,14 +220,15 @@ function streamQuery({ query }: ApiRequest): URLSearchParams {
 }
 
 /** Returns the subresource pods/portforward. */
-export function portForwardSubresource(services: NodeProxyServices): Unnamed {
-  const { find } = services;
+export function portForwardSubresource(services: StreamServices): Unnamed {
+  const { find, authorizer } = services;
   const relay = relayOf(services);
   return {
     kind: { group: '', version: 'v1', kind: 'PodPortForwardOptions' },
     connectMethods: UPGRADE_METHODS,
     rest: {
       connect: async (request, name) => {
+        await requireCreate(authorizer, request);
         const { namespace } = request.info;
         const pod = await podOf(find, namespace, name);
         const query = new URLSearchParams();

@@ -49,6 +49,11 @@ export interface WatchOptions {
   readonly timeoutMs?: number;
   /** See Subscription. */
   readonly latestBeats?: boolean;
+  /**
+   * Creates the object of a bookmark, which gets its metadata: the fields that the kind always has.
+   * Default: none.
+   */
+  readonly emptyObject?: () => object;
 }
 
 /**

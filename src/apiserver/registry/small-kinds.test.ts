@@ -76,6 +76,19 @@ describe('service accounts', () => {
     expect((json as { secrets?: unknown }).secrets).toEqual([{ name: 's' }]);
   });
 
+  test('that get the annotation for mountable secrets cause one warning', async () => {
+    const at = `${path('serviceaccounts')}/a`;
+    const annotations = { 'kubernetes.io/enforce-mountable-secrets': 'true' };
+    const created = await api.post(path('serviceaccounts'), manifest('ServiceAccount'));
+    expect(created.warnings).toEqual([]);
+    expect((await api.patch(at, { metadata: { annotations } })).warnings).toEqual([
+      'metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; ' +
+        'prefer separate namespaces to isolate access to mounted secrets',
+    ]);
+    const later = await api.patch(at, { metadata: { labels: { a: 'b' } } });
+    expect(later.warnings).toEqual([]);
+  });
+
   test('are returned when they are deleted', async () => {
     const { json } = await api.post(path('serviceaccounts'), manifest('ServiceAccount'));
     expect((await api.delete(`${path('serviceaccounts')}/a`)).json).toMatchObject({

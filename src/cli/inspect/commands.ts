@@ -1,8 +1,8 @@
 // The commands that look at a cluster and at the machine: their flags and help.
 
 import { Argument, type Command, Option } from 'commander';
-import { duration, repeated, wholeNumber } from '../flags.ts';
-import { DEFAULT_DATA_DIR, withConnectionFlags } from './connection.ts';
+import { dataDirOption, duration, repeated, wholeNumber } from '../flags.ts';
+import { withConnectionFlags } from './connection.ts';
 import { COMPONENTS } from './log-lines.ts';
 import { outputOption } from './output.ts';
 
@@ -76,7 +76,7 @@ function addLogs(program: Command): void {
     .command('logs')
     .addArgument(component)
     .description('print the log of a cluster that was started with --detach')
-    .option('--data-dir <dir>', 'the data directory of the cluster', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption())
     .option('-f, --follow', 'go on until the cluster ends or Ctrl-C')
     .option('--since <duration>', 'only lines of the last 10s, 5m, 1h …', duration)
     .option('--tail <lines>', 'only the last lines of those that are there', wholeNumber)
@@ -99,7 +99,7 @@ function addKubeconfig(program: Command): void {
   program
     .command('kubeconfig')
     .description("print a cluster's kubeconfig, or add it to your own")
-    .option('--data-dir <dir>', 'the data directory of the cluster', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption())
     .option('--merge', 'add it to your own kubeconfig (KUBECONFIG or ~/.kube/config)')
     .option('--name <name>', 'with --merge: name of the context there (default: coxswain)')
     .option('--user <name>', 'print one for this user instead, with a new certificate')
@@ -122,7 +122,7 @@ function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('show what this machine lacks for which feature, and how to get it')
-    .option('--data-dir <dir>', 'the data directory that is going to be used', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption('the data directory that is going to be used'))
     .option('--exit-code', 'exit with status 1 if a feature is not possible')
     .addOption(outputOption())
     .addHelpText(
@@ -155,7 +155,7 @@ Examples:
     );
   const withFlags = (command: Command): Command =>
     command
-      .option('--data-dir <dir>', 'the data directory of the cluster', DEFAULT_DATA_DIR)
+      .addOption(dataDirOption())
       .option(
         '--container-runtime-endpoint <socket>',
         "containerd's socket, if it is not the cluster's own",

@@ -8,6 +8,7 @@ import { dataDirLayout, isDataDir } from '#cluster/data-dir.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { COXSWAIN_VERSION } from '#cluster/version.ts';
 import { StatusError } from '#machinery/apierrors.ts';
+import { DEFAULT_DATA_DIR } from '../flags.ts';
 import { shortest } from '../terminal.ts';
 
 export interface ConnectionFlags {
@@ -15,8 +16,6 @@ export interface ConnectionFlags {
   readonly context?: string;
   readonly dataDir?: string;
 }
-
-export const DEFAULT_DATA_DIR = '.coxswain';
 
 /** Adds the flags that choose a cluster. */
 export function withConnectionFlags(

@@ -19,7 +19,8 @@ import { humanDuration } from '#machinery/text/duration.ts';
 import { printable } from '#machinery/text/printable.ts';
 import { typed } from '../own-command.ts';
 import { coloursFor, shortest } from '../terminal.ts';
-import { type ConnectionFlags, DEFAULT_DATA_DIR, withConnection } from './connection.ts';
+import { DEFAULT_DATA_DIR } from '../flags.ts';
+import { type ConnectionFlags, withConnection } from './connection.ts';
 import {
   briefProgress,
   bytes,

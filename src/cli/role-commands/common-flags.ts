@@ -36,9 +36,8 @@ export function withCommonFlags(command: Command): Command {
     .addHelpText(
       'after',
       `
-Other flags of Kubernetes' component are accepted, too: with a warning if they change nothing, with \
-an error if leaving them
-out would be wrong.`,
+Other flags of Kubernetes' component are known, too: those that change nothing cause a warning,
+and those that must not be left out an error.`,
     );
 }
 

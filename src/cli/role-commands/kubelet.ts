@@ -54,10 +54,14 @@ export function addKubelet(program: Command): void {
         "directory of files that no flag names, as 'cox certs node' makes them, and of issued " +
           'certificates (default for these: ROOT-DIR/pki)',
       )
-      .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/kubelet-NAME.crt)')
+      .option(
+        '--tls-cert-file <file>',
+        'serving certificate (default: CERT-DIR/kubelet-NAME.crt if it exists, otherwise a ' +
+          'self-signed one in CERT-DIR/kubelet.crt)',
+      )
       .option(
         '--tls-private-key-file <file>',
-        'key of the serving certificate (default: CERT-DIR/kubelet-NAME.key)',
+        'key of the serving certificate (default: beside it, with the end .key)',
       )
       .option(
         '--client-ca-file <file>',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { ADMISSION_PLUGIN_NAMES } from '#apiserver/admission/defaults.ts';
-import { selectAdmissionPlugins } from '#cluster/roles/admission-plugins.ts';
+import { selectAdmissionPlugins } from '#cluster/roles/api-server/admission-plugins.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { createProgram } from '../cox.ts';
 import { UPSTREAM_FLAGS } from '../role-commands.ts';
@@ -66,7 +66,7 @@ describe.each(components)('$name', ({ name, flags, command }) => {
 
   test('every option of the command is read', () => {
     const folder = new URL('../../cluster/roles/', import.meta.url);
-    const files = readdirSync(folder).filter(
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
       (file) => file.endsWith('.ts') && !file.includes('test') && !file.includes('fields'),
     );
     const texts = [
@@ -197,19 +197,20 @@ test('feature gates', () => {
 test('admission plugins', () => {
   const select = (enable: string[], disable: string[]) =>
     selectAdmissionPlugins(enable, disable, new Set(ADMISSION_PLUGIN_NAMES));
-  expect(select(['NodeRestriction'], ['PodSecurity', 'MutatingAdmissionWebhook'])).toEqual({
+  expect(
+    select(
+      ['NodeRestriction', 'DenyServiceExternalIPs'],
+      ['PodSecurity', 'MutatingAdmissionWebhook'],
+    ),
+  ).toEqual({
+    enabled: ['NodeRestriction', 'DenyServiceExternalIPs'],
     disabled: ['PodSecurity', 'MutatingAdmissionWebhook'],
     warnings: [],
   });
   expect(select(['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'], []).warnings).toEqual(
     [],
   );
-  for (const name of [
-    'AlwaysPullImages',
-    'EventRateLimit',
-    'ImagePolicyWebhook',
-    'DenyServiceExternalIPs',
-  ]) {
+  for (const name of ['EventRateLimit', 'ImagePolicyWebhook', 'PodNodeSelector']) {
     expect(() => select([name], [])).toThrow(`${name} is not built in`);
   }
   expect(() => select([], ['Foo'])).toThrow(

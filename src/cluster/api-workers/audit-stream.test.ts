@@ -12,6 +12,7 @@ const event = (auditId: string, more: Partial<AuditEventFields> = {}): AuditEven
     verb: 'get',
     user: { name: 'admin', groups: ['system:masters'] },
     impersonatedUser: undefined,
+    impersonationConstraint: undefined,
     sourceIps: ['127.0.0.1'],
     userAgent: 'test',
     objectRef: undefined,

@@ -11,6 +11,8 @@ import type { Clock } from '#machinery/clock.ts';
 import type { MainProcess } from './main-process.ts';
 
 const PATH = '/console';
+/** Headers with a token. Browsers send one as a subprotocol of a WebSocket. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'sec-websocket-protocol']);
 
 /** Returns the mount for a worker's server. */
 export function forwardConsole(main: MainProcess, clock: Clock): MountFactory {
@@ -58,11 +60,11 @@ function targetOf({ path, query }: ApiRequest): RelayTarget {
   };
 }
 
-/** Returns the headers that belong to this server, and that a relay would leave out. */
+/** Returns the headers that belong to this server, and that a relay would leave out or change. */
 function ownHeaders({ headers }: ApiRequest): OutgoingHttpHeaders {
   const own: OutgoingHttpHeaders = { host: headers['host'] ?? headers[':authority'] ?? 'main' };
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && (name === 'authorization' || name.startsWith('impersonate-')))
+    if (value !== undefined && (CREDENTIALS.has(name) || name.startsWith('impersonate-')))
       own[name] = value;
   return own;
 }

@@ -24,6 +24,7 @@ const VALUES = [
   'anonymous',
   'eventTtlMs',
   'defaultTolerationSeconds',
+  'enableAdmissionPlugins',
   'disableAdmissionPlugins',
   'podSecurity',
   'runtimeConfig',

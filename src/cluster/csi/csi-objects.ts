@@ -14,7 +14,12 @@ import {
   storageClasses,
 } from '#api/groups/storage/v1/index.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import { SNAPSHOT_GROUP, snapshotDefinitions } from '#controllers/csi/index.ts';
+import {
+  GROUP_SNAPSHOT_GROUP,
+  groupSnapshotDefinitions,
+  SNAPSHOT_GROUP,
+  snapshotDefinitions,
+} from '#controllers/csi/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '#client/client.ts';
@@ -79,7 +84,7 @@ export const CSI_PERMISSIONS: CsiPermissions = {
       {
         apiGroups: [SNAPSHOT_GROUP],
         resources: ['volumesnapshots'],
-        verbs: [...READ, 'update', 'patch'],
+        verbs: [...READ, 'create', 'update', 'patch', 'delete'],
       },
       {
         apiGroups: [SNAPSHOT_GROUP],
@@ -87,6 +92,22 @@ export const CSI_PERMISSIONS: CsiPermissions = {
         verbs: ['update', 'patch'],
       },
       { apiGroups: [SNAPSHOT_GROUP], resources: ['volumesnapshotclasses'], verbs: READ },
+      {
+        apiGroups: [GROUP_SNAPSHOT_GROUP],
+        resources: ['volumegroupsnapshotcontents'],
+        verbs: [...READ, 'create', 'update', 'patch', 'delete'],
+      },
+      {
+        apiGroups: [GROUP_SNAPSHOT_GROUP],
+        resources: ['volumegroupsnapshots'],
+        verbs: [...READ, 'update', 'patch'],
+      },
+      {
+        apiGroups: [GROUP_SNAPSHOT_GROUP],
+        resources: ['volumegroupsnapshots/status', 'volumegroupsnapshotcontents/status'],
+        verbs: ['update', 'patch'],
+      },
+      { apiGroups: [GROUP_SNAPSHOT_GROUP], resources: ['volumegroupsnapshotclasses'], verbs: READ },
     ],
   },
   clusterRoleBinding: {
@@ -109,7 +130,7 @@ export async function grantCsiPermissions(client: Client): Promise<void> {
     await addMissingRules(client, clusterRole);
   }
   await apierrors.unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding));
-  for (const definition of snapshotDefinitions)
+  for (const definition of [...snapshotDefinitions, ...groupSnapshotDefinitions])
     await apierrors.unlessExists(client.resource(customResourceDefinitions).create(definition));
 }
 

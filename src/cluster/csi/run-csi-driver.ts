@@ -2,6 +2,8 @@
 // its volumes.
 
 import { join } from 'node:path';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import {
@@ -13,8 +15,11 @@ import {
   CsiProvisioner,
   CsiResizer,
   CsiSnapshotter,
+  GroupSnapshotter,
+  volumeGroupSnapshotClasses,
   volumeSnapshotClasses,
 } from '#controllers/csi/index.ts';
+import type { Controller } from '#controllers/controller.ts';
 import { CsiDriver, DEFAULT_NAME, systemHost } from '#csi-driver/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -90,7 +95,13 @@ export async function runCsiDriver(config: CsiDriverConfig, signal: AbortSignal)
     config.onStarted?.();
     await Promise.all([
       ...controllers.map((controller) => controller.run(signal)),
-      runSnapshotter(settings, signal),
+      runWhenServed(settings, [volumeSnapshotClasses], (own) => new CsiSnapshotter(own), signal),
+      runWhenServed(
+        settings,
+        [volumeSnapshotClasses, volumeGroupSnapshotClasses],
+        (own) => new GroupSnapshotter(own),
+        signal,
+      ),
     ]);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -100,32 +111,37 @@ export async function runCsiDriver(config: CsiDriverConfig, signal: AbortSignal)
   }
 }
 
-/** Waits until the API of snapshots is served, and then cares for snapshots. */
-async function runSnapshotter(
+/** Waits until the APIs are served, and then runs the controller of their objects. */
+async function runWhenServed(
   settings: Omit<CsiControllerConfig, 'informers'>,
+  apis: readonly ResourceType<KubeObject>[],
+  make: (config: CsiControllerConfig) => Controller,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, random, logger } = settings;
-  while (!(await servesSnapshots(client, logger, signal))) {
-    await clock.sleep(SNAPSHOT_CHECK_MS, signal).catch(() => undefined);
-    if (signal.aborted) return;
+  for (const api of apis) {
+    while (!(await isServed(client, api, logger, signal))) {
+      await clock.sleep(SNAPSHOT_CHECK_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+    }
   }
   const informers = new SharedInformerFactory({ client, clock, random, logger });
-  const snapshotter = new CsiSnapshotter({ ...settings, informers });
+  const controller = make({ ...settings, informers });
   informers.start(signal);
-  await snapshotter.run(signal);
+  await controller.run(signal);
 }
 
-async function servesSnapshots(
+async function isServed(
   client: Client,
+  api: ResourceType<KubeObject>,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    await client.resource(volumeSnapshotClasses).list({ limit: 1, signal });
+    await client.resource(api).list({ limit: 1, signal });
     return true;
   } catch (error) {
-    logger.debug('CSI driver: no API of snapshots', { err: error });
+    logger.debug('CSI driver: API of snapshots not served', { resource: api.resource, err: error });
     return false;
   }
 }

@@ -77,7 +77,10 @@ export interface RoleChecks {
 /** The time that a leader may go on working after its lease has expired. */
 const LEASE_TOLERANCE_MS = 20_000;
 
-/** Rejects with UserError for what can be mended. That the API server cannot be reached is none: it may come yet. */
+/**
+ * Starts a controller manager or a scheduler. Rejects with UserError for a problem that the user can
+ * solve. An API server that cannot be reached is not such a problem: it may start later.
+ */
 export async function startControlRole(
   config: ControlRoleConfig,
   work: Work,

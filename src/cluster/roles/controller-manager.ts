@@ -19,7 +19,7 @@ import {
   type ControlRoleConfig,
   type RunningControlRole,
 } from './control-role.ts';
-import { checkKeys } from './api-server-files.ts';
+import { checkKeys } from './api-server/files.ts';
 import { checkAuthority, readFlagFile } from './role.ts';
 import { serviceAccountClients } from './service-account-clients.ts';
 

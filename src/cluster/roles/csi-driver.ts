@@ -29,7 +29,7 @@ export interface CsiDriverRoleConfig extends RoleConfig {
   readonly maxVolumes?: number;
 }
 
-/** Rejects with UserError for what can be mended. */
+/** Starts the driver. Rejects with UserError for a problem that the user can solve. */
 export async function startCsiDriverRole(config: CsiDriverRoleConfig): Promise<RunningRole> {
   const { clock, random, rootDir, volumesDir, maxVolumes } = config;
   const logger = config.logger.with({ component: 'csi-driver' });

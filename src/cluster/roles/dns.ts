@@ -53,7 +53,7 @@ const COMPONENT = 'coredns';
  */
 const SYNC_TIMEOUT_MS = 30_000;
 
-/** Rejects with UserError for what can be mended. */
+/** Starts the DNS server. Rejects with UserError for a problem that the user can solve. */
 export async function startDnsRole(config: DnsRoleConfig): Promise<RunningDnsRole> {
   const { clock, random, bindAddress, port, metricsPort, allowedClients = PRIVATE_RANGES } = config;
   const logger = config.logger.with({ component: 'dns' });

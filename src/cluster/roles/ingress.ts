@@ -33,7 +33,7 @@ export interface IngressRoleConfig extends RoleConfig, IngressRequest {
 
 const COMPONENT = 'coxswain-ingress';
 
-/** Rejects with UserError for what can be mended. */
+/** Starts the ingress proxy. Rejects with UserError for a problem that the user can solve. */
 export async function startIngressRole(config: IngressRoleConfig): Promise<RunningRole> {
   const {
     clock,

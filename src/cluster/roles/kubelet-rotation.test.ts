@@ -286,24 +286,19 @@ test('without a usable kubeconfig nothing starts', async () => {
   ).rejects.toThrow('serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate');
 });
 
-test('a serving certificate is used once an administrator has approved it', async () => {
-  const config = configOf('serving', {
-    rotateCertificates: true,
-    rotateServerCertificates: true,
-    tlsCertFile: undefined,
-    tlsPrivateKeyFile: undefined,
-  });
-  await start(config);
-  const peer = (): Promise<string> =>
-    new Promise((resolve) => {
-      const port = kubelet?.port ?? 0;
-      const socket = connect({ host: '127.0.0.1', port, ca: caCertificate }, () => {
-        resolve(String(socket.getPeerX509Certificate()?.subjectAltName));
-        socket.destroy();
-      });
-      socket.on('error', (error: NodeJS.ErrnoException) => resolve(`error ${error.code}`));
+/** Returns the names in the kubelet's serving certificate, or 'error CODE'. */
+const peer = (): Promise<string> =>
+  new Promise((resolve) => {
+    const port = kubelet?.port ?? 0;
+    const socket = connect({ host: '127.0.0.1', port, ca: caCertificate }, () => {
+      resolve(String(socket.getPeerX509Certificate()?.subjectAltName));
+      socket.destroy();
     });
-  expect(await peer()).toContain('error');
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(`error ${error.code}`));
+  });
+
+/** Approves the kubelet's request, and returns the names of the certificate that it serves then. */
+async function approveServing(): Promise<string> {
   const pending = await eventually(async () =>
     (await requestsOf()).find(({ spec }) => spec.signerName === 'kubernetes.io/kubelet-serving'),
   );
@@ -316,10 +311,38 @@ test('a serving certificate is used once an administrator has approved it', asyn
       { status: { conditions: [{ type: 'Approved', status: 'True', reason: 'Test' }] } },
       { subresource: 'approval' },
     );
-  const served = await eventually(async () => {
+  return eventually(async () => {
     const names = await peer();
     return names.startsWith('error') ? undefined : names;
   });
+}
+
+test('a serving certificate is used once an administrator has approved it', async () => {
+  const config = configOf('serving', {
+    rotateCertificates: true,
+    rotateServerCertificates: true,
+    tlsCertFile: undefined,
+    tlsPrivateKeyFile: undefined,
+  });
+  await start(config);
+  expect(await peer()).toContain('error');
+  const served = await approveServing();
   expect(served).toBe('DNS:worker, IP Address:127.0.0.1');
   expect(current(config, 'kubelet-server')).toContain('PRIVATE KEY');
+});
+
+test('a serving certificate that has expired is not presented', async () => {
+  const config = configOf('expired', {
+    rotateServerCertificates: true,
+    tlsCertFile: undefined,
+    tlsPrivateKeyFile: undefined,
+  });
+  await start(config);
+  await approveServing();
+  // The next request is not approved.
+  await clock.advance(3_700_000);
+  expect(await peer()).toContain('error');
+  await kubelet?.stop();
+  await start({ ...config, clock });
+  expect(await peer()).toContain('error');
 });

@@ -1,6 +1,7 @@
 // Flags of `cox kubelet` about its own server: each is tried on a node of an API server.
 
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -204,4 +205,37 @@ test('a serving certificate that was replaced is taken into use', async () => {
   await clock.advance('1m');
   expect(await serial()).not.toBe(before);
   expect(await negotiated({ maxVersion: 'TLSv1.2' })).toBeUndefined();
+});
+
+test('a kubelet without a serving certificate makes one itself, once', async () => {
+  const certDir = join(dir, 'own');
+  const flags = { certDir, clientCaFile: join(dir, 'pki', 'ca.crt') };
+  await start(flags);
+  const made = readFileSync(join(certDir, 'kubelet.crt'), 'utf8');
+  const certificate = new X509Certificate(made);
+  expect(certificate.subject).toMatch(/^CN=worker@\d+$/);
+  expect(certificate.issuer).toMatch(/^CN=worker-ca@\d+$/);
+  expect(certificate.checkHost('worker')).toBe('worker');
+  // The authority's certificate follows.
+  expect(made.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+  const presented = await new Promise<string>((resolve, reject) => {
+    const socket = connect(
+      { host: '127.0.0.1', port: kubelet?.port ?? 0, rejectUnauthorized: false },
+      () => {
+        resolve(String(socket.getPeerX509Certificate()?.fingerprint256));
+        socket.destroy();
+      },
+    );
+    socket.on('error', reject);
+  });
+  expect(presented).toBe(certificate.fingerprint256);
+  await kubelet?.stop();
+  await start(flags);
+  expect(readFileSync(join(certDir, 'kubelet.crt'), 'utf8')).toBe(made);
+  await kubelet?.stop();
+  kubelet = undefined;
+  rmSync(join(certDir, 'kubelet.key'));
+  await expect(start(flags)).rejects.toThrow(
+    `error reading ${join(certDir, 'kubelet.key')}, certificate and key must be supplied as a pair`,
+  );
 });

@@ -1,5 +1,6 @@
 // The role `cox kubelet`: this machine as a node of a cluster.
 
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
@@ -29,7 +30,11 @@ import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { type CredentialPluginOptions, credentialPlugins } from './credential-plugins.ts';
 import { kubeletClient, type KubeletClient } from './kubelet-certificates/client.ts';
-import { requestedServing, servingFiles } from './kubelet-certificates/serving.ts';
+import {
+  requestedServing,
+  selfSignedServing,
+  servingFiles,
+} from './kubelet-certificates/serving.ts';
 import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
 import {
   checkAuthority,
@@ -141,8 +146,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     const path = given ?? (config.certDir === undefined ? undefined : join(config.certDir, name));
     if (path === undefined)
       throw new UserError(
-        `--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it` +
-          (flag === 'client-ca-file' ? '' : ', or --rotate-server-certificates'),
+        `--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`,
       );
     return readFlagFile(given === undefined ? `--cert-dir (for --${flag})` : `--${flag}`, path);
   };
@@ -165,7 +169,10 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       'invalid configuration: serverTLSBootstrap true requires feature gate ' +
         'RotateKubeletServerCertificate',
     );
-  const fromFiles = isRequested ? undefined : servingFiles(config, readServing);
+  const fromFiles =
+    isRequested || !hasServingFiles(config, nodeName)
+      ? undefined
+      : servingFiles(config, readServing);
   const tls = {
     clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt'),
     ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
@@ -203,7 +210,11 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     if (config.bootstrapKubeconfig !== undefined) progress('getting a certificate');
     identity = await kubeletClient({ ...config, nodeName, certDir });
     const { client } = identity;
-    const serving = fromFiles ?? requestedServing({ ...config, nodeName, client, certDir });
+    const serving =
+      fromFiles ??
+      (isRequested
+        ? requestedServing({ ...config, nodeName, client, certDir })
+        : await selfSignedServing({ ...config, nodeName, certDir }));
     runtime = await prepareRuntime({
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && {
@@ -254,6 +265,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     }
     const listeners = new TlsListeners({
       tls: { ...tls, ...serving.initial },
+      isCertificateUsable: serving.isUsable,
       host: config.address ?? '0.0.0.0',
       logger,
     });
@@ -342,6 +354,18 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     await stop();
     throw asUserError(error, config);
   }
+}
+
+/** Reports whether flags name the serving certificate, or `--cert-dir` has one for this node. */
+function hasServingFiles(
+  { tlsCertFile, tlsPrivateKeyFile, certDir }: KubeletRoleConfig,
+  nodeName: string,
+): boolean {
+  if (tlsCertFile !== undefined || tlsPrivateKeyFile !== undefined) return true;
+  return (
+    certDir !== undefined &&
+    ['crt', 'key'].some((end) => existsSync(join(certDir, `kubelet-${nodeName}.${end}`)))
+  );
 }
 
 function accessSettings(config: KubeletRoleConfig): Partial<AccessSettings> {

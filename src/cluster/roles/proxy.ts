@@ -80,7 +80,10 @@ function conntrackSettings(config: ProxyRoleConfig): ConntrackSettings {
 
 const MODES = ['auto', 'nftables', 'userspace'] as const;
 
-/** Rejects with UserError for what can be mended. Rules stay when it stops. */
+/**
+ * Starts the service proxy. Its rules stay when it stops. Rejects with UserError for a problem that
+ * the user can solve.
+ */
 export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRole> {
   const { clock, random, logger } = config;
   if (config.cleanup) {

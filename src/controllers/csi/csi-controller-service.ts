@@ -1,4 +1,4 @@
-// The controller service of a CSI driver, as the controllers of this folder call it. The capabilities
+// The controller services of a CSI driver, as the controllers of this folder call it. The capabilities
 // of a driver do not change while it runs, so they are asked for once.
 
 import { type CsiInput, type CsiMessage, type CsiSchema, csiSchema } from '#csi/schema.ts';
@@ -31,6 +31,13 @@ export interface CsiControllerService {
   listSnapshots(
     request: CsiInput<'ListSnapshotsRequest'>,
   ): Promise<CsiMessage<'ListSnapshotsResponse'>>;
+  createGroupSnapshot(
+    request: CsiInput<'CreateVolumeGroupSnapshotRequest'>,
+  ): Promise<CsiMessage<'CreateVolumeGroupSnapshotResponse'>>;
+  getGroupSnapshot(
+    request: CsiInput<'GetVolumeGroupSnapshotRequest'>,
+  ): Promise<CsiMessage<'GetVolumeGroupSnapshotResponse'>>;
+  deleteGroupSnapshot(request: CsiInput<'DeleteVolumeGroupSnapshotRequest'>): Promise<void>;
   close(): void;
 }
 
@@ -78,6 +85,17 @@ export function csiControllerService(
     deleteSnapshot: async (request) =>
       void (await connection.call('Controller', 'DeleteSnapshot', request, options)),
     listSnapshots: (request) => connection.call('Controller', 'ListSnapshots', request, options),
+    createGroupSnapshot: (request) =>
+      connection.call('GroupController', 'CreateVolumeGroupSnapshot', request, options),
+    getGroupSnapshot: (request) =>
+      connection.call('GroupController', 'GetVolumeGroupSnapshot', request, options),
+    deleteGroupSnapshot: async (request) =>
+      void (await connection.call(
+        'GroupController',
+        'DeleteVolumeGroupSnapshot',
+        request,
+        options,
+      )),
     close: () => connection.close(),
   };
 }

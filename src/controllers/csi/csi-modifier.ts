@@ -14,18 +14,13 @@ import {
 } from '#api/groups/storage/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey, type SharedInformer } from '#client/informers/index.ts';
-import {
-  reconciled,
-  type ReconcileResult,
-  requeue,
-  requeueAfter,
-} from '#client/workqueue/index.ts';
-import * as apierrors from '#machinery/apierrors.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { isRpcError } from '#machinery/grpc/rpc-error.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller } from '../controller.ts';
+import { type Attempt, ClaimAttempts } from './claim-attempts.ts';
 import type { CsiControllerConfig } from './csi-config.ts';
 import { DriverNodes } from './driver-nodes.ts';
 import { MERGE_PATCH, writeClaimStatus } from './patches.ts';
@@ -38,8 +33,6 @@ type ClaimStatus = ReadClaim['status'];
 type Condition = NonNullable<ClaimStatus['conditions']>[number];
 
 const BY_CLASS = 'volume-attributes-class';
-/** A change that the driver calls impossible is tried again after this time. */
-const INFEASIBLE_RETRY_MS = 300_000;
 
 export class CsiModifier implements Controller {
   readonly name = 'csi-modifier';
@@ -50,11 +43,11 @@ export class CsiModifier implements Controller {
   readonly #classes: SharedInformer<ReadClass>;
   readonly #recorder: EventRecorder;
   readonly #nodes: DriverNodes;
-  /** By the claim's UID: the monotonic time of the next attempt, and the class of the last one. */
-  readonly #retryAt = new Map<string, { readonly at: number; readonly className: string }>();
+  readonly #attempts: ClaimAttempts;
 
   constructor(config: CsiControllerConfig) {
     this.#config = config;
+    this.#attempts = new ClaimAttempts(config.clock);
     const builder = new ControllerBuilder(config, {
       queue: 'csi_modifier',
       workers: 5,
@@ -64,7 +57,7 @@ export class CsiModifier implements Controller {
     this.#claims = builder.for(persistentVolumeClaims, {
       indexers: { [BY_CLASS]: (claim) => [claim.spec.volumeAttributesClassName ?? ''] },
       predicate: { delete: false },
-      onGone: ({ metadata }) => void this.#retryAt.delete(metadata.uid),
+      onGone: ({ metadata }) => this.#attempts.forget(metadata.uid),
     });
     this.#volumes = builder.informerFor(persistentVolumes);
     // A claim may name a class that is created later.
@@ -82,27 +75,15 @@ export class CsiModifier implements Controller {
     const volume = this.#volumes.lister.get('', claim?.spec.volumeName ?? '');
     if (claim === undefined || volume === undefined || !this.#needsChange(claim, volume))
       return reconciled;
-    const { uid } = claim.metadata;
-    const className = claim.spec.volumeAttributesClassName ?? '';
-    const last = this.#retryAt.get(uid);
-    const waitMs = (last?.at ?? 0) - this.#config.clock.monotonic();
-    // A claim that names another class is tried at once.
-    if (waitMs > 0 && last?.className === className) return requeueAfter(waitMs);
-    this.#retryAt.delete(uid);
     if (!(await this.#config.service.capabilities()).has('MODIFY_VOLUME')) return reconciled;
-    try {
-      await this.#change(claim, volume, className, signal);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      if (apierrors.isConflict(error)) return requeue;
-      if (apierrors.isNotFound(error)) return reconciled;
-      this.#record(claim, 'Warning', 'VolumeModifyFailed', errorMessage(error));
-      if (!isInfeasible(error)) throw error;
-      const at = this.#config.clock.monotonic() + INFEASIBLE_RETRY_MS;
-      this.#retryAt.set(uid, { at, className });
-      return requeueAfter(INFEASIBLE_RETRY_MS);
-    }
-    return reconciled;
+    const className = claim.spec.volumeAttributesClassName ?? '';
+    const attempt: Attempt = {
+      wanted: className,
+      run: () => this.#change(claim, volume, className, signal),
+      onFailed: (message) => this.#record(claim, 'Warning', 'VolumeModifyFailed', message),
+      isInfeasible,
+    };
+    return await this.#attempts.make(claim, attempt, signal);
   }
 
   #needsChange(claim: ReadClaim, volume: ReadVolume): boolean {

@@ -85,6 +85,9 @@ function fakeService() {
     createSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     deleteSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     listSnapshots: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
+    createGroupSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
+    getGroupSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
+    deleteGroupSnapshot: () => Promise.reject(new RpcError('UNIMPLEMENTED', 'no snapshots')),
     close: () => undefined,
   };
   return { service, created, calls, state, capabilities };
@@ -267,6 +270,46 @@ describe('CsiProvisioner', () => {
     await claims().patch('c', MERGE, { metadata: { annotations } });
     await settle();
     expect(calls).toHaveLength(1);
+  });
+
+  describe('one for each node, and no selected node:', () => {
+    const immediate = async (zone: string) => {
+      await cluster.client.resource(storageClasses).create({
+        metadata: { name: 'at-once' },
+        provisioner: DRIVER,
+        volumeBindingMode: 'Immediate',
+        allowedTopologies: [{ matchLabelExpressions: [{ key: KEY, values: [zone] }] }],
+      });
+      await claims().create(newClaim('c', { storageClassName: 'at-once' }));
+      await settle();
+    };
+
+    test.each([
+      ['m', 0],
+      ['n', 1],
+    ])(
+      'the one of node %s creates %i volumes: the first that the class allows',
+      async (nodeName, count) => {
+        await addNode('m', 'b');
+        await addNode('n', 'a');
+        const { created } = await start({ nodeName });
+        await immediate('a');
+        expect(created.map(({ accessibilityRequirements: r }) => r?.requisite)).toEqual(
+          Array.from({ length: count }, () => [{ segments: { [KEY]: 'a' } }]),
+        );
+      },
+    );
+
+    test('a class that allows none of them: the first reports it', async () => {
+      await addNode('m', 'b');
+      await addNode('n', 'a');
+      const { created } = await start({ nodeName: 'm' });
+      await immediate('c');
+      expect(created).toEqual([]);
+      expect((await said()).join('\n')).toContain(
+        `selected node '"m"' topology '{"${KEY}":"b"}' is not in allowed topologies: `,
+      );
+    });
   });
 
   test('a volume that is attached is not deleted', async () => {

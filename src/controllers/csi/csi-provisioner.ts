@@ -46,7 +46,7 @@ import { finalizersPatch, MERGE_PATCH } from './patches.ts';
 import { secretValues } from './secrets.ts';
 import { snapshotNameOf, snapshotSource, sourceContent } from './snapshot-source.ts';
 import { SNAPSHOT_NODE } from './snapshots/index.ts';
-import { requirementFor } from './topology.ts';
+import { isAllowed, requirementFor } from './topology.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadVolume = Immutable<PersistentVolume>;
@@ -129,7 +129,7 @@ export class CsiProvisioner implements Controller {
     if (this.#volumes.lister.get('', volumeName) !== undefined) return reconciled;
     const selected = annotations[SELECTED_NODE];
     if (selected === undefined && waitsForConsumer(storageClass)) return reconciled;
-    if (!(await this.#isResponsible(claim, selected, signal))) return reconciled;
+    if (!(await this.#isResponsible(claim, storageClass, selected, signal))) return reconciled;
     const message = `External provisioner is provisioning volume for claim "${namespace}/${name}"`;
     this.#record(claim, 'Normal', 'Provisioning', message);
     try {
@@ -156,10 +156,11 @@ export class CsiProvisioner implements Controller {
 
   /**
    * Reports whether this provisioner has to create the volume: of several, that of the selected
-   * node; without a selected node, that of the first node by name.
+   * node; without a selected node, that of the first node by name that the class allows.
    */
   async #isResponsible(
     claim: ReadClaim,
+    { allowedTopologies }: Immutable<StorageClass>,
     selected: string | undefined,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -175,7 +176,12 @@ export class CsiProvisioner implements Controller {
       const content = await sourceContent(this.#config.client, namespace, snapshot, signal);
       return content.metadata.annotations?.[SNAPSHOT_NODE] === nodeName;
     }
-    return this.#nodes.names[0] === nodeName;
+    const { names } = this.#nodes;
+    const first = names.find((name) => {
+      const segments = this.#nodes.segments(name);
+      return segments !== undefined && isAllowed(allowedTopologies, segments);
+    });
+    return (first ?? names[0]) === nodeName;
   }
 
   async #provision(
@@ -198,6 +204,12 @@ export class CsiProvisioner implements Controller {
     if (place !== undefined && segments === undefined)
       throw new Error(
         `error generating accessibility requirements: no topology key found on CSINode ${place}`,
+      );
+    const hasTopology = Object.keys(segments ?? {}).length > 0;
+    if (hasTopology && !isAllowed(storageClass.allowedTopologies, segments ?? {}))
+      throw new Error(
+        `selected node '"${place}"' topology '${JSON.stringify(segments)}' is not in allowed topologies: ` +
+          JSON.stringify(storageClass.allowedTopologies),
       );
     const capabilities = await service.capabilities();
     const request: VolumeRequest = {

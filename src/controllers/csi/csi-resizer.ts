@@ -10,22 +10,16 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import {
-  reconciled,
-  type ReconcileResult,
-  requeue,
-  requeueAfter,
-} from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import { csiAccessMode } from '#csi/access-modes.ts';
 import type { CsiMessage } from '#csi/schema.ts';
-import * as apierrors from '#machinery/apierrors.ts';
-import { errorMessage } from '#machinery/error-message.ts';
 import { isRpcError } from '#machinery/grpc/rpc-error.ts';
 import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller } from '../controller.ts';
 import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';
+import { type Attempt, ClaimAttempts } from './claim-attempts.ts';
 import type { CsiControllerConfig } from './csi-config.ts';
 import { DriverNodes } from './driver-nodes.ts';
 import { MERGE_PATCH, writeClaimStatus } from './patches.ts';
@@ -35,8 +29,6 @@ type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadVolume = Immutable<PersistentVolume>;
 type ClaimStatus = ReadClaim['status'];
 
-/** An expansion that the driver calls impossible is tried again after this time. */
-const INFEASIBLE_RETRY_MS = 300_000;
 const ON_THE_NODE: ReadonlySet<string> = new Set(['NodeResizePending', 'NodeResizeInProgress']);
 
 export class CsiResizer implements Controller {
@@ -46,12 +38,12 @@ export class CsiResizer implements Controller {
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #volumes: SharedInformer<ReadVolume>;
   readonly #recorder: EventRecorder;
-  /** By the claim's UID: the monotonic time of the next attempt after an impossible one. */
-  readonly #retryAt = new Map<string, number>();
+  readonly #attempts: ClaimAttempts;
   readonly #nodes: DriverNodes;
 
   constructor(config: CsiControllerConfig) {
     this.#config = config;
+    this.#attempts = new ClaimAttempts(config.clock);
     const builder = new ControllerBuilder(config, {
       queue: 'csi_resizer',
       workers: 5,
@@ -60,7 +52,7 @@ export class CsiResizer implements Controller {
     this.#recorder = builder.recorder(`external-resizer ${config.driver}`);
     this.#claims = builder.for(persistentVolumeClaims, {
       predicate: { delete: false },
-      onGone: ({ metadata }) => void this.#retryAt.delete(metadata.uid),
+      onGone: ({ metadata }) => this.#attempts.forget(metadata.uid),
     });
     this.#volumes = builder.informerFor(persistentVolumes);
     this.#nodes = new DriverNodes(builder, config);
@@ -72,24 +64,16 @@ export class CsiResizer implements Controller {
     const volume = this.#volumes.lister.get('', claim?.spec.volumeName ?? '');
     if (claim === undefined || volume === undefined || !this.#needsExpansion(claim, volume))
       return reconciled;
-    // A claim that requests another size is tried at once.
-    const { uid } = claim.metadata;
-    const waitMs = (this.#retryAt.get(uid) ?? 0) - this.#config.clock.monotonic();
-    if (waitMs > 0 && isAllocated(claim)) return requeueAfter(waitMs);
-    this.#retryAt.delete(uid);
-    try {
-      await this.#expand(claim, volume, signal);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      if (apierrors.isConflict(error)) return requeue;
-      if (apierrors.isNotFound(error)) return reconciled;
-      const what = `resize volume "${volume.metadata.name}" by resizer "${this.#config.driver}" failed`;
-      this.#record(claim, 'Warning', 'VolumeResizeFailed', `${what}: ${errorMessage(error)}`);
-      if (!isInfeasible(error)) throw error;
-      this.#retryAt.set(claim.metadata.uid, this.#config.clock.monotonic() + INFEASIBLE_RETRY_MS);
-      return requeueAfter(INFEASIBLE_RETRY_MS);
-    }
-    return reconciled;
+    const attempt: Attempt = {
+      wanted: requestedSize(claim).toString(),
+      run: () => this.#expand(claim, volume, signal),
+      onFailed: (message) => {
+        const what = `resize volume "${volume.metadata.name}" by resizer "${this.#config.driver}"`;
+        this.#record(claim, 'Warning', 'VolumeResizeFailed', `${what} failed: ${message}`);
+      },
+      isInfeasible,
+    };
+    return await this.#attempts.make(claim, attempt, signal);
   }
 
   #needsExpansion(claim: ReadClaim, volume: ReadVolume): boolean {

@@ -7,7 +7,11 @@ export { CsiProvisioner } from './csi-provisioner.ts';
 export { CsiResizer } from './csi-resizer.ts';
 export {
   CsiSnapshotter,
+  GROUP_SNAPSHOT_GROUP,
+  groupSnapshotDefinitions,
+  GroupSnapshotter,
   SNAPSHOT_GROUP,
   snapshotDefinitions,
+  volumeGroupSnapshotClasses,
   volumeSnapshotClasses,
 } from './snapshots/index.ts';

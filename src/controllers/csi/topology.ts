@@ -44,17 +44,18 @@ export function requirementFor(
   return { requisite: topologies, preferred: topologies };
 }
 
-function allowed(
-  terms: Immutable<StorageClass>['allowedTopologies'],
-  all: readonly Segments[],
-): readonly Segments[] {
-  if (terms === undefined || terms.length === 0) return all;
-  return all.filter((segments) =>
-    terms.some(({ matchLabelExpressions = [] }) =>
-      matchLabelExpressions.every(({ key, values }) => values.includes(segments[key] ?? '')),
-    ),
+type Terms = Immutable<StorageClass>['allowedTopologies'];
+
+/** Reports whether the class allows volumes there. */
+export function isAllowed(terms: Terms, segments: Segments): boolean {
+  if (terms === undefined || terms.length === 0) return true;
+  return terms.some(({ matchLabelExpressions = [] }) =>
+    matchLabelExpressions.every(({ key, values }) => values.includes(segments[key] ?? '')),
   );
 }
+
+const allowed = (terms: Terms, all: readonly Segments[]): readonly Segments[] =>
+  all.filter((segments) => isAllowed(terms, segments));
 
 function distinct(places: readonly Segments[]): readonly Segments[] {
   const seen = new Map<string, Segments>();

@@ -7,7 +7,7 @@ import {
   resourceQuotas,
   services,
 } from '#api/groups/core/v1/index.ts';
-import { resourceClaims } from '#api/groups/resource/v1/index.ts';
+import { deviceClasses, resourceClaims } from '#api/groups/resource/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
@@ -137,6 +137,68 @@ describe('the quota controller', () => {
     expect((await status()).used).toEqual(
       Object.fromEntries(Object.keys(hard).map((name) => [name, '0'])),
     );
+  });
+
+  test('counts devices as extended resources, once for a pod and the claim made for it', async () => {
+    const classes = cluster.client.resource(deviceClasses);
+    const claims = cluster.client.resource(resourceClaims).namespace('default');
+    const implicit = 'requests.deviceclass.resource.kubernetes.io/gpu';
+    const explicit = 'requests.example.com/gpu';
+    await limit({ [explicit]: '5', [implicit]: '5' });
+    const requests = (count: number) => [
+      { name: 'a', exactly: { deviceClassName: 'gpu', allocationMode: 'ExactCount', count } },
+    ];
+    await claims.create({
+      metadata: { name: 'made-by-hand' },
+      spec: { devices: { requests: requests(1) } },
+    });
+    await cluster.clock.advance('2s');
+    // No class is known, so the limits apply to pods only.
+    expect((await status()).used).toEqual({ [explicit]: '0', [implicit]: '0' });
+    await classes.create({
+      metadata: { name: 'gpu' },
+      spec: { extendedResourceName: 'example.com/gpu' },
+    });
+    await cluster.clock.advance('2s');
+    expect((await status()).used).toEqual({ [explicit]: '1', [implicit]: '1' });
+    const amounts = { 'example.com/gpu': '1', 'deviceclass.resource.kubernetes.io/gpu': '1' };
+    const resources = { requests: amounts, limits: amounts };
+    const { metadata } = await podClient().create(
+      pod('one', { containers: [{ name: 'c', image: 'i', resources }] }),
+    );
+    await claims.create({
+      metadata: {
+        name: 'of-pod',
+        annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' },
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Pod', name: 'one', uid: metadata.uid, controller: true },
+        ],
+      },
+      spec: { devices: { requests: requests(3) } },
+    });
+    // One by hand, one of the pod, and the two of its claim that the pod does not count.
+    const used = { [explicit]: '4', [implicit]: '4' };
+    expect((await status()).used).toEqual(used);
+    await cluster.clock.advance('5m');
+    expect((await status()).used).toEqual(used);
+    await expect(
+      claims.create({ metadata: { name: 'x' }, spec: { devices: { requests: requests(2) } } }),
+    ).rejects.toThrow(
+      `exceeded quota: q, requested: ${implicit}=2,${explicit}=2, ` +
+        `used: ${implicit}=4,${explicit}=4, limited: ${implicit}=5,${explicit}=5`,
+    );
+    await podClient().delete('one', { gracePeriodSeconds: 0 });
+    await cluster.clock.advance('2s');
+    expect((await status()).used).toEqual(used);
+    await claims.delete('of-pod');
+    await cluster.clock.advance('2s');
+    expect((await status()).used).toEqual({ [explicit]: '1', [implicit]: '1' });
+    // Without the name, the explicit limit is on pods only.
+    await classes.patch('gpu', 'application/merge-patch+json', {
+      spec: { extendedResourceName: null },
+    });
+    await cluster.clock.advance('2s');
+    expect((await status()).used).toEqual({ [explicit]: '0', [implicit]: '1' });
   });
 
   test('counts the server’s own objects', async () => {

@@ -10,14 +10,17 @@ import {
   amountsOf,
   type Amounts,
   countName,
+  DEVICE_CLAIMS,
   evaluatorOf,
+  factsAt,
   growth,
   type GroupResource,
+  isDeviceLimit,
   isInScopes,
   isUncounted,
   listOf,
   only,
-  resourceOfLimit,
+  resourcesOfLimit,
   sameAmounts,
 } from '#api/groups/core/v1/quota/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -43,6 +46,7 @@ import {
   hasVerbs,
 } from '../discovery.ts';
 import { isPodTerminal } from '../pod-state.ts';
+import { DeviceFacts } from './device-facts.ts';
 
 type ReadQuota = Immutable<ResourceQuota>;
 type ReadObject = Immutable<KubeObject>;
@@ -66,6 +70,11 @@ const SETTLE_MS = 1000;
  */
 const SYNC_TIMEOUT_MS = 30_000;
 
+const PODS: GroupResource = { group: '', resource: 'pods' };
+
+const isSame = (a: GroupResource, b: GroupResource): boolean =>
+  a.group === b.group && a.resource === b.resource;
+
 interface Counted {
   readonly resource: GroupResource;
   readonly informer: SharedInformer<ReadObject>;
@@ -83,6 +92,8 @@ export class ResourceQuotaController implements Controller {
   readonly #counted = new Map<string, Counted>();
   /** By `countName`: the countable resources, from the last discovery. */
   #types: ReadonlyMap<string, DiscoveredResource> = new Map();
+  /** The device classes, once some quota limits devices. */
+  readonly #devices: DeviceFacts;
   /** Resolves when the resources have been discovered for the first time. */
   readonly #ready: Promise<void>;
   #resolveReady: () => void = () => undefined;
@@ -98,6 +109,7 @@ export class ResourceQuotaController implements Controller {
       metrics: config.queueMetrics?.('resourcequota_primary'),
     });
     this.#quotas = config.informers.informerFor(resourceQuotas);
+    this.#devices = new DeviceFacts(config.informers, () => this.#recountDevices());
     this.#ready = new Promise((resolve) => {
       this.#resolveReady = resolve;
     });
@@ -140,6 +152,7 @@ export class ResourceQuotaController implements Controller {
     try {
       const { resources, failures } = await discoverResources(client, signal);
       const types = new Map<string, DiscoveredResource>();
+      this.#devices.discovered(resources);
       for (const resource of resources) {
         const { namespaced, preferred } = resource;
         if (!namespaced || !preferred || isUncounted(resource)) continue;
@@ -202,43 +215,63 @@ export class ResourceQuotaController implements Controller {
   }
 
   #count({ metadata, spec }: ReadQuota, counted: readonly Counted[]): Amounts {
-    const nowMs = this.#config.clock.now();
     const limits = Object.keys(spec.hard ?? {});
+    const [podList, claims] = [PODS, DEVICE_CLAIMS].map(
+      (type) => counted.find(({ resource }) => isSame(resource, type))?.informer.lister,
+    );
+    const facts = this.#devices.factsAt(this.#config.clock.now(), podList, claims);
     let sum: Amounts = new Map();
     for (const { resource, informer } of counted) {
-      const evaluator = evaluatorOf(resource);
-      const names = new Set(limits.filter(evaluator.tracks));
+      const { tracks, usage } = evaluatorOf(resource);
+      const names = new Set(limits.filter((name) => tracks(name, facts.extendedResources)));
+      if (names.size === 0) continue;
       sum = addAmounts(sum, new Map([...names].map((name) => [name, newQuantity(0, 'DecimalSI')])));
       for (const object of informer.lister.list(metadata.namespace ?? '')) {
         if (isInScopes(spec, resource, object))
-          sum = addAmounts(sum, only(evaluator.usage(object, nowMs), names));
+          sum = addAmounts(sum, only(usage(object, facts), names));
       }
     }
     return sum;
   }
 
   /**
-   * Returns the resources that the quota limits, with all their objects in the cache. Resources
-   * that cannot be listed are left out.
+   * Returns the resources that the quota limits or whose usage depends on them, with all their
+   * objects in the cache. Resources that cannot be listed are left out.
    */
   async #countedBy({ spec }: ReadQuota, signal: AbortSignal): Promise<readonly Counted[]> {
+    const limits = Object.keys(spec.hard ?? {});
+    const classes = limits.some(isDeviceLimit) ? this.#devices.follow() : undefined;
+    if (classes !== undefined) {
+      this.#config.informers.start(this.#running);
+      await this.#sync([classes], signal);
+    }
+    const resources = limits.flatMap((limit) =>
+      resourcesOfLimit(limit, this.#devices.extendedResources),
+    );
+    if (resources.some((each) => isSame(each, DEVICE_CLAIMS))) resources.push(PODS);
     const found = new Map<string, Counted>();
-    for (const limit of Object.keys(spec.hard ?? {})) {
-      const resource = resourceOfLimit(limit);
-      const counted =
-        resource === undefined ? undefined : this.#watch(countName(resource), resource);
-      if (counted !== undefined) found.set(countName(counted.resource), counted);
+    for (const resource of resources) {
+      const counted = this.#watch(countName(resource), resource);
+      if (counted !== undefined) found.set(countName(resource), counted);
     }
     const counted = [...found.values()];
-    if (counted.some(({ informer }) => !informer.hasSynced())) {
-      const waiting = new LinkedAbort(signal);
-      const timeout = this.#config.clock.sleep(SYNC_TIMEOUT_MS, waiting.signal);
-      const synced = Promise.all(
-        counted.map(({ informer }) => informer.waitForSync(waiting.signal)),
-      );
-      await Promise.race([synced, timeout]).finally(() => waiting.abort());
-    }
+    await this.#sync(
+      counted.map(({ informer }) => informer),
+      signal,
+    );
     return counted.filter(({ informer }) => informer.hasSynced());
+  }
+
+  /** Waits for the first lists of the informers, for a limited time. */
+  async #sync(
+    informers: readonly Pick<SharedInformer<KubeObject>, 'hasSynced' | 'waitForSync'>[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (informers.every((informer) => informer.hasSynced())) return;
+    const waiting = new LinkedAbort(signal);
+    const timeout = this.#config.clock.sleep(SYNC_TIMEOUT_MS, waiting.signal);
+    const synced = Promise.all(informers.map((informer) => informer.waitForSync(waiting.signal)));
+    await Promise.race([synced, timeout]).finally(() => waiting.abort());
   }
 
   #watch(name: string, resource: GroupResource): Counted | undefined {
@@ -263,22 +296,34 @@ export class ResourceQuotaController implements Controller {
 
   /** Queues the quotas whose scopes the object has entered or left. */
   #wakeMoved(before: ReadObject, object: ReadObject, resource: GroupResource): void {
-    const { tracks } = evaluatorOf(resource);
-    for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
-      if (isInScopes(quota.spec, resource, before) === isInScopes(quota.spec, resource, object))
-        continue;
-      if (Object.keys(quota.spec.hard ?? {}).some(tracks))
-        this.#queue.addAfter(objectKey(quota), COLLECT_MS);
-    }
+    this.#wake(
+      object,
+      resource,
+      ({ spec }) => isInScopes(spec, resource, before) !== isInScopes(spec, resource, object),
+    );
   }
 
   /**
    * Queues the quotas of the object's namespace that limit the resource: some usage was released.
    */
-  #wake(object: ReadObject, resource: GroupResource): void {
+  #wake(
+    object: ReadObject,
+    resource: GroupResource,
+    concerns: (quota: ReadQuota) => boolean = () => true,
+  ): void {
     const { tracks } = evaluatorOf(resource);
+    const { extendedResources } = this.#devices;
     for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
-      if (Object.keys(quota.spec.hard ?? {}).some(tracks))
+      if (!concerns(quota)) continue;
+      if (Object.keys(quota.spec.hard ?? {}).some((name) => tracks(name, extendedResources)))
+        this.#queue.addAfter(objectKey(quota), COLLECT_MS);
+    }
+  }
+
+  /** Queues the quotas whose usage depends on the device classes. */
+  #recountDevices(): void {
+    for (const quota of this.#quotas.lister.list()) {
+      if (Object.keys(quota.spec.hard ?? {}).some(isDeviceLimit))
         this.#queue.addAfter(objectKey(quota), COLLECT_MS);
     }
   }
@@ -308,7 +353,7 @@ function tookMore(type: GroupResource, before: ReadObject, object: ReadObject): 
     if (then.metadata.generation === now.metadata.generation) return false;
   }
   const { usage } = evaluatorOf(type);
-  return !sameAmounts(usage(before, 0), usage(object, 0));
+  return !sameAmounts(usage(before, factsAt(0)), usage(object, factsAt(0)));
 }
 
 function sameLists(a: ReadQuota['spec']['hard'], b: ReadQuota['spec']['hard']): boolean {

@@ -88,7 +88,7 @@ describe('version 2', () => {
       ],
       pids: 9,
       pidsLimit: Number.POSITIVE_INFINITY,
-      processes: 3,
+      processes: [1, 2, 3],
       pressure: {
         cpu: { someMicroseconds: 148, fullMicroseconds: 12 },
         memory: { someMicroseconds: 7, fullMicroseconds: 0 },
@@ -119,7 +119,7 @@ describe('version 1', () => {
       devices: [{ major: 8, minor: 0, ...DISK }],
       pids: 9,
       pidsLimit: 100,
-      processes: 3,
+      processes: [1, 2, 3],
       pressure: {},
     });
   });

@@ -29,9 +29,12 @@ export function defined<T extends object>(values: {
   ) as unknown as T;
 }
 
-/** Returns the number of lines that are not empty. */
-export function countLines(text: string | undefined): number | undefined {
-  return text?.split('\n').filter((line) => line !== '').length;
+/** Returns the numbers of a text with one in each line. */
+export function numberPerLine(text: string | undefined): readonly number[] | undefined {
+  return text
+    ?.split('\n')
+    .filter((line) => line !== '')
+    .map(Number);
 }
 
 /** Returns memory that is used, without file cache that was not used lately. */

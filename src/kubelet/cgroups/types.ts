@@ -9,7 +9,8 @@ export interface CgroupStats {
   readonly pids?: number;
   /** The limit of pids; Infinity for none. */
   readonly pidsLimit?: number;
-  readonly processes?: number;
+  /** The IDs of the processes. */
+  readonly processes?: readonly number[];
   readonly pressure: Readonly<Partial<Record<'cpu' | 'memory' | 'io', Pressure>>>;
 }
 

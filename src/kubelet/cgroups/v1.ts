@@ -1,7 +1,7 @@
 // Reads the files of a cgroup of version 1, which are in one directory for each controller
 // (Documentation/admin-guide/cgroup-v1/). Pure.
 
-import { countLines, defined, keyedNumbers, numberOf, scaled, workingSet } from './parse.ts';
+import { defined, keyedNumbers, numberOf, numberPerLine, scaled, workingSet } from './parse.ts';
 import type {
   CgroupFiles,
   CgroupStats,
@@ -33,7 +33,7 @@ const TICK_NANOSECONDS = 10_000_000;
 export function parseV1(files: CgroupFiles): CgroupStats {
   const pids = numberOf(files.get('pids.current'));
   const pidsLimit = numberOf(files.get('pids.max'));
-  const processes = countLines(files.get('cgroup.procs'));
+  const processes = numberPerLine(files.get('cgroup.procs'));
   return {
     cpu: cpuOf(files),
     memory: memoryOf(files),

@@ -1,6 +1,6 @@
 // Reads the files of a cgroup of version 2 (Documentation/admin-guide/cgroup-v2.rst). Pure.
 
-import { countLines, defined, keyedNumbers, numberOf, scaled, workingSet } from './parse.ts';
+import { defined, keyedNumbers, numberOf, numberPerLine, scaled, workingSet } from './parse.ts';
 import type {
   CgroupFiles,
   CgroupStats,
@@ -30,7 +30,7 @@ export const V2_FILES = [
 export function parseV2(files: CgroupFiles): CgroupStats {
   const pids = numberOf(files.get('pids.current'));
   const pidsLimit = numberOf(files.get('pids.max'));
-  const processes = countLines(files.get('cgroup.procs'));
+  const processes = numberPerLine(files.get('cgroup.procs'));
   return {
     cpu: cpuOf(files),
     memory: memoryOf(files),

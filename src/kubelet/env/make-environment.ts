@@ -1,10 +1,12 @@
 // The environment of a container: services, envFrom, then env in its order. Each variable may refer
 // to earlier ones.
 
+import { join } from 'node:path';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ObjectSource } from '../objects.ts';
 import type { Container, Pod } from '../types.ts';
 import { fieldValue, resourceValue, type DownwardContext } from './downward.ts';
+import { parseEnvFile, readEnvFile } from './env-file.ts';
 import { expand } from './expand.ts';
 import type { ServiceVariables } from './service-variables.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
@@ -15,6 +17,11 @@ export interface EnvironmentInput {
   readonly services: ServiceVariables;
   readonly objects: ObjectSource;
   readonly downward: DownwardContext;
+  /**
+   * Returns the path of a volume of the pod; undefined if it has none of this name. Absent: pods
+   * have no files, and variables from files are unset.
+   */
+  readonly volumePath?: (name: string) => string | undefined;
   /** Called with keys of a ConfigMap or Secret that are not valid variable names. */
   readonly onInvalidNames: (message: string) => void;
 }
@@ -115,12 +122,28 @@ async function valueFrom(
     }
     return decodeOptional(value);
   }
-  if (source.fileKeyRef !== undefined) {
-    throw new Error(
-      `env variables from files (fileKeyRef) are not supported by this kubelet (container ${container.name})`,
-    );
-  }
+  if (source.fileKeyRef !== undefined) return await fileValue(input, source.fileKeyRef);
   throw new Error('invalid valueFrom: no source is given');
+}
+
+async function fileValue(
+  { volumePath }: EnvironmentInput,
+  { volumeName, path, key, optional: isOptional }: NonNullable<ValueFrom['fileKeyRef']>,
+): Promise<string | undefined> {
+  if (volumePath === undefined) return undefined;
+  const directory = volumePath(volumeName);
+  if (directory === undefined)
+    throw new Error(`cannot find the volume "${volumeName}" referenced by FileKeyRef`);
+  let value: string;
+  try {
+    value = parseEnvFile(await readEnvFile(directory, path), key);
+  } catch (error) {
+    throw new Error(`couldn't parse env file`, { cause: error });
+  }
+  if (value !== '') return value;
+  // As upstream: an empty value counts as a missing one.
+  if (isOptional === true) return undefined;
+  throw new Error(`environment variable key "${key}" not found in file "${join(directory, path)}"`);
 }
 
 async function optional<T>(

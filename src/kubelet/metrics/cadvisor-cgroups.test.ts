@@ -62,9 +62,10 @@ test('the counters of a cgroup have the names and labels of cAdvisor', () => {
       devices: [{ major: 8, minor: 0, readBytes: 5, writtenBytes: 6, reads: 1, writes: 2 }],
       pids: 9,
       pidsLimit: Number.POSITIVE_INFINITY,
-      processes: 4,
+      processes: [11, 12, 13, 14],
       pressure: { cpu: { someMicroseconds: 1500, fullMicroseconds: 0 } },
     },
+    descriptors: { files: 20, sockets: 3, maxOpenFiles: 1024 },
   });
   for (const sample of [
     `container_cpu_user_seconds_total{${LABELS}} 2`,
@@ -78,6 +79,9 @@ test('the counters of a cgroup have the names and labels of cAdvisor', () => {
     `container_memory_total_inactive_file_bytes{${LABELS}} 4`,
     `container_oom_events_total{${LABELS}} 1`,
     `container_processes{${LABELS}} 4`,
+    `container_file_descriptors{${LABELS}} 20`,
+    `container_sockets{${LABELS}} 3`,
+    `container_ulimits_soft{${LABELS},ulimit="max_open_files"} 1024`,
     `container_threads{${LABELS}} 9`,
     `container_threads_max{${LABELS}} 0`,
     `container_pressure_cpu_waiting_seconds_total{${LABELS}} 0.0015`,

@@ -7,6 +7,7 @@ import type { NodeUsage } from '../node/node-usage.ts';
 import type { ContainerUsage, MemorySample, PodUsage, Usage } from '../node/usage.ts';
 import type { Container, Pod } from '../types.ts';
 import type { ContainerCgroup } from '../cgroups/reader.ts';
+import type { Descriptors } from '../cgroups/descriptors.ts';
 import type { CgroupStats } from '../cgroups/types.ts';
 import { CGROUP_FAMILIES, DEVICE_FAMILIES } from './cadvisor-cgroups.ts';
 
@@ -48,6 +49,7 @@ interface Group {
   readonly processCount?: number;
   readonly spec: Container | undefined;
   readonly cgroup?: CgroupStats;
+  readonly descriptors?: Descriptors;
 }
 
 export function cadvisorMetrics(input: CadvisorInput): string {
@@ -193,7 +195,30 @@ export function cadvisorMetrics(input: CadvisorInput): string {
     'gauge',
     'container_processes',
     'Processes.',
-    ({ processCount, cgroup }) => processCount ?? cgroup?.processes,
+    ({ processCount, cgroup }) => processCount ?? cgroup?.processes?.length,
+  );
+  perGroup(
+    'gauge',
+    'container_file_descriptors',
+    'Open files of all processes.',
+    ({ descriptors }) => descriptors?.files,
+  );
+  perGroup(
+    'gauge',
+    'container_sockets',
+    'Open sockets of all processes.',
+    ({ descriptors }) => descriptors?.sockets,
+  );
+  family(
+    'gauge',
+    'container_ulimits_soft',
+    'Soft limits of the first process; -1 for none.',
+    [...LABELS, 'ulimit'],
+    groups.flatMap(({ labels, descriptors }): Sample[] => {
+      const limit = descriptors?.maxOpenFiles;
+      if (limit === undefined) return [];
+      return [[[...labels, 'max_open_files'], limit === Number.POSITIVE_INFINITY ? -1 : limit]];
+    }),
   );
   family(
     'gauge',
@@ -358,6 +383,7 @@ function groupsOf(pod: PodUsage, spec: Pod | undefined, cgroups: Cgroups): reado
       usage: container,
       spec: specOf(container.name),
       cgroup: cgroups.get(container.id)?.stats,
+      descriptors: cgroups.get(container.id)?.descriptors,
     })),
   ];
 }

@@ -20,6 +20,7 @@ const RUNTIME_OPERATIONS: Readonly<Partial<Record<keyof RuntimeService, string>>
   listContainers: 'list_containers',
   containerStatus: 'container_status',
   updateContainerResources: 'update_container',
+  checkpointContainer: 'checkpoint_container',
   reopenContainerLog: 'reopen_container_log',
   execSync: 'exec_sync',
   exec: 'exec',

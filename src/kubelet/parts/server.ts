@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { versionInfo } from '#machinery/version-info.ts';
 import { CgroupReader } from '../cgroups/reader.ts';
+import type { CgroupSystem } from '../cgroups/system.ts';
 import type { KubeletConfig } from '../config.ts';
 import { kubeletConfiguration } from '../configz.ts';
 import type { Csi } from '../csi.ts';
@@ -14,8 +15,11 @@ import { linuxCgroups } from '../node/linux-cgroups.ts';
 import { MachineDetails, SimulatedDetails } from '../node/node-details.ts';
 import type { NodeFactsSource } from '../node/node-facts.ts';
 import { MachineUsage, SimulatedUsage } from '../node/node-usage.ts';
+import { processFiles } from '../node/process-files.ts';
+import { ownCgroup, SystemContainers } from '../node/system-containers.ts';
 import { UsageRates } from '../node/usage-rates.ts';
 import { readUsage } from '../node/usage.ts';
+import { checkpointsDir } from '../paths.ts';
 import type { Pleg } from '../pleg.ts';
 import { isRunning, type RuntimePodStatus } from '../pod/pod-status.ts';
 import { amountOf } from '../pod/resources.ts';
@@ -96,7 +100,10 @@ export function makeServer(parts: ServerParts): KubeletServer {
         signal: base.signal,
       }),
     }),
-    ...(cgroups !== undefined && { cgroups: new CgroupReader(cgroups) }),
+    ...(cgroups !== undefined && {
+      cgroups: new CgroupReader(cgroups, processFiles()),
+      systemContainers: systemContainers(config, cgroups),
+    }),
     machine: () => ({
       cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
       memoryBytes: memoryCapacity,
@@ -115,6 +122,7 @@ export function makeServer(parts: ServerParts): KubeletServer {
       }),
     runtime: base.runtime,
     podLogsDir,
+    checkpointsDir: checkpointsDir(settings.rootDir),
     ...(config.systemLogsDir !== undefined && { systemLogsDir: config.systemLogsDir }),
     pods: () => [...desired.values()].map(withStatus),
     runtimeStatus,
@@ -129,6 +137,20 @@ export function makeServer(parts: ServerParts): KubeletServer {
     flags: config.flags,
     ...(config.otherMetrics !== undefined && { otherMetrics: config.otherMetrics }),
     ...(config.server !== undefined ? { listen: config.server } : {}),
+  });
+}
+
+function systemContainers(
+  { clock, cgroupRoot }: KubeletConfig,
+  cgroups: CgroupSystem,
+): SystemContainers {
+  const kubelet = ownCgroup();
+  return new SystemContainers({
+    clock,
+    cgroups,
+    ...(kubelet !== undefined && { kubelet }),
+    ...(cgroupRoot !== undefined && { pods: join('/', cgroupRoot, 'kubepods') }),
+    startedAt: clock.now(),
   });
 }
 

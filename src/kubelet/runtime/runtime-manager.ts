@@ -174,6 +174,12 @@ function containerType({ spec }: Pod, { name }: Container): ContainerType {
  * How long containers wait for the network; then an event is recorded, and the start is retried.
  */
 const NETWORK_TIMEOUT_MS = 30_000;
+/**
+ * The least time between two restarts of all containers of a pod. They have no back-off, because
+ * the containers that have ended are removed. In upstream's kubelet such a container is noticed when
+ * the runtime is listed, once per second.
+ */
+const RESET_PERIOD_MS = 1000;
 
 interface SyncContext {
   readonly pod: Pod;
@@ -203,6 +209,8 @@ export class RuntimeManager {
   readonly #failures = new Map<string, Map<string, StartFailure>>();
   /** By pod UID: whether the pod's handler makes mounts below a mount read-only. */
   readonly #recursiveReadOnly = new Map<string, boolean>();
+  /** By pod UID: the monotonic time of the last restart of all containers. */
+  readonly #resetAt = new Map<string, number>();
 
   constructor(config: RuntimeManagerConfig) {
     this.#config = config;
@@ -239,6 +247,7 @@ export class RuntimeManager {
   forget(uid: string): void {
     this.#failures.delete(uid);
     this.#recursiveReadOnly.delete(uid);
+    this.#resetAt.delete(uid);
     this.#backoff.forget(`${uid}_`);
     this.resizer.forget(uid);
     this.#config.imageManager.forget(uid);
@@ -263,7 +272,9 @@ export class RuntimeManager {
     };
     const actions = this.actions(pod, status);
     if (actions.containersToReset.length > 0) {
-      await this.#reset(context, actions.containersToReset);
+      const delayMs = this.resetDelayMs(podUid(pod));
+      if (delayMs > 0) this.#retryAt(context, this.#config.clock.now() + delayMs);
+      else await this.#reset(context, actions.containersToReset);
       return context;
     }
     await this.#kill(context, actions);
@@ -324,11 +335,19 @@ export class RuntimeManager {
     );
   }
 
+  /** Returns the time until all containers of the pod may restart, in milliseconds; 0: now. */
+  resetDelayMs(uid: string): number {
+    const last = this.#resetAt.get(uid);
+    if (last === undefined) return 0;
+    return Math.max(0, last + RESET_PERIOD_MS - this.#config.clock.monotonic());
+  }
+
   /** Kills and removes containers, one after the other. They get no grace period. */
   async #reset(context: SyncContext, ids: readonly string[]): Promise<void> {
     const { pod, status, signal } = context;
-    const { killer, runtime } = this.#config;
+    const { killer, runtime, clock } = this.#config;
     context.acted = true;
+    this.#resetAt.set(podUid(pod), clock.monotonic());
     for (const id of ids) {
       const container = findContainerById(status, id);
       if (container === undefined) continue;
@@ -379,8 +398,10 @@ export class RuntimeManager {
       const recursiveReadOnly =
         needsFeatures(pod) && (await this.#config.recursiveReadOnly(handler));
       this.#recursiveReadOnly.set(podUid(pod), recursiveReadOnly);
+      // First, so that its warnings are recorded whatever fails later, as in upstream's kubelet.
+      const dnsConfig = podDns(pod, this.#config.dns, this.#config.events);
       const security = await this.#podSecurity(pod, handler);
-      const config = this.#sandboxConfig(pod, actions.attempt, security);
+      const config = this.#sandboxConfig(pod, actions.attempt, security, dnsConfig);
       if (!actions.createSandbox)
         return {
           id: actions.sandboxId,
@@ -486,13 +507,18 @@ export class RuntimeManager {
     };
   }
 
-  #sandboxConfig(pod: Pod, attempt: number, security: PodSecurity): PodSandboxConfig {
-    const { dns, events, podLogsDir, cgroupParent, placements } = this.#config;
+  #sandboxConfig(
+    pod: Pod,
+    attempt: number,
+    security: PodSecurity,
+    dnsConfig: ReturnType<typeof podDns>,
+  ): PodSandboxConfig {
+    const { dns, podLogsDir, cgroupParent, placements } = this.#config;
     return makeSandboxConfig({
       pod,
       attempt,
       hostname: podHostname(pod, dns.clusterDomain).effective,
-      dnsConfig: podDns(pod, dns, events),
+      dnsConfig,
       podLogsDir,
       security,
       cgroupParent: cgroupParent(pod),
@@ -706,6 +732,7 @@ export class RuntimeManager {
       services: config.services,
       objects: untilAbortedObjects(config.objects, context.signal),
       downward,
+      ...(config.hostFiles && { volumePath: (name) => volumes.get(name) }),
       onInvalidNames: (message) =>
         config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
     });

@@ -147,13 +147,14 @@ function podGroups(pod: Pod): readonly number[] {
     : [context.fsGroup, ...groups];
 }
 
+/** Throws Error for a local profile without a name: the container must not run without a profile. */
 function seccomp(profile: SeccompProfile, seccompRoot: string): SecurityProfile {
-  switch (profile.type) {
+  const { type, localhostProfile = '' } = profile;
+  switch (type) {
     case 'Localhost':
-      return {
-        profileType: 'Localhost',
-        localhostRef: `${seccompRoot}/${profile.localhostProfile ?? ''}`,
-      };
+      if (localhostProfile === '')
+        throw new Error('localhostProfile must be set if seccompProfile type is Localhost.');
+      return { profileType: 'Localhost', localhostRef: `${seccompRoot}/${localhostProfile}` };
     case 'RuntimeDefault':
       return { profileType: 'RuntimeDefault' };
     default:

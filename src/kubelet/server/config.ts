@@ -14,6 +14,7 @@ import type { ServerAccess } from './access.ts';
 import type { PortOpener } from './listeners.ts';
 import type { RunningPod } from './running-pods.ts';
 import type { NodeDetailsSource } from '../node/node-details.ts';
+import type { SystemContainers } from '../node/system-containers.ts';
 import type { PodFilesReader } from '../volume-stats/pod-files-reader.ts';
 import type { Usage } from '../node/usage.ts';
 
@@ -22,6 +23,8 @@ export interface KubeletServerConfig {
   readonly logger: Logger;
   readonly runtime: Runtime;
   readonly podLogsDir: string;
+  /** The directory of checkpoints of containers. */
+  readonly checkpointsDir: string;
   /** The directory that is served at /logs/. Absent: none. */
   readonly systemLogsDir?: string;
   readonly nodeName: string;
@@ -44,6 +47,8 @@ export interface KubeletServerConfig {
   readonly files?: PodFilesReader;
   /** Reads the cgroups of containers. Absent: the containers of the node have none. */
   readonly cgroups?: CgroupReader;
+  /** The cgroups that belong to no pod. Absent: the node has none. */
+  readonly systemContainers?: Pick<SystemContainers, 'read'>;
   readonly machine: () => CadvisorInput['machine'];
   readonly metrics: KubeletMetrics;
   readonly gauges: KubeletGauges;

@@ -31,6 +31,11 @@ type ServingPair = Pick<ServerTlsConfig, 'key' | 'cert'>;
 
 export interface TlsListenersConfig {
   readonly tls: ListenerTls;
+  /**
+   * Reports whether the certificate may be presented: one that was issued and has expired may not.
+   * Asked at each connection. Default: it may.
+   */
+  readonly isCertificateUsable?: () => boolean;
   /** The address to listen on. Default: all addresses. */
   readonly host?: string;
   /**
@@ -70,6 +75,8 @@ export class TlsListeners implements PortOpener {
   readonly #tls: TlsServer;
   /** By local port. */
   readonly #handlers = new Map<number, PortHandlers>();
+  /** Whether the certificate was withdrawn because it cannot be used any more. */
+  #withdrawn = false;
 
   constructor(config: TlsListenersConfig) {
     this.#config = config;
@@ -102,6 +109,15 @@ export class TlsListeners implements PortOpener {
    */
   setServingCertificate({ key, cert }: ServingPair): void {
     this.#tls.setSecureContext(secureContext({ ...this.#config.tls, key, cert }));
+    this.#withdrawn = false;
+  }
+
+  /** Makes handshakes fail until another certificate is set. */
+  #withdrawCertificate(): void {
+    const { key: _, cert: __, ...others } = this.#config.tls;
+    this.#tls.setSecureContext(secureContext(others));
+    this.#withdrawn = true;
+    this.#config.logger.warn('kubelet: no serving certificate available for the kubelet');
   }
 
   /**
@@ -151,6 +167,8 @@ export class TlsListeners implements PortOpener {
       return;
     }
     handlers.accepted(socket);
+    if (!this.#withdrawn && this.#config.isCertificateUsable?.() === false)
+      this.#withdrawCertificate();
     this.#tls.emit('connection', socket);
   }
 }

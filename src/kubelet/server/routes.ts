@@ -27,6 +27,7 @@ import {
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { flagz, statusz } from '#machinery/serving/zpages.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { checkpoint } from './checkpoint.ts';
 import { findLogContainer, LogTargetError, parseLogOptions } from './container-logs.ts';
 import type { KubeletServerConfig } from './config.ts';
 import { resourceMetrics } from '../metrics/resource-metrics.ts';
@@ -198,6 +199,7 @@ export class Routes {
             startedAt,
             details: onlyCpuAndMemory ? undefined : await details.read(),
             files: onlyCpuAndMemory ? undefined : await this.#files('all'),
+            systemContainers: this.#config.systemContainers?.read() ?? [],
           }),
         );
         return;
@@ -233,7 +235,7 @@ export class Routes {
         return;
       case 'checkpoint':
         if (method !== 'POST') throw new HttpError(405, '405: Method Not Allowed');
-        this.#checkpoint(rest, query);
+        await this.#checkpoint(response, rest, query);
         return;
       case 'localVolumes':
         if (method !== 'DELETE') throw new HttpError(405, 'Method Not Allowed');
@@ -463,14 +465,11 @@ export class Routes {
     }
   }
 
-  /**
-   * Rejects every checkpoint with upstream's errors: for missing pods and containers, and for
-   * runtimes without CRIU.
-   */
-  #checkpoint(
+  async #checkpoint(
+    response: ServerResponse,
     [namespace = '', name = '', container = '', ...more]: readonly string[],
     query: URLSearchParams,
-  ): never {
+  ): Promise<void> {
     if (container === '' || more.length > 0) throw new HttpError(404, '404: Page Not Found');
     const pod = this.#config
       .pods()
@@ -488,11 +487,21 @@ export class Routes {
     if (timeout !== undefined && !/^[-+]?\d+$/.test(timeout)) {
       throw new HttpError(404, 'cannot parse value of timeout parameter');
     }
-    throw new HttpError(
-      500,
-      `checkpointing of ${namespace}/${name}/${container} failed (rpc error: code = ` +
-        'Unimplemented desc = containers cannot be checkpointed)',
-    );
+    const { runtime, checkpointsDir: directory, runtimeStatus, clock } = this.#config;
+    const status = runtimeStatus(podUid(pod));
+    const location = await checkpoint({
+      runtime: runtime.runtime,
+      directory,
+      namespace,
+      pod: name,
+      container,
+      containerId: status === undefined ? undefined : findContainer(status, container)?.id,
+      timeoutSeconds: Number(timeout ?? 0),
+      now: clock.now(),
+    }).catch((error: unknown) => {
+      throw new HttpError(500, errorMessage(error));
+    });
+    json(response, { items: [location] });
   }
 
   #count(request: IncomingMessage, seconds: number): void {

@@ -268,11 +268,7 @@ describe('over TLS', () => {
     );
   }
 
-  test('the API server and masters are allowed', async () => {
-    expect(await ask({ commonName: 'kube-apiserver-kubelet-client' })).toEqual({
-      code: 200,
-      body: 'ok',
-    });
+  test('masters are allowed', async () => {
     expect(await ask({ commonName: 'root', organizations: ['system:masters'] })).toEqual({
       code: 200,
       body: 'ok',
@@ -282,12 +278,19 @@ describe('over TLS', () => {
   test('a client without a certificate of the cluster is unauthorized', async () => {
     expect((await ask()).code).toBe(401);
     const foreign = await Pki.open({ clock: systemClock, random: systemRandom });
-    expect((await ask({ commonName: 'kube-apiserver-kubelet-client' }, foreign)).code).toBe(401);
+    const masters = { commonName: 'root', organizations: ['system:masters'] };
+    expect((await ask(masters, foreign)).code).toBe(401);
   });
 
-  test('other users of the cluster are forbidden', async () => {
+  test('other users of the cluster are forbidden, whatever they are called', async () => {
     expect(
       (await ask({ commonName: 'system:node:node-2', organizations: ['system:nodes'] })).code,
     ).toBe(403);
+    expect((await ask({ commonName: 'system:apiserver' })).code).toBe(403);
+  });
+
+  test('the certificate of the API server is allowed by a role', async () => {
+    const apiServer = { commonName: 'kube-apiserver-kubelet-client' };
+    expect(await ask(apiServer)).toEqual({ code: 200, body: 'ok' });
   });
 });

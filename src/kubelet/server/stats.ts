@@ -4,6 +4,7 @@
 import { formatTime } from '#machinery/text/time.ts';
 import { timeIfKnown } from '../time.ts';
 import type { FsDetails, NodeDetails } from '../node/node-details.ts';
+import type { SystemContainerUsage } from '../node/system-containers.ts';
 import type { PodFiles, Used, VolumeStats } from '../volume-stats/types.ts';
 import type {
   CpuSample,
@@ -25,14 +26,31 @@ export interface SummaryInput {
   readonly details: NodeDetails | undefined;
   /** The files of pods, by UID. Absent: they are not measured, or were not asked for. */
   readonly files: ReadonlyMap<string, PodFiles> | undefined;
+  readonly systemContainers: readonly SystemContainerUsage[];
 }
 
-export function statsSummary({ usage, nodeName, startedAt, details, files }: SummaryInput): Fields {
+export function statsSummary({
+  usage,
+  nodeName,
+  startedAt,
+  details,
+  files,
+  systemContainers,
+}: SummaryInput): Fields {
   const { node, pods } = usage;
   return {
     node: {
       nodeName,
       startTime: formatTime(details?.bootTime ?? startedAt),
+      ...(systemContainers.length > 0 && {
+        systemContainers: systemContainers.map((container) => ({
+          name: container.name,
+          startTime: timeIfKnown(container.startedAt),
+          ...(container.cpu !== undefined && { cpu: cpuFields(container.cpu) }),
+          ...(container.memory !== undefined && { memory: memoryFields(container.memory) }),
+          ...(container.swap !== undefined && { swap: swapFields(container.swap) }),
+        })),
+      }),
       ...(node !== undefined && {
         cpu: cpuFields({
           time: node.time,

@@ -158,6 +158,7 @@ test('the summary has the fields of upstream’s types', async () => {
     nodeName: 'n',
     startedAt: 1,
     details: { time, fs },
+    systemContainers: [],
     files,
   });
   const [shown] = summary['pods'] as readonly Readonly<Record<string, unknown>>[];

@@ -372,6 +372,17 @@ export class VolumeManager {
     return path;
   }
 
+  async #mapIscsi(
+    pod: Pod,
+    name: string,
+    iscsi: IscsiSource['iscsi'],
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    if (!this.#config.hostFiles) return '';
+    const volume = { disk: diskOf(name, iscsi), secret: await this.#chapSecret(pod, iscsi) };
+    return await this.#disks.map(podUid(pod), volume, signal);
+  }
+
   /** Returns the credentials of an iSCSI volume; none if it does not authenticate. */
   async #chapSecret(
     pod: Pod,
@@ -429,8 +440,11 @@ export class VolumeManager {
       if (csi !== undefined)
         return await this.#mountCsi(pod, persistentVolume(volume, csi, readOnly), signal);
       if (volume.spec.volumeMode === 'Block') {
+        if (iscsi !== undefined) return await this.#mapIscsi(pod, name, iscsi, signal);
         if (local === undefined)
-          throw new Error('block devices are supported for volumes of types csi and local only');
+          throw new Error(
+            'block devices are supported for volumes of types csi, iscsi and local only',
+          );
         if (hostFiles) await checkLocalDevice(local.path);
         return local.path;
       }

@@ -83,6 +83,7 @@ function mergeObject(original: JsonMap, patch: JsonMap, schema: PatchSchema | un
   const done = new Set<string>([RETAIN_KEYS]);
   for (const [key, order] of Object.entries(patch)) {
     if (!key.startsWith(SET_ELEMENT_ORDER)) continue;
+    if (!Array.isArray(order)) throw badArgument('[]interface {}', order);
     done.add(key);
     const name = fieldOf(key, SET_ELEMENT_ORDER);
     done.add(name);
@@ -197,10 +198,9 @@ function mergeOrdered(
   result: Record<string, unknown>,
   patch: JsonMap,
   name: string,
-  order: unknown,
+  order: List,
   schema: PatchSchema | undefined,
 ): void {
-  if (!Array.isArray(order)) throw badArgument('[]interface {}', order);
   const before = getOwn(result, name);
   const change = getOwn(patch, name);
   if (change === null) {
@@ -462,7 +462,22 @@ function badPatchType(directive: unknown, patch: JsonMap): Error {
 }
 
 function badArgument(expected: string, actual: unknown): Error {
-  const kind =
-    actual === null ? '<nil>' : isPlainObject(actual) ? 'map[string]interface {}' : typeof actual;
-  return new StrategicMergePatchError('other', `expected a ${expected}, but received a ${kind}`);
+  const message = `expected a ${expected}, but received a ${goType(actual)}`;
+  return new StrategicMergePatchError('other', message);
+}
+
+/** Returns the type that a JSON value has in Go. */
+function goType(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return '[]interface {}';
+  switch (typeof value) {
+    case 'object':
+      return 'map[string]interface {}';
+    case 'boolean':
+      return 'bool';
+    case 'number':
+      return Number.isInteger(value) ? 'int64' : 'float64';
+    default:
+      return typeof value;
+  }
 }

@@ -31,7 +31,8 @@ export interface ConnectionLimits {
 
 /** kube-apiserver's ReadHeaderTimeout, which limits the TLS handshake as well, and its IdleTimeout. */
 const DEFAULTS = { handshakeMs: 32_000, headerMs: 32_000, idleMs: 90_000, lingerMs: 1000 } as const;
-const MAX_CONNECTIONS = 10_000;
+/** About 10 GB of connections with a request of HTTP/2 each. The limit of open files is usually lower. */
+const MAX_CONNECTIONS = 100_000;
 const SWEEP_INTERVAL_MS = 1000;
 /** The interval of the warning that the limit is reached. */
 const WARN_INTERVAL_MS = 60_000;

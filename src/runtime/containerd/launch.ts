@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CriError, type Runtime } from '#cri/index.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -19,6 +19,7 @@ import { createContainerdRuntime } from './create.ts';
 import { canLowerOomScore, findProgram, overlayfsWorks, systemPath, unmountBelow } from './host.ts';
 import { importImages } from './import-images.ts';
 import { pauseImage, pauseImageArchive } from './pause.ts';
+import { makeSocketDirectory } from './socket-directory.ts';
 
 export interface LaunchContainerdConfig {
   /**
@@ -78,7 +79,10 @@ export interface Paths {
   readonly logFile: string;
 }
 
-/** Returns the paths of a private containerd. */
+/**
+ * Returns the paths of a private containerd. If the directory's path is too long for a socket, the
+ * socket is below /run, where only root can take names.
+ */
 export function pathsIn(dir: string): Paths {
   const near = join(dir, 'containerd.sock');
   const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
@@ -86,7 +90,7 @@ export function pathsIn(dir: string): Paths {
     root: join(dir, 'root'),
     state: join(dir, 'state'),
     socket:
-      near.length <= MAX_SOCKET_PATH ? near : join(tmpdir(), `coxswain-${hash}`, 'containerd.sock'),
+      near.length <= MAX_SOCKET_PATH ? near : join('/run', `coxswain-${hash}`, 'containerd.sock'),
     configFile: join(dir, 'config.toml'),
     processFile: join(dir, 'containerd.json'),
     logFile: join(dir, 'containerd.log'),
@@ -354,7 +358,7 @@ export async function launchContainerd(
   const paths = pathsIn(config.dir);
   await mkdir(paths.root, { recursive: true, mode: 0o711 });
   await mkdir(paths.state, { recursive: true, mode: 0o711 });
-  await mkdir(join(paths.socket, '..'), { recursive: true, mode: 0o711 });
+  await makeSocketDirectory(dirname(paths.socket));
   // The first choice is kept: images that were unpacked for one snapshotter are not available to
   // another.
   const snapshotter = config.snapshotter ?? (await chooseSnapshotter(paths.root));

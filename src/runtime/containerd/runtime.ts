@@ -180,6 +180,20 @@ export class ContainerdRuntime implements RuntimeService {
     return this.#connection.call('RuntimeService', 'ContainerStatus', request, options);
   }
 
+  async checkpointContainer(
+    containerId: string,
+    location: string,
+    timeoutSeconds: number,
+    options?: CallOptions,
+  ): Promise<void> {
+    await this.#connection.call(
+      'RuntimeService',
+      'CheckpointContainer',
+      { containerId, location, timeout: timeoutSeconds },
+      options,
+    );
+  }
+
   async updateContainerResources(
     containerId: string,
     linux: LinuxContainerResources,

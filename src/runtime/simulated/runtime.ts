@@ -15,6 +15,7 @@ import {
   type ExecResult,
   type ExecStreams,
   type ExecSyncResult,
+  type Input,
   isCriError,
   type LinuxContainerResources,
   type MemoryLog,
@@ -82,6 +83,24 @@ export interface SimulatedRuntimeConfig {
   /** Keeps the logs of containers in memory. Default: they are written to files. */
   readonly memoryLogs?: boolean;
 }
+
+/** Returns the runtime's status with this condition of its network. Kubelets ask every few seconds. */
+const statusWith = (network: Input<'RuntimeCondition'>): StatusResponse =>
+  complete('StatusResponse', {
+    status: { conditions: [{ type: 'RuntimeReady', status: true }, network] },
+    // No process exists that could tell.
+    runtimeHandlers: [
+      { name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
+    ],
+    features: { supplementalGroupsPolicy: true },
+  });
+const READY = statusWith({ type: 'NetworkReady', status: true });
+const WITHOUT_POD_CIDR = statusWith({
+  type: 'NetworkReady',
+  status: false,
+  reason: 'NetworkPluginNotReady',
+  message: 'the node has no pod CIDR yet',
+});
 
 /** A runtime whose state can be taken. */
 export interface SimulatedNodeRuntime extends Runtime {
@@ -214,28 +233,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   status(): Promise<StatusResponse> {
-    return Promise.resolve(
-      complete('StatusResponse', {
-        status: {
-          conditions: [
-            { type: 'RuntimeReady', status: true },
-            this.#awaitsPodCidr
-              ? {
-                  type: 'NetworkReady',
-                  status: false,
-                  reason: 'NetworkPluginNotReady',
-                  message: 'the node has no pod CIDR yet',
-                }
-              : { type: 'NetworkReady', status: true },
-          ],
-        },
-        // No process exists that could tell.
-        runtimeHandlers: [
-          { name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
-        ],
-        features: { supplementalGroupsPolicy: true },
-      }),
-    );
+    return Promise.resolve(this.#awaitsPodCidr ? WITHOUT_POD_CIDR : READY);
   }
 
   async updateRuntimeConfig(config: RuntimeConfig): Promise<void> {

@@ -20,6 +20,13 @@ const NAMESPACE = 'default';
 /** How long pods may take to get into the state that is compared. */
 const SETTLE_MS = Number(process.env['SETTLE_SECONDS'] ?? '60') * 1000;
 const READY_TIMEOUT_MS = 180_000;
+/** The disk of the machine may be near the thresholds of the kubelets. */
+const EVICTION_HARD = {
+  'memory.available': '50Mi',
+  'nodefs.available': '1%',
+  'nodefs.inodesFree': '1%',
+  'imagefs.available': '1%',
+};
 
 const dir = mkdtempSync(join(tmpdir(), 'coxswain-nodes-'));
 const dataDir = join(dir, 'cluster');
@@ -62,6 +69,7 @@ async function observe(maker: Maker): Promise<Readonly<Record<string, readonly s
     pki: join(dataDir, 'pki'),
     server: `https://${cluster.target.host}:${cluster.target.port}`,
     maxPods: 110,
+    evictionHard: EVICTION_HARD,
   });
   try {
     return await observeOn(node, client);

@@ -222,6 +222,7 @@ describe('a pod', () => {
       { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] },
       'persistentvolumeclaims',
     ],
+    [{ resourceClaims: [{ name: 'r', resourceClaimName: 'c' }] }, 'resourceclaims'],
     [{ volumes: [{ name: 'v', csi: { driver: 'd' } }] }, 'csidrivers (via CSI volumes)'],
     [
       {

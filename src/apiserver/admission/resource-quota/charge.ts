@@ -11,6 +11,7 @@ import {
   only,
   type Amounts,
   type QuotaEvaluator,
+  type QuotaFacts,
 } from '#api/groups/core/v1/quota/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
@@ -29,11 +30,11 @@ export function chargeOf(
   quota: ReadQuota,
   evaluator: QuotaEvaluator,
   attributes: AdmissionAttributes,
-  nowMs: number,
+  facts: QuotaFacts,
 ): Charge {
   const { object, oldObject, operation, resource } = attributes;
   const { name } = quota.metadata;
-  const names = limitedNames(quota, evaluator);
+  const names = limitedNames(quota, evaluator, facts.extendedResources);
   if (object === undefined || names.length === 0 || !isInScopes(quota.spec, resource, object))
     return NONE;
   const problem = evaluator.problem?.(object, names);
@@ -46,7 +47,7 @@ export function chargeOf(
       message: `status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`,
     };
   }
-  const usage = evaluator.usage(object, nowMs);
+  const usage = evaluator.usage(object, facts);
   const negative = [...usage].flatMap(([key, amount]) => (amount.sign() < 0 ? [key] : []));
   if (negative.length > 0) {
     return {
@@ -58,7 +59,7 @@ export function chargeOf(
     operation === 'UPDATE' &&
     oldObject !== undefined &&
     isInScopes(quota.spec, resource, oldObject);
-  const more = growth(usage, counted ? evaluator.usage(oldObject, nowMs) : new Map());
+  const more = growth(usage, counted ? evaluator.usage(oldObject, facts) : new Map());
   const requested = only(more, new Set(Object.keys(quota.status.hard ?? {})));
   if (requested.size === 0) return NONE;
   const hard = amountsOf(quota.status.hard);

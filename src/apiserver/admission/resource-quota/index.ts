@@ -8,8 +8,9 @@ import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { chargeOf, type ReadQuota } from './charge.ts';
+import { type FactSources, factsFor } from './facts.ts';
 
-type Services = Pick<AdmissionServices, 'findAll' | 'updateStatus' | 'clock'>;
+type Services = FactSources & Pick<AdmissionServices, 'updateStatus'>;
 
 export class ResourceQuotaAdmission implements AdmissionPlugin {
   readonly name = 'ResourceQuota';
@@ -45,9 +46,9 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
   async #charge(attributes: AdmissionAttributes, quotas: readonly ReadQuota[]): Promise<void> {
     const { namespace, resource, dryRun, object } = attributes;
     const evaluator = evaluatorOf(resource);
-    const nowMs = this.#services.clock.now();
+    const facts = await factsFor(this.#services, attributes);
     const charge = (quota: ReadQuota): ReadQuota => {
-      const result = chargeOf(quota, evaluator, attributes, nowMs);
+      const result = chargeOf(quota, evaluator, attributes, facts);
       if (result.kind === 'none') return quota;
       if (result.kind === 'charged')
         return { ...quota, status: { ...quota.status, used: listOf(result.used) } };

@@ -4,6 +4,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { posix } from 'node:path';
 
+import { withoutToken } from '../../authentication/websocket-token.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 
 /** Headers of a single connection. Headers that `Connection` names are dropped, too. */
@@ -25,8 +26,6 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ]);
 const IDENTITY: ReadonlySet<string> = new Set(['x-remote-user', 'x-remote-uid', 'x-remote-group']);
 const EXTRA_PREFIX = 'x-remote-extra-';
-/** Marks a bearer token that is sent as a WebSocket subprotocol, as browsers do. */
-const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 
 export interface OutgoingConfig {
   readonly user: UserInfo;
@@ -117,12 +116,6 @@ function* headersOf({
 /** Reports whether authentication or impersonation consumes the header. */
 function isCredential(name: string): boolean {
   return name === 'authorization' || name.startsWith('impersonate-');
-}
-
-function withoutToken(protocols: string): string {
-  if (!protocols.includes(TOKEN_PROTOCOL)) return protocols;
-  const rest = protocols.split(',').map((protocol) => protocol.trim());
-  return rest.filter((protocol) => !protocol.startsWith(TOKEN_PROTOCOL)).join(', ');
 }
 
 function appended(before: string | undefined, address: string): string {

@@ -8,10 +8,8 @@ import { isPlainObject } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { OidcProvider } from '#machinery/net/oidc/provider.ts';
 import { outsideWork } from '#machinery/pending-work.ts';
-import type { ApiRequest, UserInfo } from '../../request.ts';
+import type { UserInfo } from '../../request.ts';
 import {
-  type Authenticator,
-  bearerToken,
   serverAudiences,
   looksLikeJwt,
   type TokenAnswer,
@@ -57,7 +55,7 @@ export interface OidcServices {
   readonly audiences: readonly string[];
 }
 
-export class OidcAuthenticator implements Authenticator, TokenAuthenticator {
+export class OidcAuthenticator implements TokenAuthenticator {
   readonly #config: OidcConfig;
   readonly #rules: IdentityRules;
   readonly #algorithms: readonly string[];
@@ -70,11 +68,6 @@ export class OidcAuthenticator implements Authenticator, TokenAuthenticator {
     this.#rules = { ...config, issuer: config.provider.issuer };
     this.#algorithms = config.signingAlgorithms ?? ['RS256'];
     this.#services = services;
-  }
-
-  async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
-    const token = bearerToken(request.headers);
-    return token === undefined ? undefined : this.#userOf(token);
   }
 
   async authenticateToken(

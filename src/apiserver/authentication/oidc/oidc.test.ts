@@ -113,36 +113,35 @@ describe('tokens of an issuer', () => {
       },
       { clock, logger: recordingLogger(), audiences: ['api'] },
     );
-  const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+  const userOf = async (oidc: OidcAuthenticator, token: string) =>
+    (await oidc.authenticateToken(token, []))?.user;
 
   test('a token is accepted until it expires', async () => {
     const oidc = create();
     const token = await issuer.token();
-    expect(await oidc.authenticate(bearer(token))).toEqual({ name: 'jane', groups: [] });
+    expect(await userOf(oidc, token)).toEqual({ name: 'jane', groups: [] });
     expect(await oidc.authenticateToken(token, ['api', 'x'])).toMatchObject({ audiences: ['api'] });
     expect(await oidc.authenticateToken(token, ['x'])).toBeUndefined();
     const { length } = issuer.requests;
     await clock.advance(3_599_000);
-    expect(await oidc.authenticate(bearer(token))).toMatchObject({ name: 'jane' });
+    expect(await userOf(oidc, token)).toMatchObject({ name: 'jane' });
     await clock.advance(2000);
-    expect(await oidc.authenticate(bearer(token))).toBeUndefined();
+    expect(await userOf(oidc, token)).toBeUndefined();
     expect(issuer.requests).toHaveLength(length);
   });
 
   test('a key that is new is fetched; forged tokens do not lead to many requests', async () => {
     const oidc = create();
     const first = await issuer.token();
-    expect(await oidc.authenticate(bearer(first))).toBeDefined();
+    expect(await userOf(oidc, first)).toBeDefined();
     await issuer.rotateKey();
     const second = await issuer.token();
     await clock.advance(10_000);
-    expect(await oidc.authenticate(bearer(second))).toBeDefined();
+    expect(await userOf(oidc, second)).toBeDefined();
     const { length } = issuer.requests;
     const [head, body] = second.split('.');
     for (let n = 0; n < 20; n++)
-      expect(await oidc.authenticate(bearer(`${head}.${body}.${'A'.repeat(342)}${n}`))).toBe(
-        undefined,
-      );
+      expect(await userOf(oidc, `${head}.${body}.${'A'.repeat(342)}${n}`)).toBe(undefined);
     expect(issuer.requests).toHaveLength(length);
   });
 
@@ -153,21 +152,18 @@ describe('tokens of an issuer', () => {
       Buffer.from(JSON.stringify(value)).toString('base64url');
     const oidc = create();
     for (const alg of ['none', 'HS256', 'RS512'])
-      expect(await oidc.authenticate(bearer(`${encode({ alg })}.${body}.AAAA`))).toBeUndefined();
-    expect(await oidc.authenticate(bearer('a.b.c'))).toBeUndefined();
-    expect(await oidc.authenticate(bearer('opaque'))).toBeUndefined();
-    expect(await create({ signingAlgorithms: ['ES256'] }).authenticate(bearer(token))).toBe(
-      undefined,
-    );
-    expect(await oidc.authenticate({ headers: {} })).toBeUndefined();
+      expect(await userOf(oidc, `${encode({ alg })}.${body}.AAAA`)).toBeUndefined();
+    expect(await userOf(oidc, 'a.b.c')).toBeUndefined();
+    expect(await userOf(oidc, 'opaque')).toBeUndefined();
+    expect(await userOf(create({ signingAlgorithms: ['ES256'] }), token)).toBe(undefined);
     const other = await issuer.token({ iss: 'https://other.example' });
-    expect(await oidc.authenticate(bearer(other))).toBeUndefined();
+    expect(await userOf(oidc, other)).toBeUndefined();
   });
 
   test('a provider of an unknown authority, or of another issuer, is not trusted', async () => {
     const token = await issuer.token();
     const untrusted = new OidcProvider({ issuer: issuer.url, clock });
-    expect(await create({ provider: untrusted }).authenticate(bearer(token))).toBeUndefined();
+    expect(await userOf(create({ provider: untrusted }), token)).toBeUndefined();
     // The configuration at this address names another issuer.
     const provider = new OidcProvider({ issuer: `${issuer.url}/`, ca, clock });
     await expect(provider.metadata()).rejects.toThrow('another issuer');
@@ -178,7 +174,7 @@ describe('tokens of an issuer', () => {
     const token = await issuer.token();
     const { url } = issuer;
     await issuer.stop();
-    expect(await oidc.authenticate(bearer(token))).toBeUndefined();
+    expect(await userOf(oidc, token)).toBeUndefined();
     const away = new OidcProvider({ issuer: url, ca, clock });
     const failure = away.metadata();
     await expect(failure).rejects.toThrow();

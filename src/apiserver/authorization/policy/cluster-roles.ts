@@ -26,6 +26,7 @@ const COORDINATION = 'coordination.k8s.io';
 const DEVICES = 'resource.k8s.io';
 const DISCOVERY = 'discovery.k8s.io';
 const EXTENSIONS = 'extensions';
+const KUBELET_CLIENT = 'system:coxswain:kubelet-client';
 const NETWORKING = 'networking.k8s.io';
 const NETWORK_POLICY = 'system:coxswain:network-policy';
 const POLICY = 'policy';
@@ -289,6 +290,11 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
     can('list watch', '', 'namespaces pods'),
     can('list watch', NETWORKING, 'networkpolicies'),
   ]),
+  // Coxswain's own role, for the certificate with which API servers connect to kubelets.
+  clusterRole(KUBELET_CLIENT, [
+    can('*', '', 'nodes/proxy nodes/metrics nodes/stats nodes/log nodes/checkpoint'),
+    can('*', '', 'nodes/configz nodes/healthz nodes/pods nodes/statusz'),
+  ]),
 ];
 
 const AUTHENTICATED = group('system:authenticated');
@@ -300,6 +306,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly NewClusterRoleBinding[] = [
   bindCluster('system:basic-user', AUTHENTICATED),
   bindCluster('system:public-info-viewer', AUTHENTICATED, group('system:unauthenticated')),
   bindCluster(NETWORK_POLICY, user(NETWORK_POLICY)),
+  bindCluster(KUBELET_CLIENT, user('kube-apiserver-kubelet-client')),
   bindCluster('system:node-proxier', user('system:kube-proxy')),
   bindCluster('system:kube-controller-manager', user('system:kube-controller-manager')),
   bindCluster('system:kube-dns', account('kube-system', 'kube-dns')),

@@ -36,7 +36,7 @@ function selfSubjectAccessReview(authorizer: Authorizer): Rest {
   return {
     create: async (context, _name, object, { validate }) => {
       const review = object as Immutable<SelfSubjectAccessReview>;
-      refuse('SelfSubjectAccessReview', validateSelfSubjectAccessReview(review));
+      refuse(validateSelfSubjectAccessReview(review));
       await validate?.(review, undefined);
       return reviewAccess(authorizer, review, attributesOf(context.user, review.spec));
     },
@@ -47,7 +47,7 @@ function subjectAccessReview(authorizer: Authorizer): Rest {
   return {
     create: async (_context, _name, object, { validate }) => {
       const review = object as Immutable<SubjectAccessReview>;
-      refuse('SubjectAccessReview', validateSubjectAccessReview(review));
+      refuse(validateSubjectAccessReview(review));
       await validate?.(review, undefined);
       return reviewAccess(authorizer, review, attributesOf(userOf(review.spec), review.spec));
     },
@@ -59,7 +59,7 @@ function localSubjectAccessReview(authorizer: Authorizer): Rest {
     create: async (_context, _name, object, { validate }) => {
       const review = object as Immutable<LocalSubjectAccessReview>;
       const { spec } = review;
-      refuse('LocalSubjectAccessReview', validateLocalSubjectAccessReview(review));
+      refuse(validateLocalSubjectAccessReview(review));
       await validate?.(review, undefined);
       return reviewAccess(authorizer, review, attributesOf(userOf(spec), spec));
     },
@@ -85,9 +85,10 @@ function selfSubjectRulesReview(authorizer: Authorizer): Rest {
   };
 }
 
-function refuse(kind: string, errors: FieldErrorList): void {
+/** Throws for an invalid review. As upstream's, the error does not name the kind. */
+function refuse(errors: FieldErrorList): void {
   if (errors.length > 0)
-    throw apierrors.invalid({ group: 'authorization.k8s.io', kind }, '', errors);
+    throw apierrors.invalid({ group: 'authorization.k8s.io', kind: '' }, '', errors);
 }
 
 type WhoSpec = Immutable<SubjectAccessReview>['spec'];

@@ -159,20 +159,6 @@ describe('events', () => {
   ])('%s', (_, yaml, row) => {
     expect(rowOf(eventTable, 'core/v1.Event', `metadata: {name: x}\n${yaml}`)).toBe(row);
   });
-
-  test('sorted by the time when they were last seen', () => {
-    const event = (lastTimestamp: string | null) =>
-      decodeManifest<Parameters<typeof eventTable.cells>[0]>(
-        'core/v1.Event',
-        `lastTimestamp: ${lastTimestamp}`,
-      );
-    const [a, b, c] = [
-      event('"2026-01-01T00:00:02Z"'),
-      event(null),
-      event('"2026-01-01T00:00:01Z"'),
-    ];
-    expect([a, b, c].toSorted(eventTable.compare)).toEqual([b, c, a]);
-  });
 });
 
 describe('kinds with few columns', () => {

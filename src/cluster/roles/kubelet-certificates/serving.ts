@@ -1,6 +1,8 @@
-// The certificate of a kubelet's own server: files that an administrator replaces, or one that the
-// kubelet requests and rotates.
+// The certificate of a kubelet's own server: files that an administrator replaces, one that the
+// kubelet requests and rotates, or one that the kubelet signs itself.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Client } from '#client/client.ts';
 import {
   CertificateMetrics,
@@ -12,14 +14,24 @@ import type { TlsListeners } from '#kubelet/server/listeners.ts';
 import type { NodeAddress } from '#kubelet/types.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../../certificate-renewal.ts';
 import type { KeyPair } from '../../pki.ts';
-import { checkKeyPair, type RoleConfig, type RunningRole, supervised } from '../role.ts';
+import { UserError } from '../../user-error.ts';
+import {
+  checkKeyPair,
+  readFlagFile,
+  type RoleConfig,
+  type RunningRole,
+  supervised,
+} from '../role.ts';
 import { asUserError } from './client.ts';
+import { writeSelfSigned } from './self-signed.ts';
 
 export interface KubeletServing {
   /** The pair to begin with; undefined: there is none until one is issued. */
   readonly initial: KeyPair | undefined;
   /** Keeps the listeners' certificate current until the result is stopped. */
   readonly start: (listeners: TlsListeners) => Pick<RunningRole, 'failed' | 'stop'>;
+  /** Reports whether the certificate may be presented now. */
+  readonly isUsable: () => boolean;
   /** Receives the node's addresses. */
   readonly onAddresses: (addresses: readonly NodeAddress[]) => void;
   /** Returns metrics of the certificate, in Prometheus' text format. */
@@ -40,9 +52,39 @@ export function servingFiles(config: RoleConfig, read: () => KeyPair): KubeletSe
         const renewal = { clock, logger, name: 'kubelet', current: initial, periodMs, use };
         return keepRenewed({ ...renewal, latest: read }, signal);
       }),
+    // An administrator's file is presented as it is, also when it has expired.
+    isUsable: () => true,
     onAddresses: () => undefined,
     metrics: () => '',
   };
+}
+
+export interface SelfSignedConfig extends RoleConfig {
+  readonly nodeName: string;
+  readonly certDir: string;
+}
+
+/**
+ * The kubelet's own certificate, kubelet.crt and kubelet.key in the directory, for a kubelet that
+ * has no other. It is made once, and replaced by removing both files. Rejects with UserError.
+ */
+export async function selfSignedServing(config: SelfSignedConfig): Promise<KubeletServing> {
+  const { nodeName, certDir, clock, random, logger } = config;
+  const paths = { cert: join(certDir, 'kubelet.crt'), key: join(certDir, 'kubelet.key') };
+  const missing = Object.values(paths).filter((path) => !existsSync(path));
+  if (missing.length === 1)
+    throw new UserError(
+      `error reading ${missing[0]}, certificate and key must be supplied as a pair`,
+    );
+  if (missing.length === 2) await writeSelfSigned(nodeName, paths, { clock, random });
+  logger.warn('kubelet: using a self-signed serving certificate', {
+    tlsCertFile: paths.cert,
+    tlsPrivateKeyFile: paths.key,
+  });
+  return servingFiles(config, () => ({
+    cert: readFlagFile('--cert-dir', paths.cert),
+    key: readFlagFile('--cert-dir', paths.key),
+  }));
 }
 
 export interface RequestedServingConfig extends RoleConfig {
@@ -86,6 +128,7 @@ export function requestedServing(config: RequestedServingConfig): KubeletServing
       manager.onChange((pair) => listeners.setServingCertificate(pair));
       return supervised('serving certificate', (signal) => manager.run(signal));
     },
+    isUsable: () => manager.current !== undefined,
     onAddresses: (latest) => {
       addresses = latest;
       manager.templateChanged();

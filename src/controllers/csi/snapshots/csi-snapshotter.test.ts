@@ -2,14 +2,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import { csiNodes, storageClasses } from '#api/groups/storage/v1/index.ts';
-import type { CsiInput, CsiMessage } from '#csi/schema.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
 import { PersistentVolumeBinder } from '../../persistent-volume/index.ts';
 import { newClaim } from '../../persistent-volume/testing/objects.ts';
 import { eventsOf } from '../../testing/said.ts';
 import { startTestCluster, type TestCluster } from '../../testing/test-cluster.ts';
-import type { CsiControllerService } from '../csi-controller-service.ts';
 import { CsiProvisioner } from '../csi-provisioner.ts';
 import {
   CsiSnapshotter,
@@ -18,6 +16,7 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from './index.ts';
+import { fakeDriver } from './testing/fake-driver.ts';
 
 const DRIVER = 'd.example.com';
 const KEY = 'topology.d.example.com/node';
@@ -34,62 +33,6 @@ const settle = () => cluster.clock.advance('10s');
 const claims = () => cluster.client.resource(persistentVolumeClaims).namespace('default');
 const snapshots = () => cluster.client.resource(volumeSnapshots).namespace('default');
 const contents = () => cluster.client.resource(volumeSnapshotContents);
-
-/** A driver in memory that has volumes and snapshots. */
-function fakeDriver() {
-  const calls: string[] = [];
-  const sources: CsiInput<'VolumeContentSource'>[] = [];
-  const taken = new Map<string, CsiMessage<'Snapshot'>>();
-  const state = { isReady: true, fault: undefined as Error | undefined };
-  const refuse = () => Promise.reject(new RpcError('UNIMPLEMENTED', 'not here'));
-  let count = 0;
-  const service: CsiControllerService = {
-    capabilities: () => Promise.resolve(new Set()),
-    create: ({ name = '', volumeContentSource, capacityRange }) => {
-      if (volumeContentSource !== undefined) sources.push(volumeContentSource);
-      const capacityBytes = capacityRange?.requiredBytes ?? 0;
-      return Promise.resolve({
-        volume: {
-          volumeId: `handle-of-${name}`,
-          capacityBytes,
-          volumeContext: {},
-          accessibleTopology: [],
-        },
-      });
-    },
-    delete: () => Promise.resolve(),
-    publish: () => Promise.resolve({}),
-    unpublish: () => Promise.resolve(),
-    expand: refuse,
-    modify: () => Promise.resolve(),
-    capacity: refuse,
-    createSnapshot: ({ name = '', sourceVolumeId = '', parameters = {} }) => {
-      calls.push(`create of ${sourceVolumeId} ${JSON.stringify(parameters)}`);
-      if (state.fault !== undefined) return Promise.reject(state.fault);
-      const snapshotId = [...taken].find(([key]) => key === name)?.[1].snapshotId ?? `s${++count}`;
-      const snapshot = {
-        snapshotId,
-        sourceVolumeId,
-        sizeBytes: 1024 ** 3,
-        readyToUse: state.isReady,
-        creationTime: { seconds: 1_800_000_000, nanos: 0 },
-        groupSnapshotId: '',
-      };
-      taken.set(name, snapshot);
-      return Promise.resolve({ snapshot });
-    },
-    deleteSnapshot: ({ snapshotId = '' }) => {
-      calls.push(`delete ${snapshotId}`);
-      return state.fault === undefined ? Promise.resolve() : Promise.reject(state.fault);
-    },
-    listSnapshots: ({ snapshotId = '' }) => {
-      const found = [...taken.values()].filter((each) => each.snapshotId === snapshotId);
-      return Promise.resolve({ entries: found.map((snapshot) => ({ snapshot })), nextToken: '' });
-    },
-    close: () => undefined,
-  };
-  return { service, calls, sources, taken, state };
-}
 
 /** Starts the controllers with a bound claim `data`, and a class with the policy. */
 async function start(deletionPolicy: 'Delete' | 'Retain' = 'Delete') {

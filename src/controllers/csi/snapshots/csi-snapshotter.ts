@@ -11,8 +11,7 @@ import {
   type PersistentVolume,
   persistentVolumes,
 } from '#api/groups/core/v1/index.ts';
-import type { ResourceType } from '#api/machinery/descriptor.ts';
-import type { Immutable, KubeObject, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
@@ -25,8 +24,10 @@ import { ControllerBuilder } from '../../builder.ts';
 import type { Controller } from '../../controller.ts';
 import type { CsiControllerConfig } from '../csi-config.ts';
 import { DriverNodes } from '../driver-nodes.ts';
-import { finalizersPatch, MERGE_PATCH, statusPatch } from '../patches.ts';
+import { MERGE_PATCH, statusPatch } from '../patches.ts';
 import { secretValues } from '../secrets.ts';
+import { Finalizers } from './finalizers.ts';
+import { groupOf, IN_GROUP, isMemberContent, memberContentName } from './group-members.ts';
 import {
   SNAPSHOT_GROUP,
   type VolumeSnapshot,
@@ -44,8 +45,8 @@ type SnapshotClass = Immutable<VolumeSnapshotClass>;
 const BOUND_PROTECTION = 'snapshot.storage.kubernetes.io/volumesnapshot-bound-protection';
 const CONTENT_PROTECTION = 'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection';
 const DEFAULT_CLASS = 'snapshot.storage.kubernetes.io/is-default-class';
-const SECRET_NAME = 'snapshot.storage.kubernetes.io/deletion-secret-name';
-const SECRET_NAMESPACE = 'snapshot.storage.kubernetes.io/deletion-secret-namespace';
+export const SECRET_NAME = 'snapshot.storage.kubernetes.io/deletion-secret-name';
+export const SECRET_NAMESPACE = 'snapshot.storage.kubernetes.io/deletion-secret-namespace';
 /** The annotation with the node that has the snapshot, where each node has a driver of its own. */
 export const SNAPSHOT_NODE = 'csi.coxswain.dev/node';
 const RESERVED = 'csi.storage.k8s.io/';
@@ -61,9 +62,11 @@ export class CsiSnapshotter implements Controller {
   readonly #volumes: SharedInformer<Immutable<PersistentVolume>>;
   readonly #nodes: DriverNodes;
   readonly #recorder: EventRecorder;
+  readonly #finalizers: Finalizers;
 
   constructor(config: CsiControllerConfig) {
     this.#config = config;
+    this.#finalizers = new Finalizers(config.client);
     const builder = new ControllerBuilder(config, {
       queue: 'csi_snapshotter_snapshots',
       workers: 2,
@@ -106,13 +109,15 @@ export class CsiSnapshotter implements Controller {
     const content = this.#contents.lister.get('', contentName(snapshot));
     if (content === undefined) {
       if (snapshot.metadata.deletionTimestamp !== undefined)
-        return await this.#release(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+        return await this.#finalizers.remove(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+      // The contents of a group are made with the group.
+      if (memberContentName(snapshot) !== undefined) return;
       return await this.#createContent(snapshot, signal);
     }
     if (!(await this.#isOurs(content))) return;
     if (snapshot.metadata.deletionTimestamp !== undefined)
       return await this.#deleteSnapshot(snapshot, content, signal);
-    await this.#protect(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+    await this.#finalizers.add(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
     await this.#bind(snapshot, content, signal);
   }
 
@@ -137,7 +142,7 @@ export class CsiSnapshotter implements Controller {
     }
     if (chosen.driver !== driver)
       throw new Error(`VolumeSnapshotClass ${chosen.metadata.name} is of driver ${chosen.driver}`);
-    await this.#protect(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+    await this.#finalizers.add(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
     const { parameters = {} } = chosen;
     const secretName = parameters[`${RESERVED}snapshotter-secret-name`];
     const secretNamespace = parameters[`${RESERVED}snapshotter-secret-namespace`];
@@ -213,6 +218,7 @@ export class CsiSnapshotter implements Controller {
       return;
     }
     const { creationTime, readyToUse = false, restoreSize, error } = content.status ?? {};
+    const group = groupOf(snapshot)?.name;
     const status = {
       boundVolumeSnapshotContentName: content.metadata.name,
       readyToUse,
@@ -221,6 +227,7 @@ export class CsiSnapshotter implements Controller {
         restoreSize: newQuantity(restoreSize, 'BinarySI').toString(),
       }),
       ...(error !== undefined && { error }),
+      ...(group !== undefined && { volumeGroupSnapshotName: group }),
     };
     if (semanticEqual(status, snapshot.status)) return;
     await client
@@ -242,6 +249,16 @@ export class CsiSnapshotter implements Controller {
   }
 
   async #deleteSnapshot(snapshot: Snapshot, content: Content, signal: AbortSignal): Promise<void> {
+    const { name, namespace = '', finalizers = [] } = snapshot.metadata;
+    if (finalizers.includes(IN_GROUP)) {
+      const message =
+        `deletion of the individual volume snapshot ${namespace}/${name} is not allowed as it ` +
+        `belongs to group snapshot ${namespace}/${groupOf(snapshot)?.name ?? ''}. Deleting the group ` +
+        'snapshot will trigger the deletion of all the individual volume snapshots that are part ' +
+        'of the group.';
+      this.#recorder.event(snapshot, 'Warning', 'SnapshotDeletePending', message);
+      return;
+    }
     const isBound = content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
     if (isBound && content.spec.deletionPolicy === 'Delete') {
       // The snapshot goes when its content is gone.
@@ -251,7 +268,7 @@ export class CsiSnapshotter implements Controller {
           .delete(content.metadata.name, { signal });
       return;
     }
-    await this.#release(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
+    await this.#finalizers.remove(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
   }
 
   async #reconcileContent(name: string, signal: AbortSignal): Promise<void> {
@@ -259,8 +276,9 @@ export class CsiSnapshotter implements Controller {
     if (content === undefined || !(await this.#isOurs(content))) return;
     if (content.metadata.deletionTimestamp !== undefined)
       return await this.#deleteContent(content, signal);
-    await this.#protect(volumeSnapshotContents, content, CONTENT_PROTECTION, signal);
-    if (content.status?.readyToUse === true) return;
+    await this.#finalizers.add(volumeSnapshotContents, content, CONTENT_PROTECTION, signal);
+    // The status of a group's content is written with the group.
+    if (content.status?.readyToUse === true || isMemberContent(content)) return;
     try {
       await this.#fill(content, signal);
     } catch (error) {
@@ -339,7 +357,7 @@ export class CsiSnapshotter implements Controller {
     )
       return;
     const handle = content.status?.snapshotHandle ?? source.snapshotHandle;
-    if (deletionPolicy === 'Delete' && handle !== undefined) {
+    if (deletionPolicy === 'Delete' && handle !== undefined && !isMemberContent(content)) {
       try {
         await service.deleteSnapshot({
           snapshotId: handle,
@@ -356,7 +374,7 @@ export class CsiSnapshotter implements Controller {
         throw error;
       }
     }
-    await this.#release(volumeSnapshotContents, content, CONTENT_PROTECTION, signal);
+    await this.#finalizers.remove(volumeSnapshotContents, content, CONTENT_PROTECTION, signal);
   }
 
   /** Reports whether the content is a snapshot of this driver, on this node. */
@@ -369,54 +387,13 @@ export class CsiSnapshotter implements Controller {
     const { entries } = await service.listSnapshots({ snapshotId: spec.source.snapshotHandle });
     return entries.length > 0;
   }
-
-  async #protect<T extends KubeObject>(
-    type: ResourceType<T>,
-    object: { readonly metadata: Immutable<ObjectMeta> },
-    finalizer: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { finalizers = [] } = object.metadata;
-    if (finalizers.includes(finalizer)) return;
-    await this.#setFinalizers(type, object, [...finalizers, finalizer], signal);
-  }
-
-  async #release<T extends KubeObject>(
-    type: ResourceType<T>,
-    object: { readonly metadata: Immutable<ObjectMeta> },
-    finalizer: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { finalizers = [] } = object.metadata;
-    if (!finalizers.includes(finalizer)) return;
-    const left = finalizers.filter((each) => each !== finalizer);
-    await this.#setFinalizers(type, object, left, signal);
-  }
-
-  async #setFinalizers<T extends KubeObject>(
-    type: ResourceType<T>,
-    object: { readonly metadata: Immutable<ObjectMeta> },
-    finalizers: readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { name, namespace = '' } = object.metadata;
-    const resource = this.#config.client.resource(type);
-    const patch = finalizersPatch(object, finalizers);
-    await (type.namespaced ? resource.namespace(namespace) : resource).patch(
-      name,
-      MERGE_PATCH,
-      patch,
-      {
-        signal,
-      },
-    );
-  }
 }
 
 /** Returns the name of the snapshot's content: of the bound one, the given one, or the one to create. */
 function contentName({ metadata, spec, status }: Snapshot): string {
   return (
     spec.source.volumeSnapshotContentName ??
+    memberContentName({ metadata }) ??
     status?.boundVolumeSnapshotContentName ??
     `snapcontent-${metadata.uid}`
   );

@@ -1,4 +1,12 @@
 export { CsiSnapshotter, SNAPSHOT_NODE } from './csi-snapshotter.ts';
+export { GroupSnapshotter } from './group-snapshotter.ts';
+export {
+  GROUP_SNAPSHOT_GROUP,
+  groupSnapshotDefinitions,
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+} from './group-resources.ts';
 export {
   SNAPSHOT_GROUP,
   snapshotDefinitions,

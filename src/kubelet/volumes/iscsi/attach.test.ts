@@ -65,14 +65,62 @@ describe('attach', () => {
     await expect(failure).rejects.not.toThrow('S3cr3t');
   });
 
-  test('tries the portals in turn', async () => {
+  const several = diskOf('data', { ...source, portals: ['192.0.2.2:3261', '192.0.2.3'] });
+  const logins = (system: FakeIscsiSystem) =>
+    system.commands
+      .filter((command) => command.endsWith('--login'))
+      .map((command) => / -p (\S+)/.exec(command)?.[1]);
+
+  test('logs in at all portals, and uses the multipath device', async () => {
     const system = new FakeIscsiSystem();
-    system.failing.set('-p 192.0.2.1:3260 -I default --discover', 8);
-    const device = await attach(
-      diskOf('data', { ...source, portals: ['192.0.2.2:3261'] }),
-      config(system),
+    system.multipath = '/dev/dm-3';
+    expect(await attach(several, config(system))).toBe('/dev/dm-3');
+    expect(logins(system)).toEqual(['192.0.2.1:3260', '192.0.2.2:3261', '192.0.2.3:3260']);
+    system.commands.length = 0;
+    await detach(several, system, false);
+    expect(system.commands.filter((command) => command.includes('--logout'))).toHaveLength(3);
+  });
+
+  test('a disk with one portal uses a multipath device that is there', async () => {
+    const system = new FakeIscsiSystem();
+    system.multipath = '/dev/dm-3';
+    expect(await attach(disk, config(system))).toBe('/dev/dm-3');
+  });
+
+  test('without a multipath device one path is used, after ten seconds', async () => {
+    const system = new FakeIscsiSystem();
+    const clock = new VirtualClock();
+    let device = '';
+    const attached = attach(several, { ...config(system), clock }).then(
+      (found) => (device = found),
     );
-    expect(device).toContain('/ip-192.0.2.2:3261-iscsi-');
+    await clock.advance('9s');
+    expect(device).toBe('');
+    await clock.advance('2s');
+    await attached;
+    expect(device).toContain('/ip-192.0.2.1:3260-iscsi-');
+  });
+
+  test('a portal that fails is tried again, and left out when two others work', async () => {
+    const system = new FakeIscsiSystem();
+    system.multipath = '/dev/dm-3';
+    const failing = '-p 192.0.2.1:3260 -I default --discover';
+    system.failing.set(failing, 8);
+    expect(await attach(several, config(system))).toBe('/dev/dm-3');
+    expect(system.commands.filter((command) => command.endsWith(failing))).toHaveLength(2);
+    expect(logins(system)).toEqual(['192.0.2.2:3261', '192.0.2.3:3260']);
+  });
+
+  test('one of two portals is used after five attempts', async () => {
+    const system = new FakeIscsiSystem();
+    const clock = new VirtualClock();
+    const failing = '-p 192.0.2.1:3260 -I default --discover';
+    system.failing.set(failing, 8);
+    const two = diskOf('data', { ...source, portals: ['192.0.2.2:3261'] });
+    const attached = attach(two, { ...config(system), clock });
+    await clock.advance('11s');
+    expect(await attached).toContain('/ip-192.0.2.2:3261-iscsi-');
+    expect(system.commands.filter((command) => command.endsWith(failing))).toHaveLength(5);
   });
 
   test('a copy of the interface has the initiator name of the volume', async () => {

@@ -1,5 +1,8 @@
 // Logs in to iSCSI targets and finds the devices of their disks; logs out of them. The steps of
 // iscsiadm(8), their order and their error texts are upstream's.
+//
+// A disk with several portals is used by all of them that respond, through the device that multipathd
+// makes of their devices.
 
 import type { Clock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
@@ -25,6 +28,13 @@ const EXISTS = 15;
 /** Its exit codes for a session, and for a record, that does not exist. */
 const NOTHING_TO_DO: readonly number[] = [0, 2, 21];
 const DEVICE_TIMEOUT_S = 30;
+/** How long to wait for a multipath device of several portals. */
+const MULTIPATH_TIMEOUT_MS = 10_000;
+/** Portals that fail are tried so often. */
+const MAX_ATTEMPTS = 5;
+/** After so many attempts, so many paths are enough. */
+const MIN_ATTEMPTS = 2;
+const MIN_PATHS = 2;
 
 /** Returns the path of the disk's device. Rejects with the reason why there is none. */
 export async function attach(disk: IscsiDisk, config: AttachConfig): Promise<string> {
@@ -38,22 +48,62 @@ export async function attach(disk: IscsiDisk, config: AttachConfig): Promise<str
   if (transport === undefined) throw new Error(`could not parse iface file for ${disk.interface}`);
   if (disk.initiatorName !== undefined)
     await copyInterface(disk, disk.initiatorName, shown.output, system);
-  let device: string | undefined;
+  const paths = new Map<string, string>();
   let last: unknown;
-  for (const portal of disk.portals) {
-    try {
-      device ??= await deviceAt(portal, transport, disk, config);
-    } catch (error) {
-      config.signal?.throwIfAborted();
-      last = error;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    for (const portal of disk.portals) {
+      if (paths.has(portal)) continue;
+      try {
+        paths.set(portal, await deviceAt(portal, transport, disk, config));
+      } catch (error) {
+        config.signal?.throwIfAborted();
+        last = error;
+      }
     }
+    if (paths.size === 0) break;
+    if (paths.size === new Set(disk.portals).size) break;
+    if (paths.size >= MIN_PATHS && attempt >= MIN_ATTEMPTS) break;
   }
-  if (device !== undefined) return device;
+  const devices = [...paths.values()];
+  if (devices[0] !== undefined)
+    return (await multipathOf(devices, disk.portals.length > 1, config)) ?? devices[0];
   await removeInterface(disk, system);
   throw new Error(
     `failed to get any path for iscsi disk, last err seen:\n${(last as Error).message}`,
     { cause: last },
   );
+}
+
+/** Returns the multipath device of the devices; undefined if there is none. */
+async function multipathOf(
+  devices: readonly string[],
+  isExpected: boolean,
+  { system, clock, signal }: AttachConfig,
+): Promise<string | undefined> {
+  let found: string | undefined;
+  const look = async (): Promise<boolean> => {
+    for (const device of devices) found ??= await system.mapped(device);
+    return found !== undefined;
+  };
+  if (!isExpected) {
+    await look();
+    return found;
+  }
+  try {
+    await wait.pollImmediately(
+      {
+        clock,
+        ...(signal !== undefined && { signal }),
+        intervalMs: 1000,
+        timeoutMs: MULTIPATH_TIMEOUT_MS,
+      },
+      look,
+    );
+  } catch (error) {
+    // Without multipathd one path is used.
+    if (!(error instanceof wait.WaitTimeoutError)) throw error;
+  }
+  return found;
 }
 
 async function deviceAt(
@@ -182,8 +232,8 @@ async function removeInterface(disk: IscsiDisk, system: IscsiSystem): Promise<vo
 }
 
 /**
- * Deletes the devices of a disk, and logs out of its target unless other disks of this machine
- * have it. Rejects if that fails.
+ * Deletes the devices of a disk, and logs out of its target, at all portals, unless other disks of
+ * this machine have it. Rejects if that fails.
  */
 export async function detach(
   disk: IscsiDisk,

@@ -12,6 +12,8 @@ export class FakeIscsiSystem implements IscsiSystem {
   isInstalled = true;
   /** Whether a device appears after a scan. */
   hasDisks = true;
+  /** The multipath device of all devices; undefined: there is no multipathd. */
+  multipath: string | undefined;
   readonly #sessions = new Map<string, Map<string, number>>();
 
   admin(args: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
@@ -47,6 +49,14 @@ export class FakeIscsiSystem implements IscsiSystem {
 
   find(pattern: string): Promise<string | undefined> {
     return Promise.resolve(this.devices.has(pattern) ? pattern : undefined);
+  }
+
+  mapped(): Promise<string | undefined> {
+    return Promise.resolve(this.multipath);
+  }
+
+  resolve(path: string): Promise<string> {
+    return Promise.resolve(path);
   }
 
   removeDevices(iqn: string, lun: number): Promise<void> {

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,6 +109,51 @@ test('a disk is mounted once, for all pods, until the last one has ended', async
   expect(mounter.mounts.size).toBe(0);
   expect(existsSync(shared())).toBe(false);
   expect((await system.hosts(IQN)).size).toBe(0);
+});
+
+test('a block volume is a device with links, for all pods, until the last one has ended', async () => {
+  const mounter = new FakeMounter();
+  const volumes = volumesWith(mounter);
+  const device = `/dev/disk/by-path/ip-192.0.2.1:3260-iscsi-${IQN}-lun-1`;
+  const directory = join(
+    root,
+    `plugins/kubernetes.io/iscsi/volumeDevices/iface-default/192.0.2.1:3260-${IQN}-lun-1`,
+  );
+  for (const uid of ['a', 'a', 'b']) expect(await volumes.map(uid, volume())).toBe(device);
+  expect(mounter.mounts.size).toBe(0);
+  expect(system.commands.filter((command) => command.endsWith('--login'))).toHaveLength(1);
+  expect(readlinkSync(join(directory, 'a'))).toBe(device);
+  expect(readlinkSync(join(root, 'pods/a/volumeDevices/kubernetes.io~iscsi/data'))).toBe(device);
+  await endPod('a', mounter, volumes);
+  expect(readdirSync(directory).toSorted()).toEqual(['b', 'iscsi.json']);
+  expect(system.removed).toEqual([]);
+  // A restarted kubelet finds the disk.
+  await endPod('b', mounter, volumesWith(mounter));
+  expect(existsSync(directory)).toBe(false);
+  expect(system.removed).toEqual([`${IQN} 1`]);
+  expect((await system.hosts(IQN)).size).toBe(0);
+});
+
+test('a disk that is also mounted is not detached with its last device', async () => {
+  const mounter = new FakeMounter();
+  const volumes = volumesWith(mounter);
+  await volumes.mount('a', volume());
+  await volumes.map('b', volume());
+  await endPod('b', mounter, volumes);
+  expect(system.removed).toEqual([]);
+  expect(mounter.mounts.has(shared())).toBe(true);
+  await endPod('a', mounter, volumes);
+  expect(system.removed).toEqual([`${IQN} 1`]);
+});
+
+test('without iscsiadm a device cannot be mapped, and its pod can end', async () => {
+  const mounter = new FakeMounter();
+  const volumes = volumesWith(mounter);
+  system.isInstalled = false;
+  await expect(volumes.map('a', volume())).rejects.toMatchObject({
+    operation: 'MapVolume.WaitForAttach failed',
+  });
+  await endPod('a', mounter, volumes);
 });
 
 test('the session stays while another disk of the target is used', async () => {

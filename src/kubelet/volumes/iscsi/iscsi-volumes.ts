@@ -1,9 +1,10 @@
 // Volumes of iSCSI targets: attached and mounted once, below plugins/kubernetes.io/iscsi, and bound
-// into the directory of each pod. A record of the disk lies beneath its mount, and each pod's
+// into the directory of each pod. Block volumes are not mounted: links lead to their device, as
+// upstream has them. A record of the disk lies beneath its mount, or beside the links, and each pod's
 // directory has a note of the disks that it uses, so a restarted kubelet finds what it has to undo.
 
-import { mkdir, readFile, rmdir, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rm, rmdir, symlink, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import { namesIn } from '#machinery/files/names-in.ts';
@@ -36,6 +37,8 @@ export interface IscsiVolume {
 const RECORD = 'iscsi.json';
 /** The directory of a pod's notes. */
 const NOTES = 'iscsi-disks';
+/** The directory of block volumes. */
+const DEVICES = 'volumeDevices';
 
 export class IscsiVolumes {
   readonly #config: IscsiVolumesConfig;
@@ -88,6 +91,44 @@ export class IscsiVolumes {
     return own;
   }
 
+  /**
+   * Attaches the disk for a pod that uses it as a device, and returns the device. Idempotent. Rejects
+   * with CsiOperationError; a later call continues.
+   */
+  map(
+    podUid: string,
+    { disk, secret }: Pick<IscsiVolume, 'disk' | 'secret'>,
+    signal?: AbortSignal,
+  ): Promise<string> {
+    return this.#mutex.run(disk.iqn, async () => {
+      const { rootDir, mounter, system, clock } = this.#config;
+      const pod = podDir(rootDir, podUid);
+      const name = join(DEVICES, directoryOf(disk));
+      const shared = join(this.#directory, name);
+      if (!mounter.available)
+        throw new Error('iSCSI volumes cannot be attached by this kubelet: it takes root on Linux');
+      await mkdir(join(pod, NOTES), { recursive: true, mode: 0o750 });
+      writeDurableFile(join(pod, NOTES, disk.volumeName), name);
+      await mkdir(shared, { recursive: true, mode: 0o750 });
+      writeDurableFile(join(shared, RECORD), JSON.stringify(recordOf(disk)));
+      const device = await operation('MapVolume.WaitForAttach failed', async () =>
+        system.resolve(
+          await attach(disk, { system, clock, secret, ...(signal !== undefined && { signal }) }),
+        ),
+      );
+      const links = [
+        join(shared, podUid),
+        join(pod, DEVICES, 'kubernetes.io~iscsi', disk.volumeName),
+      ];
+      for (const link of links) {
+        await mkdir(dirname(link), { recursive: true, mode: 0o750 });
+        await rm(link, { force: true });
+        await symlink(device, link);
+      }
+      return device;
+    });
+  }
+
   /** Remembers the disks of a pod whose directory is about to be removed. */
   async beforeRemoval(podUid: string): Promise<void> {
     const noted = await this.#noted(podUid);
@@ -115,8 +156,12 @@ export class IscsiVolumes {
 
   async #unmountUnused(name: string): Promise<void> {
     const { mounter, system } = this.#config;
-    if ((await this.#used()).has(name)) return;
     const shared = join(this.#directory, name);
+    const users = (await this.#used()).get(name) ?? [];
+    if (name.startsWith(DEVICES))
+      for (const entry of await namesIn(shared))
+        if (entry !== RECORD && !users.includes(entry)) await unlink(join(shared, entry));
+    if (users.length > 0) return;
     if (await isMounted(this.#config.mounter, shared)) await mounter.unmount(shared);
     const record = join(shared, RECORD);
     const text = await readFile(record, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -127,7 +172,9 @@ export class IscsiVolumes {
       const disk = fromRecord(text);
       const others = (await this.#disks()).filter((other) => other !== name);
       const isInUse = others.some((other) => targetOf(other) === disk.iqn);
-      await detach(disk, system, isInUse);
+      // The same disk may be mounted for one pod, and a device for another one.
+      const isShared = others.some((other) => other.endsWith(directoryOf(disk)));
+      if (!isShared) await detach(disk, system, isInUse);
       await unlink(record);
     }
     await rmdir(shared);
@@ -137,21 +184,24 @@ export class IscsiVolumes {
     return join(this.#config.rootDir, 'plugins', 'kubernetes.io', 'iscsi');
   }
 
-  /** Returns the directories of disks: 'iface-NAME/PORTAL-IQN-lun-LUN'. */
+  /** Returns the directories of disks: 'iface-NAME/PORTAL-IQN-lun-LUN', with DEVICES before it. */
   async #disks(): Promise<readonly string[]> {
     const found: string[] = [];
-    for (const iface of await namesIn(this.#directory)) {
-      if (!iface.startsWith('iface-')) continue;
-      for (const disk of await namesIn(join(this.#directory, iface)))
-        found.push(`${iface}/${disk}`);
+    for (const kind of ['', DEVICES]) {
+      for (const iface of await namesIn(join(this.#directory, kind))) {
+        if (!iface.startsWith('iface-')) continue;
+        for (const disk of await namesIn(join(this.#directory, kind, iface)))
+          found.push(join(kind, iface, disk));
+      }
     }
     return found;
   }
 
-  async #used(): Promise<ReadonlySet<string>> {
-    const used = new Set<string>();
+  /** Returns the UIDs of the pods that use each disk, by its directory. */
+  async #used(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const used = new Map<string, string[]>();
     for (const uid of await namesIn(podsDir(this.#config.rootDir)))
-      for (const name of await this.#noted(uid)) used.add(name);
+      for (const name of await this.#noted(uid)) used.set(name, [...(used.get(name) ?? []), uid]);
     return used;
   }
 

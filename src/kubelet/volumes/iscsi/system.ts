@@ -1,6 +1,6 @@
 // The machine, as the iSCSI volumes use it. Tests have a fake.
 
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { execute } from '#machinery/execute.ts';
 
@@ -13,7 +13,11 @@ export interface IscsiSystem {
   scan(host: number, lun: number): Promise<void>;
   /** Returns the first path that matches; '*' in the last part stands for any characters. */
   find(pattern: string): Promise<string | undefined>;
-  /** Deletes the kernel's devices of a LUN. */
+  /** Returns the multipath device that has the device as a path; undefined if none has. */
+  mapped(device: string): Promise<string | undefined>;
+  /** Returns the device to which a link in /dev leads. */
+  resolve(path: string): Promise<string>;
+  /** Deletes the kernel's devices of a LUN, and the multipath device that they belong to. */
   removeDevices(iqn: string, lun: number): Promise<void>;
 }
 
@@ -62,14 +66,33 @@ export const iscsiSystem: IscsiSystem = {
     return name === undefined ? undefined : join(dirname(pattern), name);
   },
 
-  async removeDevices(iqn, lun) {
-    for (const { host, session } of await sessionsOf(iqn)) {
-      for (const target of await named(session, /^target/)) {
-        const block = join(session, target, `${host}:0:0:${lun}`, 'block');
-        for (const device of await named(block, /./))
-          await writeFile(`/sys/block/${device}/device/delete`, '1');
-      }
+  async mapped(device) {
+    const path = await realpath(device);
+    if (path.startsWith('/dev/dm-')) return path;
+    for (const map of await named('/sys/block', /^dm-\d+$/)) {
+      const slaves = await named(join('/sys/block', map, 'slaves'), /./);
+      if (slaves.includes(basename(path))) return `/dev/${map}`;
     }
+    return undefined;
+  },
+
+  resolve: (path) => realpath(path),
+
+  async removeDevices(iqn, lun) {
+    const devices: string[] = [];
+    for (const { host, session } of await sessionsOf(iqn))
+      for (const target of await named(session, /^target/))
+        devices.push(...(await named(join(session, target, `${host}:0:0:${lun}`, 'block'), /./)));
+    const maps = new Set<string>();
+    for (const device of devices) {
+      const map = await iscsiSystem.mapped(`/dev/${device}`);
+      if (map !== undefined) maps.add(map);
+    }
+    for (const map of maps) {
+      const { code, stderr } = await execute(['multipath', '-f', map], '');
+      if (code !== 0) throw new Error(`multipath -f ${map}: ${stderr.trim()}`);
+    }
+    for (const device of devices) await writeFile(`/sys/block/${device}/device/delete`, '1');
   },
 };
 

@@ -2,6 +2,8 @@
 // none for metrics other than the CPU utilization, for behavior, and for conditions; annotations
 // carry them, so that a round trip loses nothing.
 
+import { allSchemas } from '#api/all-schemas.ts';
+import { DecodeError, decodeObject } from '#api/machinery/codec/index.ts';
 import type { Conversions } from '#api/machinery/scheme.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -19,7 +21,15 @@ const METRICS = 'autoscaling.alpha.kubernetes.io/metrics';
 const CURRENT_METRICS = 'autoscaling.alpha.kubernetes.io/current-metrics';
 const CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
 const BEHAVIOR = 'autoscaling.alpha.kubernetes.io/behavior';
-const CARRIED = [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR];
+/** Annotations of objects in the first version only. Earlier versions wrote the last two. */
+const CARRIED: ReadonlySet<string> = new Set([
+  METRICS,
+  CURRENT_METRICS,
+  CONDITIONS,
+  BEHAVIOR,
+  'autoscaling.alpha.kubernetes.io/scale-down-tolerance',
+  'autoscaling.alpha.kubernetes.io/scale-up-tolerance',
+]);
 
 /**
  * Converts to the first version, without kind and apiVersion. Also accepts parts of an object, as
@@ -37,15 +47,11 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
     ...(conditions.length > 0 && { [CONDITIONS]: JSON.stringify(conditions) }),
     ...(spec?.behavior !== undefined && { [BEHAVIOR]: behaviorText(spec.behavior) }),
   };
-  const annotations = { ...metadata?.annotations, ...carried };
   const utilization = current.find(
     ({ type, resource }) => type === 'Resource' && resource?.name === 'cpu',
   )?.resource?.current.averageUtilization;
   return part({
-    metadata: metadata && {
-      ...metadata,
-      ...(Object.keys(annotations).length > 0 && { annotations }),
-    },
+    metadata: metadata && withCarried(metadata, carried),
     spec:
       spec &&
       part({
@@ -71,21 +77,17 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
  */
 export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'apiVersion'> {
   const { annotations = {} } = metadata ?? {};
-  const kept = Object.fromEntries(
-    Object.entries(annotations).filter(([key]) => !CARRIED.includes(key)),
-  );
-  const { annotations: _replaced, ...otherMetadata } = metadata ?? {};
   const behavior = behaviorFrom(annotations[BEHAVIOR]);
-  const current = readList(annotations[CURRENT_METRICS])?.map((each) =>
-    statusFromV1(each as Immutable<v1.MetricStatus>),
+  const current = readList<v1.MetricStatus>('MetricStatus', annotations[CURRENT_METRICS])?.map(
+    statusFromV1,
   );
   const utilization = status?.currentCPUUtilizationPercentage;
-  const conditions = readList(annotations[CONDITIONS]);
+  const conditions = readList<v1.HorizontalPodAutoscalerCondition>(
+    'HorizontalPodAutoscalerCondition',
+    annotations[CONDITIONS],
+  );
   return part({
-    // The annotations keep their position: encoders write fields in this order.
-    metadata:
-      metadata &&
-      (Object.keys(kept).length > 0 ? { ...metadata, annotations: kept } : otherMetadata),
+    metadata: metadata && withCarried(metadata, {}),
     spec:
       spec &&
       part({
@@ -105,7 +107,26 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
         currentMetrics: current ?? (utilization === undefined ? null : [cpuStatus(utilization)]),
         conditions,
       }),
-  }) as unknown as Omit<New, 'kind' | 'apiVersion'>;
+  });
+}
+
+type Annotations = Readonly<Record<string, string>>;
+
+/**
+ * Replaces the carried annotations. Annotations keep their position: encoders write fields in this
+ * order.
+ */
+function withCarried<T extends { readonly annotations?: Annotations }>(
+  metadata: T,
+  carried: Annotations,
+): T {
+  const before = Object.entries(metadata.annotations ?? {});
+  const own = before.filter(([key]) => !CARRIED.has(key));
+  if (own.length === before.length && Object.keys(carried).length === 0) return metadata;
+  const annotations = { ...Object.fromEntries(own), ...carried };
+  if (Object.keys(annotations).length > 0) return { ...metadata, annotations };
+  const { annotations: _replaced, ...others } = metadata;
+  return others as T;
 }
 
 function isCpuUtilization({ type, resource }: Metric): boolean {
@@ -125,27 +146,44 @@ function metricsFrom(
     const target = { type: 'Utilization', averageUtilization: utilization };
     cpu.push({ type: 'Resource', resource: { name: 'cpu', target } });
   }
-  const others =
-    readList(carried)?.map((each) => specFromV1(each as Immutable<v1.MetricSpec>)) ?? [];
-  const all = [...cpu, ...others];
+  const others = readList<v1.MetricSpec>('MetricSpec', carried)?.map(specFromV1) ?? [];
+  const all = [...others, ...cpu];
   return all.length === 0 ? [defaultMetric()] : all;
 }
 
+/**
+ * Writes the annotations into the draft as the conversion to the second version and back does.
+ * Upstream's server converts what it decodes, so its writer owns annotations for a status.
+ */
+export function setCarriedAnnotations(draft: v1.HorizontalPodAutoscaler): void {
+  const { annotations } = toV1(fromV1(draft)).metadata;
+  if (annotations === undefined) delete draft.metadata.annotations;
+  else draft.metadata.annotations = { ...annotations };
+}
+
 /** Reports whether annotations carry metrics for which the first version has no field. */
-export function carriesMetrics(annotations: Readonly<Record<string, string>> | undefined): boolean {
-  return (readList(annotations?.[METRICS]) ?? []).length > 0;
+export function carriesMetrics(annotations: Annotations | undefined): boolean {
+  return (readList('MetricSpec', annotations?.[METRICS]) ?? []).length > 0;
 }
 
 function cpuStatus(averageUtilization: number): Immutable<v2.MetricStatus> {
-  return {
-    type: 'Resource',
-    resource: { name: 'cpu', current: { averageValue: '0', averageUtilization } },
-  };
+  return { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization } } };
 }
 
-function readList(text: string | undefined): readonly object[] | undefined {
+/**
+ * Reads a list of objects of a type of this version. Returns undefined for any other text: users may
+ * write these annotations, and nothing checks their values later.
+ */
+function readList<T>(type: string, text: string | undefined): readonly T[] | undefined {
   const value = readJson(text);
-  return Array.isArray(value) && value.every(isPlainObject) ? value : undefined;
+  if (!Array.isArray(value)) return undefined;
+  const message = allSchemas.message(`autoscaling/v1.${type}`);
+  try {
+    return value.map((each) => decodeObject<T>(message, each).object);
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
 }
 
 function readJson(text: string | undefined): unknown {
@@ -184,7 +222,11 @@ function behaviorFrom(
 ): Immutable<v2.HorizontalPodAutoscalerBehavior> | undefined {
   const value = readJson(text);
   if (!isPlainObject(value)) return undefined;
-  return part({ scaleUp: rulesFrom(value['ScaleUp']), scaleDown: rulesFrom(value['ScaleDown']) });
+  const behavior = part({
+    scaleUp: rulesFrom(value['ScaleUp']),
+    scaleDown: rulesFrom(value['ScaleDown']),
+  });
+  return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
 function rulesFrom(value: unknown): Rules | undefined {

@@ -7,8 +7,8 @@ import {
   attachSubresource,
   execSubresource,
   logSubresource,
-  type NodeProxyServices,
   portForwardSubresource,
+  type StreamServices,
 } from '#apiserver/node-proxy/subresources.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { bindingRest } from './binding.ts';
@@ -22,7 +22,7 @@ const BINDING = { group: '', version: 'v1', kind: 'Binding' } as const;
 const EVICTION = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
 
 /** The services that the subresources of pods need. */
-export interface PodServices extends StoreServices, NodeProxyServices, EvictionServices {}
+export interface PodServices extends StoreServices, StreamServices, EvictionServices {}
 
 const podKind = defineKind<Pod, PodServices>({
   type: pods,

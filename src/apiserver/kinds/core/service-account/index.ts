@@ -3,6 +3,7 @@
 import { serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { SECRETS_ANNOTATION } from '#apiserver/admission/secret-references.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -20,13 +21,26 @@ function cleaned(account: ServiceAccount): ServiceAccount {
   return { ...account, secrets };
 }
 
+/** Returns a warning if the account gets the annotation. */
+function warnings(account: ServiceAccount, old?: ServiceAccount): readonly string[] {
+  const has = (of?: ServiceAccount): boolean =>
+    of?.metadata.annotations?.[SECRETS_ANNOTATION] !== undefined;
+  if (!has(account) || has(old)) return [];
+  return [
+    `metadata.annotations[${SECRETS_ANNOTATION}]: deprecated in v1.32+; ` +
+      'prefer separate namespaces to isolate access to mounted secrets',
+  ];
+}
+
 const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   prepareForCreate: cleaned,
   validate: () => [],
+  warningsOnCreate: (account) => warnings(account),
   prepareForUpdate: cleaned,
   validateUpdate: () => [],
+  warningsOnUpdate: (account, old) => warnings(account, old),
 };
 
 export const serviceAccountTable: TableConvertor<ServiceAccount> = {

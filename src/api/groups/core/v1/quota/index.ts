@@ -12,5 +12,10 @@ export {
 } from './amounts.ts';
 export type { Amounts } from './amounts.ts';
 export { isInScopes, limitedNames, scopesOf } from './scopes.ts';
-export { countName, evaluatorOf, isUncounted, podAmounts, resourceOfLimit } from './usage.ts';
-export type { GroupResource, QuotaEvaluator } from './usage.ts';
+export { DEVICE_CLAIMS, isDeviceLimit, podRefOf } from './device-claims.ts';
+export { countName, factsAt } from './evaluator.ts';
+export type { GroupResource, QuotaEvaluator, QuotaFacts } from './evaluator.ts';
+export { extendedResourcesOf, NO_EXTENDED_RESOURCES } from './extended-resources.ts';
+export type { ExtendedResources } from './extended-resources.ts';
+export { podAmounts } from './pods.ts';
+export { evaluatorOf, isUncounted, resourcesOfLimit } from './usage.ts';

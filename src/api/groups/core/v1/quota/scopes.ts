@@ -4,7 +4,9 @@ import * as labels from '#machinery/selectors/labels.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { podQosClass } from '../qos.ts';
 import type * as core from '../types.ts';
-import { isTerminating, type GroupResource, type QuotaEvaluator } from './usage.ts';
+import type { GroupResource, QuotaEvaluator } from './evaluator.ts';
+import type { ExtendedResources } from './extended-resources.ts';
+import { isTerminating } from './pods.ts';
 
 type ReadPod = Immutable<core.Pod>;
 type Requirement = Immutable<core.ScopedResourceSelectorRequirement>;
@@ -39,9 +41,10 @@ export function isInScopes(
 /** Returns the names of the quota's limits for such objects, according to its status. */
 export function limitedNames(
   quota: Immutable<core.ResourceQuota>,
-  evaluator: QuotaEvaluator,
+  { tracks }: QuotaEvaluator,
+  extendedResources: ExtendedResources,
 ): readonly string[] {
-  return Object.keys(quota.status.hard ?? {}).filter(evaluator.tracks);
+  return Object.keys(quota.status.hard ?? {}).filter((name) => tracks(name, extendedResources));
 }
 
 function podIsIn(pod: ReadPod, requirement: Requirement): boolean {

@@ -5,12 +5,12 @@ import type { AggregationConfig } from '#apiserver/aggregator/aggregator.ts';
 import type { RequestHeaderConfig } from '#apiserver/authentication/request-header.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
-import { standardRequestHeader } from '../front-proxy.ts';
-import type { KeyPair } from '../pki.ts';
-import { UserError } from '../user-error.ts';
-import type { CertificateFiles } from './api-server-files.ts';
-import { checkAuthority, checkKeyPair } from './role.ts';
+import { keepRenewed, RELOAD_PERIOD_MS } from '../../certificate-renewal.ts';
+import { standardRequestHeader } from '../../front-proxy.ts';
+import type { KeyPair } from '../../pki.ts';
+import { UserError } from '../../user-error.ts';
+import type { CertificateFiles } from './files.ts';
+import { checkAuthority, checkKeyPair } from '../role.ts';
 
 export interface AggregationFlags {
   readonly proxyClientCertFile?: string;

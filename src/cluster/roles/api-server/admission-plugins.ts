@@ -1,7 +1,7 @@
 // The admission plugins of Kubernetes 1.36, by the names that --enable-admission-plugins and
 // --disable-admission-plugins take.
 
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 
 /** In the order of their execution. `true`: on by default upstream. */
 const PLUGINS: ReadonlyMap<string, boolean> = new Map([
@@ -48,16 +48,9 @@ const PLUGINS: ReadonlyMap<string, boolean> = new Map([
   ['AlwaysDeny', false],
 ]);
 
-/**
- * Plugins that are not built in, and that a cluster can do without: leaving them out causes only a
- * log message.
- */
-const NOT_BUILT_IN_YET: ReadonlySet<string> = new Set([
-  'MutatingAdmissionWebhook',
-  'ValidatingAdmissionWebhook',
-]);
-
 export interface AdmissionSelection {
+  /** Built-in plugins that run beside the default ones. */
+  readonly enabled: readonly string[];
   /** Built-in plugins that are left out. */
   readonly disabled: readonly string[];
   readonly warnings: readonly string[];
@@ -86,11 +79,12 @@ export function selectAdmissionPlugins(
     if (disable.includes(name))
       throw new UserError(`admission plugin ${name} is both enabled and disabled`);
     if (builtIn.has(name)) continue;
-    if (NOT_BUILT_IN_YET.has(name) || PLUGINS.get(name) === true) {
+    if (PLUGINS.get(name) === true) {
       warnings.push(
         `--enable-admission-plugins: ${name} is not built in: what it would do is not done`,
       );
     } else throw new UserError(`--enable-admission-plugins: ${name} is not built in`);
   }
-  return { disabled: disable.filter((name) => builtIn.has(name)), warnings };
+  const isBuiltIn = (name: string): boolean => builtIn.has(name);
+  return { enabled: enable.filter(isBuiltIn), disabled: disable.filter(isBuiltIn), warnings };
 }

@@ -8,9 +8,9 @@ import type { UserInfo } from '#apiserver/request.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import type { Random } from '#machinery/random.ts';
-import { type KeyPair, Pki } from '../pki.ts';
-import { UserError } from '../user-error.ts';
-import { readFlagFile } from './role.ts';
+import { type KeyPair, Pki } from '../../pki.ts';
+import { UserError } from '../../user-error.ts';
+import { readFlagFile } from '../role.ts';
 
 /** Reads files that flags name, or that a directory has under the name that `cox certs` gives them. */
 export class CertificateFiles {

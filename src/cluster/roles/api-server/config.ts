@@ -1,0 +1,96 @@
+// The configuration of the role `cox apiserver`: the flags of kube-apiserver as values.
+
+import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import type { ApiWorkersSettings } from '../../api-workers/index.ts';
+import type { EtcdConfig } from '../../stores.ts';
+import type { AuditFlags } from '../audit-flags.ts';
+import type { InnerComponentsConfig } from '../inner-components.ts';
+import type { OidcFlags } from '../oidc-flags.ts';
+import type { RoleConfig } from '../role.ts';
+import type { AggregationFlags } from './aggregation-flags.ts';
+
+export interface ApiServerRoleConfig
+  extends RoleConfig, AggregationFlags, AuditFlags, InnerComponentsConfig, OidcFlags {
+  /** Default: 'etcd'. */
+  readonly store?: 'etcd' | 'memory';
+  readonly etcd: EtcdConfig;
+  /** Default: '0.0.0.0'. */
+  readonly bindAddress?: string;
+  /** 0: any that is free. Default: 6443. */
+  readonly securePort?: number;
+  /** By which pods and nodes reach this server. Default: the bind address, or the machine's first. */
+  readonly advertiseAddress?: string;
+  /** One range, or one of each family with a comma between them. Default: '10.96.0.0/16'. */
+  readonly serviceClusterIpRange?: string;
+  /** Default: '30000-32767'. */
+  readonly serviceNodePortRange?: string;
+  /** The directory of files that no flag names; their names are those of `cox certs`. */
+  readonly certDir?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly clientCaFile?: string;
+  readonly kubeletClientCertificate?: string;
+  readonly kubeletClientKey?: string;
+  /** Default: the clients' authority. */
+  readonly kubeletCertificateAuthority?: string;
+  readonly serviceAccountSigningKeyFile?: string;
+  /** Public keys or certificates. Tokens of these keys and of the signing key are accepted. */
+  readonly serviceAccountKeyFile?: readonly string[];
+  /**
+   * The first issuer issues tokens; tokens of all are accepted. Default:
+   * 'https://kubernetes.default.svc.cluster.local'.
+   */
+  readonly serviceAccountIssuer?: readonly string[];
+  /**
+   * Milliseconds: between one hour and 2^32 seconds, or 0. A token requested for longer gets this.
+   * Default: no limit.
+   */
+  readonly serviceAccountMaxTokenExpiration?: number;
+  /** Default: the issuers. */
+  readonly apiAudiences?: readonly string[];
+  /** The URL of the public keys. Default: /openid/v1/jwks of this server. */
+  readonly serviceAccountJwksUri?: string;
+  readonly tokenAuthFile?: string;
+  /** Whether bootstrap tokens authenticate. Default: false. */
+  readonly enableBootstrapTokenAuth?: boolean;
+  /**
+   * Whether requests without credentials are authorized as system:anonymous. Default: only those
+   * for health and version.
+   */
+  readonly anonymousAuth?: boolean;
+  /** Default: Node, RBAC. */
+  readonly authorizationMode?: readonly string[];
+  readonly tlsMinVersion?: string;
+  readonly tlsCipherSuites?: readonly string[];
+  /** Default: true. */
+  readonly enablePriorityAndFairness?: boolean;
+  /** 0: no limit. Default: 400. */
+  readonly maxRequestsInflight?: number;
+  /** 0: no limit. Default: 200. */
+  readonly maxMutatingRequestsInflight?: number;
+  /** Milliseconds. Default: a minute. */
+  readonly requestTimeout?: number;
+  /** In milliseconds. */
+  readonly shutdownDelayDuration?: number;
+  /** Seconds that a watch lasts at least. Default: 1800. */
+  readonly minRequestTimeout?: number;
+  /** Milliseconds. Default: an hour. */
+  readonly eventTtl?: number;
+  readonly defaultNotReadyTolerationSeconds?: number;
+  readonly defaultUnreachableTolerationSeconds?: number;
+  readonly encryptionProviderConfig?: string;
+  /** The served groups, versions and resources. Default: stable versions. */
+  readonly runtimeConfig?: RuntimeConfig;
+  /** The version that /version, metrics and /statusz publish. Default: the version that is spoken. */
+  readonly reportedVersion?: string;
+  readonly enableAdmissionPlugins?: readonly string[];
+  /** Published at /metrics beside the server's own, in the form that Prometheus reads. */
+  readonly otherMetrics?: () => string;
+  readonly disableAdmissionPlugins?: readonly string[];
+  /** Processes that serve the API beside this one. Absent: there are none. */
+  readonly workers?: ApiWorkersSettings;
+  /** Whether the web console is served. Default: false. */
+  readonly console?: boolean;
+  /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
+  readonly flags?: Readonly<Record<string, string>>;
+}

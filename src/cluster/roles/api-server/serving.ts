@@ -1,0 +1,67 @@
+// The certificate that the server presents, and the authority of its clients.
+
+import { hostname } from 'node:os';
+import type { ApiServerConfig } from '#apiserver/config.ts';
+import { advertisedAddress } from '#apiserver/own-endpoints.ts';
+import type { KeyPair } from '../../pki.ts';
+import { checkAuthority, checkKeyPair } from '../role.ts';
+import { tlsSettings } from '../tls-flags.ts';
+import type { ApiServerRoleConfig } from './config.ts';
+import type { CertificateFiles } from './files.ts';
+
+export interface Serving {
+  readonly tls: NonNullable<ApiServerConfig['tls']>;
+  /** Reads the certificate again: a file may have been replaced. */
+  readonly latest: () => KeyPair;
+}
+
+/**
+ * Reads the certificate, or makes one if there is none. `serviceAddress`: the cluster IP of the
+ * Service `kubernetes`. Throws UserError.
+ */
+export async function servingOf(
+  config: ApiServerRoleConfig,
+  files: CertificateFiles,
+  serviceAddress: string,
+): Promise<Serving> {
+  const { clock, random } = config;
+  const clientCa = files.optional('client-ca-file', config.clientCaFile, 'ca.crt');
+  if (clientCa !== undefined) checkAuthority('--client-ca-file', clientCa);
+  const read = (): KeyPair | undefined =>
+    files.pair(
+      { cert: 'tls-cert-file', key: 'tls-private-key-file' },
+      { cert: config.tlsCertFile, key: config.tlsPrivateKeyFile },
+      'apiserver',
+    );
+  const pair =
+    read() ?? (await files.makeServing(servingHosts(config, serviceAddress), clock, random));
+  checkKeyPair('--tls-cert-file, --tls-private-key-file', pair);
+  return {
+    tls: { ...pair, clientCa, ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites) },
+    latest: () => read() ?? pair,
+  };
+}
+
+/** Returns the names and addresses of a certificate that the server makes for itself. */
+function servingHosts(
+  { bindAddress, advertiseAddress }: ApiServerRoleConfig,
+  serviceAddress: string,
+): readonly string[] {
+  const addresses = [
+    bindAddress,
+    advertiseAddress,
+    advertisedAddress(bindAddress ?? '0.0.0.0'),
+    serviceAddress,
+  ];
+  const names = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+    hostname(),
+  ];
+  const usable = addresses.flatMap((address) =>
+    address === undefined || /^(0\.0\.0\.0|::)$/.test(address) ? [] : [address],
+  );
+  return ['localhost', '127.0.0.1', ...names, ...usable];
+}

@@ -1,0 +1,50 @@
+// Runs the reference CSI driver on machines of a cluster, as docs/running-apart.md describes.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from '../cable.ts';
+import { roleKubeconfig } from '../joined-node.ts';
+import { insideMachine, KUBELET_ROOT, type Machine } from '../machines.ts';
+import { runCox, type RunningRole, startRole } from '../role.ts';
+
+/**
+ * The number of volumes that each node can have. A test uses all of them, and others run at the same
+ * time with some 10 each.
+ */
+const MAX_VOLUMES = 64;
+
+/** Creates the roles of the driver's controllers, and the API of snapshots. */
+export function grantCsiPermissions(kubectl: string, kubeconfig: string, dir: string): void {
+  const file = join(dir, 'csi-permissions.yaml');
+  writeFileSync(file, runCox('csi-driver', '--print-permissions'));
+  run(kubectl, `--kubeconfig=${kubeconfig}`, 'apply', '-f', file);
+}
+
+interface NodeDriverConfig {
+  readonly machine: Machine;
+  /** Process 1 of the machine. */
+  readonly init: number;
+  /** The directory of the whole cluster. */
+  readonly dir: string;
+  readonly clusterDir: string;
+  readonly logFile: string;
+}
+
+/** Resolves when the driver serves. */
+export async function startCsiDriver(config: NodeDriverConfig): Promise<RunningRole> {
+  const { machine, init, dir, clusterDir, logFile } = config;
+  const { node } = machine;
+  return await startRole(
+    `${node} csi-driver`,
+    (command) => insideMachine(init, command),
+    'csi-driver',
+    {
+      kubeconfig: roleKubeconfig(clusterDir, join(dir, `${node}-csi-driver.conf`), 'csi-driver'),
+      'node-name': node,
+      'root-dir': KUBELET_ROOT,
+      'volumes-dir': join(dir, `${node}-volumes`),
+      'max-volumes': String(MAX_VOLUMES),
+    },
+    logFile,
+  );
+}
