@@ -204,7 +204,9 @@ export function decodeBody(
   const value = body.value === null ? {} : body.value;
   if (codec.isUntyped === true) checkUntyped(value, kind, text);
   if (!isPlainObject(value)) throw unrecognized(kind.kind, notAnObject(value), text);
-  const ownKind = givenKind(value, { kind, text, scheme, message: codec.otherKindMessage });
+  const { otherKindMessage: message } = codec;
+  const expected = { kind, text, scheme, ...(message !== undefined && { message }) };
+  const ownKind = givenKind(value, expected);
   let decoded;
   try {
     decoded = codec.decode(value);
@@ -367,7 +369,7 @@ interface Expected {
   readonly text: string;
   readonly scheme: Scheme;
   /** See ObjectCodec.otherKindMessage. */
-  readonly message?: string | undefined;
+  readonly message?: string;
 }
 
 /** Returns the kind and apiVersion of the body; missing ones are those of the endpoint. */

@@ -125,9 +125,9 @@ class Change implements ChangedPlace {
 }
 
 interface BookmarkParts {
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>>;
   /** See WatchOptions. */
-  readonly emptyObject?: (() => object) | undefined;
+  readonly emptyObject: (() => object) | undefined;
 }
 
 interface Subscriber {
@@ -523,7 +523,7 @@ export class EventSource {
    */
   bookmark(
     revision: number | string,
-    { annotations, emptyObject }: BookmarkParts = {},
+    { annotations, emptyObject }: BookmarkParts,
   ): EncodedWatchEvent {
     const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
     const { apiVersion, kind } = this.#config;
