@@ -1,5 +1,5 @@
-// The parts of the recorded data beside one object of each kind: statuses, several managers of
-// fields, and custom resources in two versions.
+// The recorded data beside one object of each kind: statuses, several managers of fields,
+// and custom resources in two versions.
 
 import type { KindManifest } from '../e2e/kinds.ts';
 

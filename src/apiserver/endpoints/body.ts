@@ -205,8 +205,12 @@ export function decodeBody(
   if (codec.isUntyped === true) checkUntyped(value, kind, text);
   if (!isPlainObject(value)) throw unrecognized(kind.kind, notAnObject(value), text);
   const { otherKindMessage: message } = codec;
-  const expected = { kind, text, scheme, ...(message !== undefined && { message }) };
-  const ownKind = givenKind(value, expected);
+  const ownKind = givenKind(value, {
+    kind,
+    text,
+    scheme,
+    ...(message !== undefined && { message }),
+  });
   let decoded;
   try {
     decoded = codec.decode(value);
