@@ -14,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants as os } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -48,6 +48,29 @@ function run(program, programArgs, options = {}) {
   const result = spawnSync(program, programArgs, { cwd: root, stdio: 'inherit', ...options });
   if (result.error) fail(`cannot run ${program}: ${result.error.message}`);
   if (result.status !== 0) process.exit(result.status ?? 1);
+}
+
+/**
+ * Runs a script in TypeScript, and ends this process with its status if it fails. The script gets
+ * the signals that would end this process, since it may have to remove what it has started.
+ * `tsx` is not run as a program: that kills a script which does not confirm a signal within 30 ms.
+ */
+async function runScript(path, scriptArgs = args) {
+  const file = inRoot(...path.split('/'));
+  const options = { cwd: root, stdio: 'inherit' };
+  const child = spawn(process.execPath, ['--import', 'tsx', file, ...scriptArgs], options);
+  const passOn = (signal) => {
+    // A terminal sends SIGINT to the script, too.
+    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of signals) process.on(signal, passOn);
+  const [status, signal] = await new Promise((resolve) => {
+    child.once('error', (error) => fail(`cannot run ${file}: ${error.message}`));
+    child.once('exit', (...outcome) => resolve(outcome));
+  });
+  for (const name of signals) process.removeListener(name, passOn);
+  if (status !== 0) process.exit(status ?? 128 + os.signals[signal]);
 }
 
 const bin = (name) => inRoot('node_modules', '.bin', name);
@@ -341,44 +364,46 @@ const commands = {
   },
   versus() {
     ensureBuilt();
-    run(bin('tsx'), [inRoot('bench', 'versus', 'main.ts'), ...args]);
+    return runScript('bench/versus/main.ts');
   },
   bench() {
     ensureBuilt();
-    run(bin('tsx'), [inRoot('bench', 'main.ts'), ...args]);
+    return runScript('bench/main.ts');
   },
   golden() {
-    run(bin('tsx'), [inRoot('tools', 'golden.ts'), ...args]);
+    return runScript('tools/golden.ts');
   },
   differential() {
-    run(bin('tsx'), [inRoot('test', 'differential', 'main.ts'), ...args]);
+    return runScript('test/differential/main.ts');
   },
   fuzz() {
-    run(bin('tsx'), [inRoot('test', 'fuzz', 'main.ts'), ...args]);
+    return runScript('test/fuzz/main.ts');
   },
   conformance() {
     if (args[0] === 'critest') {
       ensureDependencies();
-      run(bin('tsx'), [inRoot('test', 'critest', 'main.ts'), ...args.slice(1)]);
-      return;
+      return runScript('test/critest/main.ts', args.slice(1));
     }
     ensureBuilt();
-    run(bin('tsx'), [inRoot('test', 'conformance', 'main.ts'), ...args]);
+    return runScript('test/conformance/main.ts');
   },
   'kubectl-commands'() {
     ensureBuilt();
-    run(bin('tsx'), [inRoot('test', 'kubectl-commands', 'main.ts'), ...args]);
+    return runScript('test/kubectl-commands/main.ts');
   },
   gateway() {
     ensureBuilt();
-    run(bin('tsx'), [inRoot('test', 'gateway', 'main.ts'), ...args]);
+    return runScript('test/gateway/main.ts');
   },
   operators() {
     ensureDependencies();
-    run(bin('tsx'), [inRoot('test', 'e2e', 'operators', 'main.ts'), ...args]);
+    return runScript('test/e2e/operators/main.ts');
   },
   torture() {
-    run(bin('tsx'), [inRoot('test', 'torture', 'main.ts'), ...args]);
+    return runScript('test/torture/main.ts');
+  },
+  nightly() {
+    return runScript('tools/nightly/main.ts');
   },
   clean() {
     for (const path of ['dist', '.cache', 'coverage'])

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -122,4 +123,33 @@ test('an installed package runs what it has', async () => {
   await cox();
   rmSync(join(checkout, 'tools'), { recursive: true });
   expect(await cox()).toBe('first');
+});
+
+test('a script that is busy gets the signal to end, and ends itself', async () => {
+  const script = `process.on('SIGTERM', () => {
+    process.stdout.write('removed what it had started\\n');
+    process.exitCode = 7;
+    clearInterval(timer);
+  });
+  // Its event loop is blocked nearly always, as on a machine with much else to do.
+  const timer = setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200));
+  process.stdout.write('started\\n');
+  `;
+  mkdirSync(join(checkout, 'test', 'fuzz'), { recursive: true });
+  writeFileSync(join(checkout, 'test', 'fuzz', 'main.ts'), script);
+  symlinkSync(join(root, 'node_modules', 'tsx'), join(checkout, 'node_modules', 'tsx'));
+  const child = spawn(process.execPath, [join(checkout, 'tools', 'bootstrap.js'), 'fuzz'], {
+    cwd: checkout,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+    if (text === 'started\n') child.kill('SIGTERM');
+  });
+  const status = await new Promise((resolve, reject) =>
+    child.once('error', reject).once('close', resolve),
+  );
+  expect(text).toBe('started\nremoved what it had started\n');
+  expect(status).toBe(7);
 });

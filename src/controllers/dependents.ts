@@ -37,6 +37,8 @@ export interface DependentEvents {
 export class Dependents<Owner extends KubeObject, T extends KubeObject> {
   readonly lister: Lister<Immutable<T>>;
   readonly #config: DependentsConfig<Owner, T>;
+  /** Each orphan is compared with all owners of its namespace. */
+  readonly #selectors = new WeakMap<Immutable<Owner>, Selector>();
 
   constructor(config: DependentsConfig<Owner, T>) {
     this.#config = config;
@@ -150,9 +152,10 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
     const { owners, selectorOf, mayAdopt } = this.#config;
     if (selectorOf === undefined) return;
     for (const owner of owners.list(orphan.metadata.namespace ?? '')) {
-      const matches =
-        (mayAdopt?.(owner, orphan) ?? true) && selectorOf(owner).matches(orphan.metadata.labels);
-      if (matches) enqueue(objectKey(owner));
+      if (mayAdopt?.(owner, orphan) === false) continue;
+      let selector = this.#selectors.get(owner);
+      if (selector === undefined) this.#selectors.set(owner, (selector = selectorOf(owner)));
+      if (selector.matches(orphan.metadata.labels)) enqueue(objectKey(owner));
     }
   }
 }

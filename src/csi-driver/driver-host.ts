@@ -33,8 +33,11 @@ export interface DriverHost {
   /** Returns the usage of the file system that contains the path. */
   usage(path: string): Promise<FileSystemUsage>;
 
-  /** Attaches the image as a device, once. Returns the device's path. */
-  attach(image: string): Promise<string>;
+  /**
+   * Attaches the image as a device, once. Returns the device's path. `readonly`: nothing can be
+   * written to the device; one that is attached already stays as it is.
+   */
+  attach(image: string, readonly: boolean): Promise<string>;
   /** Detaches the image from its device. Idempotent. */
   detach(image: string): Promise<void>;
   /**
@@ -42,9 +45,6 @@ export interface DriverHost {
    * FailedPrecondition where that is possible only while it is not mounted.
    */
   grow(device: string, mountPoint: string | undefined): Promise<void>;
-
-  /** Makes a device read-only, or writable. */
-  setReadOnly(device: string, readonly: boolean): Promise<void>;
 
   /** Sets the attributes of the device that the image is attached to, if it is attached. */
   tune(image: string, attributes: VolumeAttributes): Promise<void>;

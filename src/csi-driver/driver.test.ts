@@ -48,13 +48,12 @@ function fakeHost() {
       };
     },
     thaw: () => Promise.resolve(),
-    attach: async (image) => {
-      await call('attach', image);
+    attach: async (image, readonly) => {
+      await call(readonly ? 'attach read-only' : 'attach', image);
       return '/dev/loop0';
     },
     detach: (image) => call('detach', image),
     grow: (device) => call('grow', device),
-    setReadOnly: (device, readonly) => call(`setReadOnly ${readonly}`, device),
     tune: (image, { readAheadKiB }) => call(`tune ${readAheadKiB}`, image),
     isMounted: (path) => Promise.resolve(mounted.has(path)),
     mountDevice: async (device, path) => {
@@ -287,10 +286,12 @@ describe('the node', () => {
         await driver.call('NodeStageVolume', request);
         await driver.call('NodePublishVolume', { ...request, targetPath: `/target-${name}` });
       }
-      expect(calls.filter((call) => /^(mountDevice|bind|setReadOnly)/.test(call))).toEqual([
+      const ofBlock = `/volumes/${driver.volumes.byName('b')!.id}/disk.img`;
+      expect(calls.filter((call) => /^(mountDevice|bind|attach read-only)/.test(call))).toEqual([
         'mountDevice /dev/loop0',
         'bind read-only /staging',
-        'setReadOnly true /dev/loop0',
+        `attach read-only ${ofBlock}`,
+        `attach read-only ${ofBlock}`,
         'bind read-only /dev/loop0',
       ]);
     },

@@ -70,7 +70,8 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
       throw new RpcError('INVALID_ARGUMENT', 'the volume has another volume mode');
     if (await host.isMounted(targetPath)) return;
     if (volume.isBlock) {
-      await host.bind(await host.attach(pathOf(volume)), targetPath, readonly, []);
+      const device = await host.attach(pathOf(volume), isReadOnly(capability));
+      await host.bind(device, targetPath, readonly, []);
       return;
     }
     let source = pathOf(volume);
@@ -104,15 +105,12 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
         if ((mount === undefined) !== volume.isBlock)
           throw new RpcError('INVALID_ARGUMENT', 'the volume has another volume mode');
         if (volume.backing === 'directory') return;
-        const device = await host.attach(pathOf(volume));
+        // A read-only bind mount of a device does not keep its user from writing to the device. A
+        // file system is made or repaired before its read-only bind mount.
+        const device = await host.attach(pathOf(volume), volume.isBlock && isReadOnly(capability));
         await host.grow(device, undefined);
         await host.tune(pathOf(volume), volume.attributes ?? {});
-        if (mount === undefined) {
-          // A read-only bind mount of a device does not keep its user from writing to the device.
-          await host.setReadOnly(device, isReadOnly(capability));
-          return;
-        }
-        if (await host.isMounted(stagingTargetPath)) return;
+        if (mount === undefined || (await host.isMounted(stagingTargetPath))) return;
         await host.mountDevice(device, stagingTargetPath, {
           fsType: mount.fsType === '' ? 'ext4' : mount.fsType,
           flags: mount.mountFlags,
@@ -181,7 +179,7 @@ export function nodeService(parts: NodeParts): RpcHandlers<CsiSchema, 'Node'> {
         if (volume.backing === 'image') {
           const mountPoint = stagingTargetPath === '' ? volumePath : stagingTargetPath;
           await host.grow(
-            await host.attach(pathOf(volume)),
+            await host.attach(pathOf(volume), false),
             volume.isBlock ? undefined : mountPoint,
           );
         }

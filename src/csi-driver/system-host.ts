@@ -141,8 +141,10 @@ export const systemHost: DriverHost = {
     };
   },
 
-  async attach(image) {
-    return (await deviceOf(image)) ?? (await run('losetup', '--find', '--show', '--', image));
+  async attach(image, readonly) {
+    // Not `blockdev --setro`: the next image at that device would be read-only, too.
+    const options = ['--find', '--show', ...(readonly ? ['--read-only'] : [])];
+    return (await deviceOf(image)) ?? (await run('losetup', ...options, '--', image));
   },
 
   async detach(image) {
@@ -166,10 +168,6 @@ export const systemHost: DriverHost = {
       stderr.includes('Permission denied') ? 'FAILED_PRECONDITION' : 'INTERNAL',
       message,
     );
-  },
-
-  async setReadOnly(device, readonly) {
-    await run('blockdev', readonly ? '--setro' : '--setrw', device);
   },
 
   async tune(image, { readAheadKiB }) {

@@ -158,9 +158,15 @@ async function main(): Promise<void> {
   const groups = groupsOf(ofSuite, needs, flags.kubeconfig, options);
   for (const group of groups) {
     if (stop.signal.aborted) break;
-    const report = await runGroup(group, options);
-    results.push(...report.results);
-    suiteFailures.push(...report.suiteFailures);
+    try {
+      const report = await runGroup(group, options);
+      results.push(...report.results);
+      suiteFailures.push(...report.suiteFailures);
+    } catch (error) {
+      // The results of the other groups are kept.
+      if (!(error instanceof UserError)) throw error;
+      suiteFailures.push(`${group.on}: ${error.message}`);
+    }
   }
 
   const sorted = mergeResults([], results);
@@ -296,6 +302,8 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
     group.needsImages && !options.pull ? await ensureImages(cacheDir(binaries.version), say) : [];
   const cluster = await group.start(outputDir, archives);
   try {
+    // The signal to end may have come while the cluster started.
+    if (signal.aborted) return { results: [], suiteFailures: [] };
     for (const socket of cluster.containerdSockets) importImages(socket, archives);
     say(`${tests.length} tests on ${on}, ${parallel} at a time`);
     let done = 0;

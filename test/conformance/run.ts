@@ -91,6 +91,7 @@ export async function runSuite(config: RunConfig): Promise<Report> {
     const interrupt = (): void =>
       void (child.pid !== undefined && process.kill(-child.pid, 'SIGINT'));
     config.signal.addEventListener('abort', interrupt, { once: true });
+    if (config.signal.aborted) interrupt();
     await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
     config.signal.removeEventListener('abort', interrupt);
   } finally {

@@ -1,6 +1,8 @@
 // Compares two answers, without the values that differ between any two servers: identities, times,
 // and allocated addresses.
 
+import { parseYaml } from '#api/machinery/codec/yaml.ts';
+
 export interface Answer {
   readonly code: number;
   /** The parsed body. */
@@ -10,13 +12,13 @@ export interface Answer {
 
 /**
  * Returns the value of the JSON text, the list of values if each line is JSON (the events of a
- * watch), or else the text itself.
+ * watch), the value of an object in YAML, or else the text itself.
  */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return parsedLines(text) ?? text;
+    return parsedLines(text) ?? (/^(apiVersion|kind): /.test(text) ? parseYaml(text) : text);
   }
 }
 
@@ -30,6 +32,9 @@ function parsedLines(text: string): unknown[] | undefined {
     return undefined;
   }
 }
+
+/** The rest of the differences of very different answers is left out. */
+const MAX_DIFFERENCES = 200;
 
 type JsonObject = Record<string, unknown>;
 
@@ -48,7 +53,7 @@ export function differences(ours: Answer, theirs: Answer): readonly string[] {
 }
 
 function compare(ours: unknown, theirs: unknown, path: string, found: string[]): void {
-  if (found.length >= 12) return;
+  if (found.length >= MAX_DIFFERENCES) return;
   if (Array.isArray(ours) && Array.isArray(theirs)) {
     for (let index = 0; index < Math.max(ours.length, theirs.length); index++) {
       compare(ours[index], theirs[index], `${path}[${index}]`, found);
@@ -60,7 +65,27 @@ function compare(ours: unknown, theirs: unknown, path: string, found: string[]):
       compare(ours[key], theirs[key], `${path}.${key}`, found);
     return;
   }
+  if (typeof ours === 'string' && typeof theirs === 'string' && path === '') {
+    compareLines(ours, theirs, found);
+    return;
+  }
   if (!Object.is(ours, theirs)) found.push(`${path}: ${text(ours)}, reference ${text(theirs)}`);
+}
+
+/** Compares texts. Of texts with several lines, each line that only one of them has is reported. */
+function compareLines(ours: string, theirs: string, found: string[]): void {
+  if (ours === theirs) return;
+  const [own, other] = [ours.split('\n'), theirs.split('\n')];
+  if (own.length === 1 || other.length === 1) {
+    found.push(`: ${text(ours)}, reference ${text(theirs)}`);
+    return;
+  }
+  const before = found.length;
+  for (const line of own)
+    if (!other.includes(line)) found.push(`: ${text(line)}, reference nothing`);
+  for (const line of other)
+    if (!own.includes(line)) found.push(`: nothing, reference ${text(line)}`);
+  if (found.length === before) found.push(': the order of the lines differs');
 }
 
 const text = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
@@ -81,8 +106,14 @@ interface Cause {
  * meant for programs.
  */
 function withSortedCauses(body: unknown): unknown {
-  if (!isObject(body) || body['reason'] !== 'Invalid') return body;
+  if (!isObject(body)) return body;
   const details = body['details'] as { readonly causes?: readonly Cause[] } | undefined;
+  // Upstream visits the owners of an apply's conflicts in any order.
+  if (body['reason'] === 'Conflict' && details?.causes !== undefined) {
+    const causes = details.causes.map((cause) => JSON.stringify(cause)).toSorted();
+    return { ...body, details: { ...details, causes } };
+  }
+  if (body['reason'] !== 'Invalid') return body;
   const causes = (details?.causes ?? []).map(
     ({ reason, message, field }) => `${field}: ${reason}: ${withoutDump(message)}`,
   );
@@ -116,7 +147,7 @@ function normalized(value: unknown, path = ''): unknown {
     if (key === 'description' && path.includes('.columnDefinitions')) result[key] = 'description';
     else if (key === 'cells')
       result[key] = (item as unknown[]).map((cell) =>
-        /^\d+[smh]/.test(String(cell)) ? 'age' : cell,
+        /^\d+[smh]|^\d{4}-\d\d-\d\dT/.test(String(cell)) ? 'age' : cell,
       );
     else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
     // In a dry run the reference allocates ports from the end of the range upwards.
@@ -149,4 +180,5 @@ const withoutIdentities = (message: string): string =>
       time.startsWith('2026-01-0') ? time : 'TIME',
     )
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
-    .replaceAll(/0x[0-9a-f]{6,}/g, 'ADDRESS');
+    .replaceAll(/0x[0-9a-f]{6,}/g, 'ADDRESS')
+    .replaceAll(/in record \(\d+\)|current: \d+/g, 'REVISION');

@@ -10,7 +10,8 @@ import {
 import type { ServerResponse } from 'node:http';
 import { differences } from './compare.ts';
 import type { CustomObjectCase } from './custom-object-cases.ts';
-import { define, type Report, type Server, undefine } from './custom-objects.ts';
+import { define, type Server, undefine } from './custom-objects.ts';
+import type { ReportLines } from './report.ts';
 import type { Shot } from './shots.ts';
 
 type Json = Record<string, unknown>;
@@ -153,23 +154,20 @@ function definitionFor(webhook: WebhookServer): CustomObjectCase {
   };
 }
 
-/** Returns the number of requests. */
 export async function compareConversions(
   ours: Server,
   theirs: Server,
-  report: Report,
-): Promise<number> {
+  report: ReportLines,
+): Promise<void> {
   let respond = right;
   const webhook = await startWebhookServer({
     handler: ({ body }, response) =>
       respond((JSON.parse(body) as { readonly request: Request }).request, response),
   });
   const each = definitionFor(webhook);
-  let sent = 0;
   const compare = async (title: string, shot: Shot): Promise<void> => {
-    sent++;
     const lines = differences(...(await Promise.all([ours.send(shot), theirs.send(shot)])));
-    if (lines.length > 0) report(`conversion, ${title}: ${shot.method} ${shot.path}`, lines);
+    report(`conversion, ${title}: ${shot.method} ${shot.path}`, lines);
   };
   try {
     await Promise.all([define(ours, each), define(theirs, each)]);
@@ -197,7 +195,6 @@ export async function compareConversions(
     await Promise.all([undefine(ours, each), undefine(theirs, each)]);
     await webhook.stop();
   }
-  return sent;
 }
 
 function creation(version: string, name: string, spec: Json): Shot {

@@ -30,6 +30,7 @@ import { deepEqual } from '#machinery/deep.ts';
 import * as wait from '#machinery/wait.ts';
 import type { Answer } from './compare.ts';
 import type { Reference } from './reference.ts';
+import type { ReportLines } from './report.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
@@ -42,14 +43,8 @@ export interface Recorded {
 
 const RULE_GROUP = 'rules.example.com';
 
-/**
- * Asks the reference server for its answers to the cases of rules. `report` is called for each
- * difference.
- */
-export function askUpstreamForRules(
-  reference: Reference,
-  report: (text: string) => void,
-): Promise<Answers> {
+/** Asks the reference server for its answers to the cases of rules. */
+export function askUpstreamForRules(reference: Reference, report: ReportLines): Promise<Answers> {
   return answersOf(reference, ruleCases, report, RULE_GROUP);
 }
 
@@ -266,19 +261,13 @@ function causesOf({ body }: Answer): string[] {
     : messagesOf(causes.map((cause) => ({ field: cause.field, body: cause.message })));
 }
 
-/**
- * Asks the reference server for its answer to every case, and for its documents. `report` is called
- * for each difference.
- */
-export async function askUpstream(
-  reference: Reference,
-  report: (text: string) => void,
-): Promise<Recorded> {
+/** Asks the reference server for its answer to every case, and for its documents. */
+export async function askUpstream(reference: Reference, report: ReportLines): Promise<Recorded> {
   const answers = await answersOf(reference, cases, report);
   const documents = await publishedBy(reference);
   for (const given of publishedCases) {
-    if (!deepEqual(documents[given.name], published(given)))
-      report(`custom resources: ${given.name}: the definitions differ`);
+    const lines = deepEqual(documents[given.name], published(given)) ? [] : ['they differ'];
+    report(`custom resources: ${given.name}: definitions`, lines);
   }
   return { answers, published: documents };
 }
@@ -290,7 +279,7 @@ export async function askUpstream(
 export async function answersOf(
   reference: Reference,
   given: readonly SchemaCase[],
-  report: (text: string) => void,
+  report: ReportLines,
   group?: string,
 ): Promise<Answers> {
   const answers: Record<string, CaseAnswer> = {};
@@ -299,9 +288,7 @@ export async function answersOf(
     if (ours.schema !== undefined && one.updates !== undefined && group === undefined) continue;
     const theirs = await new CustomKind(reference, one, index, group).answer();
     answers[one.name] = theirs;
-    if (deepEqual(theirs, ours)) continue;
-    report(`custom resources: ${one.name}: the answers differ`);
-    for (const line of differencesOf(ours, theirs)) report(`    ${line}`);
+    report(`custom resources: ${one.name}`, differencesOf(ours, theirs));
   }
   return answers;
 }

@@ -12,13 +12,16 @@ import * as wait from '#machinery/wait.ts';
 import { parseFlags } from '../../tools/flags.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
+import { compareCalls } from './calls/run.ts';
 import { compareConversions } from './custom-conversions.ts';
 import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
 import { definitionSteps } from './definitions.ts';
 import { DEFINITIONS, GROUP, MERGE, remove } from './extension-requests.ts';
+import { Explanations } from './explained.ts';
 import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
+import { Report } from './report.ts';
 import { customObjectSteps } from './object-steps.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
 import { requests } from './requests.ts';
@@ -28,15 +31,16 @@ import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 import { compareWebhooks, recordText } from './webhooks.ts';
-import { wireDifferences, wireShots } from './wire.ts';
+import { wireDifferences, wireShots, wireTitle } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
 const usage = `usage: npm run differential -- (--upstream | --reference URL --token TOKEN) [flags]
   --upstream                      compare with upstream's kube-apiserver, which is built with Go and started
   --reference URL                 an API server to compare with, such as https://127.0.0.1:6443
   --token TOKEN                   a token of an administrator of that server
-  --kinds A,B                     only these kinds, or parts: wire, requests, empties, versions,
+  --kinds A,B                     only these kinds, or parts: wire, requests, empties, versions, calls,
                                   custom-resources, definitions, custom-objects, webhooks, rules
+  --groups A,B                    only these groups of calls (calls/groups.ts)
   --count N                       requests for each kind (default 200)
   --seed TEXT                     the same text gives the same requests (default differential)
   --case TEXT                     only cases of webhooks whose names have this text
@@ -51,6 +55,7 @@ const flags = parseFlags('differential', usage, {
   reference: { type: 'string' },
   token: { type: 'string', default: '' },
   kinds: { type: 'string' },
+  groups: { type: 'string' },
   count: { type: 'string', default: '200' },
   seed: { type: 'string', default: 'differential' },
   'record-empties': { type: 'string' },
@@ -76,6 +81,7 @@ const PARTS: readonly string[] = [
   'requests',
   'empties',
   'versions',
+  'calls',
   'custom-resources',
   'definitions',
   'custom-objects',
@@ -85,95 +91,65 @@ const PARTS: readonly string[] = [
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
+const isChosen = (part: string): boolean => only === undefined || only.includes(part);
 const server = await Ours.start();
 const upstream = flags.upstream ? await startOrExit() : undefined;
 const reference = new Reference(
   upstream?.url ?? flags.reference ?? '',
   upstream?.token ?? flags.token,
 );
+const explanations = Explanations.read();
+const report = new Report(explanations, (line) => console.log(line));
 
-let sent = 0;
-let different = 0;
 try {
-  if (only === undefined || only.includes('custom-resources')) {
-    const report = (text: string): void => {
-      if (!text.startsWith(' ')) different++;
-      console.log(text);
-    };
-    const recorded = await askUpstream(reference, report);
-    const random = randomCases(
-      fnv32a(flags.seed),
-      Math.ceil(Number(flags.count) / CASES_PER_COUNT),
-    );
-    sent +=
-      Object.keys(recorded.answers).length +
-      Object.keys(await answersOf(reference, random, report)).length;
+  if (isChosen('custom-resources')) {
+    const recorded = await askUpstream(reference, report.record);
+    const count = Math.ceil(Number(flags.count) / CASES_PER_COUNT);
+    await answersOf(reference, randomCases(fnv32a(flags.seed), count), report.record);
     const file = flags['record-custom-resources'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
   }
-  if (only === undefined || only.includes('custom-objects')) {
-    const report = (title: string, lines: readonly string[]): void => {
-      different++;
-      console.log(title.slice(0, 400));
-      for (const line of lines) console.log(`    ${line.slice(0, 700)}`);
-    };
-    sent += await compareCustomObjects(server, reference, report);
-    sent += await compareConversions(server, reference, report);
+  if (isChosen('custom-objects')) {
+    await compareCustomObjects(server, reference, report.record);
+    await compareConversions(server, reference, report.record);
   }
-  if (only === undefined || only.includes('rules')) {
-    const answers = await askUpstreamForRules(reference, (text) => {
-      if (!text.startsWith(' ')) different++;
-      console.log(text);
-    });
-    sent += Object.keys(answers).length;
+  if (isChosen('rules')) {
+    const answers = await askUpstreamForRules(reference, report.record);
     const file = flags['record-rules'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(answers, undefined, 1)}\n`);
   }
-  if (only?.includes('webhooks') === true) {
-    const report = (line: string): void => console.log(line.slice(0, 900));
-    const ours = (shot: Shot): Promise<Answer> => server.send(shot);
-    const compared = await compareWebhooks(
-      ours,
+  if (isChosen('webhooks')) {
+    const recorded = await compareWebhooks(
+      (shot) => server.send(shot),
       (shot) => reference.send(shot),
-      report,
+      report.record,
       flags.case,
     );
-    sent += Object.values(compared.recorded).flat().length;
-    different += compared.different;
     const file = flags['record-webhooks'];
-    if (file !== undefined) writeFileSync(file, recordText(compared.recorded));
+    if (file !== undefined) writeFileSync(file, recordText(recorded));
   }
-  if (only === undefined || only.includes('wire')) {
+  if (isChosen('wire')) {
     for (const shot of wireShots) {
-      sent++;
-      const found = wireDifferences(shot, await server.wire(shot), await reference.wire(shot));
-      if (found.length === 0) continue;
-      different++;
-      console.log(`${shot.method ?? 'GET'} ${shot.path} ${JSON.stringify(shot.headers ?? {})}`);
-      for (const line of found) console.log(`    ${line.slice(0, 700)}`);
+      const lines = wireDifferences(shot, await server.wire(shot), await reference.wire(shot));
+      report.record(wireTitle(shot), lines);
     }
     const metrics = metricDifferences(
       (await server.wire({ path: '/metrics' })).text,
       (await reference.wire({ path: '/metrics' })).text,
     );
-    for (const line of metrics) console.log(`/metrics: ${line}`);
-    different += metrics.length;
+    report.record('/metrics', metrics);
   }
-  if (only === undefined || only.includes('requests')) {
-    for (const shot of requests)
-      report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
-  }
-  if (only === undefined || only.includes('versions')) {
-    for (const shot of versionRequests)
-      report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
-  }
+  if (isChosen('requests')) for (const shot of requests) await compareAnswers(shot);
+  if (isChosen('versions')) for (const shot of versionRequests) await compareAnswers(shot);
+  if (isChosen('calls'))
+    await compareCalls(server, reference, report.record, flags.groups?.split(','));
   for (const [part, steps] of [
     ['definitions', definitionSteps],
     ['custom-objects', customObjectSteps],
   ] as const) {
-    if (only !== undefined && !only.includes(part)) continue;
+    if (!isChosen(part)) continue;
     await removeDefinitions();
-    await compareSteps(steps, { ours: server, theirs: reference, report: reportLines });
+    await compareSteps(steps, { ours: server, theirs: reference, report: report.record });
     await removeDefinitions();
   }
   const onlyEmpties = only?.includes('empties') === true;
@@ -185,16 +161,10 @@ try {
     if (served === undefined || !(allKinds || chosen.includes(sample.kind))) continue;
     const target = targetOf(served, sample);
     await removeFrom(target);
-    const made = await Promise.all([
-      server.send(creation(target)),
-      reference.send(creation(target)),
-    ]);
-    report(creation(target), ...made);
-    for (const shot of onlyEmpties
-      ? []
-      : shots(target, Number(flags.count), new SeededRandom(`${flags.seed} ${sample.kind}`))) {
-      report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
-    }
+    await compareAnswers(creation(target));
+    const random = new SeededRandom(`${flags.seed} ${sample.kind}`);
+    for (const shot of onlyEmpties ? [] : shots(target, Number(flags.count), random))
+      await compareAnswers(shot);
     if (only === undefined || onlyEmpties) toldApart.push(...(await compareEmpties(target)));
     await removeFrom(target);
   }
@@ -205,8 +175,12 @@ try {
   await server.stop();
   await upstream?.stop();
 }
-console.log(`${sent} requests, ${different} answered differently`);
-process.exitCode = different > 0 ? 1 : 0;
+if (only === undefined) {
+  for (const { request, difference } of explanations.unused)
+    console.log(`explained, but not seen: ${request.source}: ${difference.source}`);
+}
+console.log(report.summary);
+process.exitCode = report.different > 0 ? 1 : 0;
 
 /** Starts upstream's server. Ends the process if that fails. */
 async function startOrExit(): Promise<Upstream> {
@@ -230,8 +204,7 @@ async function compareEmpties(target: Target): Promise<string[]> {
   for (const place of emptyPlaces(message, target.manifest)) {
     for (const way of target.mayUpdate ? WAYS : (['create'] as const)) {
       const shot = emptyShot(target, place, way, place.empty);
-      const [ours, theirs] = await Promise.all([server.send(shot), reference.send(shot)]);
-      report(shot, ours, theirs);
+      const theirs = await compareAnswers(shot);
       if (flags['record-empties'] === undefined || !isRecorded(place, way)) continue;
       const without = await reference.send(emptyShot(target, place, way, undefined));
       const outcome = difference(without, theirs);
@@ -268,20 +241,10 @@ async function removeDefinitions(): Promise<void> {
   }
 }
 
-function reportLines(what: string, lines: readonly string[]): void {
-  sent++;
-  if (lines.length === 0) return;
-  different++;
-  console.log(what.slice(0, 600));
-  for (const line of lines) console.log(`    ${line.slice(0, 700)}`);
-}
-
-function report(shot: Shot, ours: Answer, theirs: Answer): void {
-  sent++;
-  const found = differences(ours, theirs);
-  if (found.length === 0) return;
-  different++;
-  console.log(`${shot.method} ${shot.path}: ${shot.changes.join('; ')}`);
-  for (const line of found) console.log(`    ${line.slice(0, 700)}`);
-  if (flags.verbose) console.log(`    ${shot.body}`);
+/** Sends the request to both servers, and reports. Returns the answer of the reference. */
+async function compareAnswers(shot: Shot): Promise<Answer> {
+  const [ours, theirs] = await Promise.all([server.send(shot), reference.send(shot)]);
+  const title = `${shot.method} ${shot.path}: ${shot.changes.join('; ')}`;
+  report.record(title, differences(ours, theirs), flags.verbose ? shot.body : undefined);
+  return theirs;
 }

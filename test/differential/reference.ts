@@ -35,8 +35,11 @@ export class Reference {
   #send({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const sent = request(
-        new URL(path, this.#url),
         {
+          // Not as a URL, which would change the path.
+          host: this.#url.hostname,
+          port: this.#url.port,
+          path,
           method,
           agent: this.#agent,
           headers: {
@@ -68,8 +71,11 @@ export class Reference {
   wire({ path, method = 'GET', headers, body = '' }: WireShot): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
       const sent = request(
-        new URL(path, this.#url),
         {
+          // Not as a URL, which would change the path.
+          host: this.#url.hostname,
+          port: this.#url.port,
+          path,
           method,
           agent: this.#agent,
           headers: {

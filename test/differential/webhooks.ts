@@ -10,25 +10,21 @@ import {
 import { startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import type { Answer } from './compare.ts';
+import type { ReportLines } from './report.ts';
 import type { Shot } from './shots.ts';
 
-export interface WebhookComparison {
-  /** The other server's outcomes, by the names of the cases. */
-  readonly recorded: Readonly<Record<string, readonly Outcome[]>>;
-  readonly different: number;
-}
+/** The other server's outcomes, by the names of the cases. */
+export type RecordedOutcomes = Readonly<Record<string, readonly Outcome[]>>;
 
 type Server = (shot: Shot) => Promise<Answer>;
 
-/**
- * Calls `report` with a line for each difference. `only`: a part of the names of the cases to run.
- */
+/** Compares the cases. `only`: a part of the names of the cases to run. */
 export async function compareWebhooks(
   ours: Server,
   theirs: Server,
-  report: (line: string) => void,
+  report: ReportLines,
   only = '',
-): Promise<WebhookComparison> {
+): Promise<RecordedOutcomes> {
   const webhook = await startWebhookServer({
     handler: () => undefined,
     dnsNames: ['hook.default.svc'],
@@ -39,7 +35,6 @@ export async function compareWebhooks(
     runner.serve(request, response, socket);
   };
   const recorded: Record<string, readonly Outcome[]> = {};
-  let different = 0;
   try {
     for (const each of CASES) {
       if (!each.name.includes(only)) continue;
@@ -47,16 +42,14 @@ export async function compareWebhooks(
       if (each.ownWords !== undefined) continue;
       recorded[each.name] = other;
       const lines = own.flatMap((outcome, index) =>
-        differencesOf(outcome, other[index]).map((line) => `  request ${index} ${line}`),
+        differencesOf(outcome, other[index]).map((line) => `request ${index} ${line}`),
       );
-      if (lines.length === 0) continue;
-      different++;
-      for (const line of [each.name, ...lines]) report(line);
+      report(`webhook: ${each.name}`, lines);
     }
   } finally {
     await webhook.stop();
   }
-  return { recorded, different };
+  return recorded;
 
   function runnerOf(side: string, server: Server): CaseRunner {
     return new CaseRunner({
@@ -75,7 +68,7 @@ export async function compareWebhooks(
 }
 
 /** Returns the outcomes as lines of JSON: a case on each, with its name. */
-export function recordText(recorded: WebhookComparison['recorded']): string {
+export function recordText(recorded: RecordedOutcomes): string {
   return Object.entries(recorded)
     .map((entry) => `${JSON.stringify(entry)}\n`)
     .join('');

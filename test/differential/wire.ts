@@ -84,6 +84,13 @@ export const wireShots: readonly WireShot[] = [
   { path: '/healthz/etcd' },
   { path: '/healthz/poststarthook/rbac/bootstrap-roles' },
   { path: '/healthz/nope' },
+  // The metric of watches with initial events needs one.
+  {
+    path:
+      `${NAMESPACES}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&` +
+      'allowWatchBookmarks=true&timeoutSeconds=1',
+    contentDiffers: OWN_VALUES,
+  },
   { path: '/metrics', contentDiffers: 'compared by name elsewhere' },
   { path: '/metrics/slis', contentDiffers: OWN_SET },
   { path: '/statusz', contentDiffers: OWN_VALUES },
@@ -109,11 +116,7 @@ export const wireShots: readonly WireShot[] = [
   { path: `${NAMESPACES}/default`, headers: CURL },
   { path: `${NAMESPACES}/default?pretty=true` },
   { path: `${NAMESPACES}/default?pretty=false`, headers: CURL },
-  {
-    path: `${NAMESPACES}/default`,
-    headers: accept('application/yaml'),
-    contentDiffers: 'upstream sorts the keys of YAML',
-  },
+  { path: `${NAMESPACES}/default`, headers: accept('application/yaml') },
   { path: `${NAMESPACES}/default`, headers: { 'audit-id': 'an ID of the client' } },
   { path: `${NAMESPACES}/nope` },
   { path: `${NAMESPACES}/nope`, headers: CURL },
@@ -172,6 +175,10 @@ export const wireShots: readonly WireShot[] = [
   },
 ];
 
+/** Returns the request as one line. */
+export const wireTitle = ({ method = 'GET', path, headers = {}, body = '' }: WireShot): string =>
+  `${method} ${path} ${JSON.stringify(headers)} ${body}`.trimEnd();
+
 /** Headers that must be the same. */
 const SAME_HEADERS = [
   'content-type',
@@ -181,9 +188,15 @@ const SAME_HEADERS = [
   'warning',
   'allow',
   'retry-after',
+  'location',
 ];
 /** Headers that both answers must have, or neither. */
-const PRESENT_HEADERS = ['audit-id', 'etag'];
+const PRESENT_HEADERS = [
+  'audit-id',
+  'etag',
+  'x-kubernetes-pf-flowschema-uid',
+  'x-kubernetes-pf-prioritylevel-uid',
+];
 
 /** Returns the differences, a line each. Empty: none. */
 export function wireDifferences(
@@ -191,30 +204,43 @@ export function wireDifferences(
   ours: WireAnswer,
   theirs: WireAnswer,
 ): readonly string[] {
-  const found: string[] = [];
-  const say = (what: string, own: unknown, other: unknown): void => {
-    if (own !== other)
-      found.push(
-        `${what}: ${JSON.stringify(own) ?? 'none'}, reference ${JSON.stringify(other) ?? 'none'}`,
-      );
-  };
-  const compared = shot.headersDiffer === undefined;
-  for (const name of compared ? SAME_HEADERS : [])
-    say(`header ${name}`, headerText(ours, name), headerText(theirs, name));
-  for (const name of compared ? PRESENT_HEADERS : [])
-    say(`header ${name} is there`, name in ours.headers, name in theirs.headers);
-  const auditId = shot.headers?.['audit-id'];
-  if (auditId !== undefined)
-    say('header audit-id', headerText(ours, 'audit-id'), headerText(theirs, 'audit-id'));
-  say('newline at the end', ours.text.endsWith('\n'), theirs.text.endsWith('\n'));
-  say('indented', /^[{[]\n/.test(ours.text), /^[{[]\n/.test(theirs.text));
-  if (shot.contentDiffers !== undefined) say('code', ours.code, theirs.code);
-  else {
-    const answer = ({ code, text }: WireAnswer) => ({ code, body: parsed(text), warnings: [] });
-    found.push(...differences(answer(ours), answer(theirs)));
-    say('order of fields', fieldOrder(ours.text), fieldOrder(theirs.text));
+  const found = [...headerDifferences(shot, ours, theirs)];
+  if (shot.contentDiffers !== undefined) {
+    found.push(...valueDifference('code', ours.code, theirs.code));
+    return found;
   }
-  return found;
+  const answer = ({ code, text }: WireAnswer) => ({ code, body: parsed(text), warnings: [] });
+  return [
+    ...found,
+    ...differences(answer(ours), answer(theirs)),
+    ...valueDifference('order of fields', fieldOrder(ours.text), fieldOrder(theirs.text)),
+  ];
+}
+
+/** Returns the differences of headers and form, a line each. */
+export function headerDifferences(
+  shot: WireShot,
+  ours: WireAnswer,
+  theirs: WireAnswer,
+): readonly string[] {
+  const compared = shot.headersDiffer === undefined;
+  const isSame = shot.headers?.['audit-id'] !== undefined;
+  return [
+    ...[...(compared ? SAME_HEADERS : []), ...(isSame ? ['audit-id'] : [])].flatMap((name) =>
+      valueDifference(`header ${name}`, headerText(ours, name), headerText(theirs, name)),
+    ),
+    ...(compared ? PRESENT_HEADERS : []).flatMap((name) =>
+      valueDifference(`header ${name} is there`, name in ours.headers, name in theirs.headers),
+    ),
+    ...valueDifference('newline at the end', ours.text.endsWith('\n'), theirs.text.endsWith('\n')),
+    ...valueDifference('indented', /^[{[]\n/.test(ours.text), /^[{[]\n/.test(theirs.text)),
+  ];
+}
+
+function valueDifference(what: string, own: unknown, other: unknown): string[] {
+  if (own === other) return [];
+  const text = (value: unknown): string => JSON.stringify(value) ?? 'none';
+  return [`${what}: ${text(own)}, reference ${text(other)}`];
 }
 
 function headerText({ headers }: WireAnswer, name: string): string | undefined {

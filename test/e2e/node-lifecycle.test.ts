@@ -214,10 +214,12 @@ describe.skipIf(missingLongTests !== undefined)(named('a real node', missingLong
         : (['memory', 'memory.max'] as const);
     expect((await cgroups.read(path, controller, file))?.trim()).toBe(String(48 * MiB));
     await node.create(podOf('lost', {}, { runtimeClassName: 'missing' }));
-    expect(await sandboxEvents('lost')).toEqual([
-      'FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: code = Unknown desc = ' +
-        'failed to get sandbox runtime: no runtime for "nowhere" is configured',
-    ]);
+    const [event, ...others] = await sandboxEvents('lost');
+    expect(others).toEqual([]);
+    // The rest is in the words of containerd, which 2.0 has changed.
+    expect(event).toMatch(
+      /^FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: .*no runtime for "nowhere" is configured$/,
+    );
   });
 
   test('seccomp: the default, none, and local profiles', async () => {

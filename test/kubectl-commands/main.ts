@@ -26,7 +26,7 @@ async function main(): Promise<void> {
     output: { type: 'string', default: join(root, '.cache', 'kubectl-commands') },
   });
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
   const output = resolve(flags.output);
   const run = await runFunctions({
     servers: flags.reference ? 'upstream' : 'ours',

@@ -69,7 +69,7 @@ else {
   const earlier = existsSync(data) ? (JSON.parse(readFileSync(data, 'utf8')) as StepResult[]) : [];
   const results: StepResult[] = [];
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
   const git = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' });
   for (const { name, command, minutes } of chosen) {
     if (stop.signal.aborted) break;

@@ -17,7 +17,7 @@ test('each step is a script of package.json, or a program of the repository', ()
   for (const { command, short } of steps)
     for (const [program, ...args] of [command, short]) {
       if (program === 'npm') expect(Object.keys(scripts)).toContain(args[2]);
-      else expect(read(args[1] ?? '')).not.toBe('');
+      else expect(read(args.find((arg) => arg.endsWith('.ts')) ?? '')).not.toBe('');
     }
   expect(new Set(steps.map(({ name }) => name)).size).toBe(steps.length);
 });

@@ -23,6 +23,15 @@ const npm = (script: string, ...args: readonly string[]): readonly string[] => [
   ...(args.length > 0 ? ['--', ...args] : []),
 ];
 
+/** Returns the command of a script that package.json does not name. */
+const script = (path: string, ...args: readonly string[]): readonly string[] => [
+  'node',
+  '--import',
+  'tsx',
+  path,
+  ...args,
+];
+
 /** Returns a step of conformance tests. Its short form runs the tests that match `focus`. */
 function conformance(name: string, minutes: number, flags: string, focus: string): Step {
   const chosen = flags.split(' ');
@@ -47,8 +56,8 @@ const programs: readonly Step[] = [
   { name: 'programs: operators', command: npm('operators'), short: npm('operators'), minutes: 120 },
   {
     name: 'programs: other versions',
-    command: ['npx', 'tsx', 'test/skew/build.ts'],
-    short: ['npx', 'tsx', 'test/skew/build.ts'],
+    command: script('test/skew/build.ts'),
+    short: script('test/skew/build.ts'),
     minutes: 120,
   },
 ];
@@ -94,6 +103,12 @@ const suites: readonly Step[] = [
     command: npm('fuzz'),
     short: npm('fuzz', ...'--fills 10 --bodies 200 --every 20 --minutes 1'.split(' ')),
     minutes: 180,
+  },
+  {
+    name: 'malloc checks',
+    command: script('tools/nightly/malloc-checks.ts'),
+    short: script('tools/nightly/malloc-checks.ts', '--short'),
+    minutes: 60,
   },
   { name: 'torture', command: npm('torture'), short: npm('torture', '--short'), minutes: 240 },
 ];

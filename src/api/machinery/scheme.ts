@@ -1,6 +1,7 @@
 // The Scheme: the kinds with a typed descriptor, their codecs, and their conversions to other
 // versions. Keyed by group, version and kind.
 
+import { quote } from '#machinery/text/go-format.ts';
 import { DescriptorCodec } from './codec/descriptor-codec.ts';
 import type { ObjectCodec } from './codec/object-codec.ts';
 import type { GroupVersionKind } from './descriptor.ts';
@@ -129,6 +130,12 @@ export function apiVersionOf({
   readonly version: string;
 }): string {
   return group === '' ? version : `${group}/${version}`;
+}
+
+/** Returns upstream's message for a kind that is not registered. */
+export function notRegistered(apiVersion: string, kind: string): string {
+  const version = quote(apiVersion);
+  return `no kind ${quote(kind)} is registered for version ${version} in scheme "pkg/runtime/scheme.go:111"`;
 }
 
 /** Parses an apiVersion; returns undefined if it is invalid. */

@@ -50,6 +50,11 @@ export interface Kind {
   readonly subresources?: readonly Subresource[];
   /** The columns of tables. Default: Name and Age. */
   readonly table?: TableConvertor;
+  /**
+   * Returns the metadata for tables and for clients that request only metadata. Default: that of
+   * the object.
+   */
+  readonly metadataOf?: (object: KubeObject) => KubeObject['metadata'];
   /** The kind of lists. Default: the kind with the suffix List. */
   readonly listKind?: string;
   /**

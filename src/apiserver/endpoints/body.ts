@@ -13,7 +13,12 @@ import {
 } from '#api/machinery/codec/protobuf/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
-import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
+import {
+  apiVersionOf,
+  notRegistered,
+  parseApiVersion,
+  type Scheme,
+} from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -72,12 +77,12 @@ export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
 }
 
 /**
- * Reads the body. Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message.
- * `bigints`: see ObjectCodec.
+ * Reads the body. Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message; undefined
+ * for options, whose errors do not name it. `bigints`: see ObjectCodec.
  */
 export function parseBody(
   request: ApiRequest,
-  mustBe: string,
+  mustBe: string | undefined,
   clock: Clock,
   bigints = false,
 ): Awaitable<ParsedBody> {
@@ -93,7 +98,7 @@ export function parseBody(
 
 interface Parsing {
   readonly mediaType: string;
-  readonly mustBe: string;
+  readonly mustBe: string | undefined;
   readonly maxValues: number;
   readonly clock: Clock;
   readonly bigints: boolean;
@@ -133,16 +138,17 @@ async function parsedYaml(
   }
 }
 
-function unreadable(error: unknown, text: string, mustBe: string): apierrors.StatusError {
+function unreadable(
+  error: unknown,
+  text: string,
+  mustBe: string | undefined,
+): apierrors.StatusError {
   if (error instanceof apierrors.StatusError) return error;
   if (isTooMany(error)) return apierrors.requestEntityTooLarge(error.message);
   const why = errorMessage(error);
   const isOfJson = error instanceof JsonError && error.kind === 'syntax';
-  return unrecognized(
-    mustBe,
-    isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why,
-    text,
-  );
+  const message = isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why;
+  return mustBe === undefined ? apierrors.badRequest(message) : unrecognized(mustBe, message, text);
 }
 
 /** Reports whether a body was rejected because it has too many values. */
@@ -153,14 +159,13 @@ export function isTooMany(error: unknown): error is JsonError | YamlError {
   );
 }
 
-function opened(bytes: Uint8Array, mustBe: string): Envelope {
+function opened(bytes: Uint8Array, mustBe: string | undefined): Envelope {
   try {
     return openEnvelope(bytes);
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error;
-    throw apierrors.badRequest(
-      `the object provided is unrecognized (must be of type ${mustBe}): ${error.message}`,
-    );
+    if (mustBe === undefined) throw apierrors.badRequest(error.message);
+    throw unrecognized(mustBe, error.message, Buffer.from(bytes).toString('utf8'));
   }
 }
 
@@ -188,17 +193,24 @@ export function decodeBody(
   scope: Scope,
   fieldValidation: FieldValidation,
 ): Record<string, unknown> {
-  const { kind, codec } = scope;
-  if (body.envelope !== undefined) return decodeEnvelope(body.envelope, codec);
-  const { value, text = '' } = body;
+  const {
+    kind,
+    codec,
+    services: { scheme },
+  } = scope;
+  if (body.envelope !== undefined) return decodeEnvelope(body.envelope, codec, scheme);
+  const { text = '' } = body;
+  // As in upstream, null is an object without fields.
+  const value = body.value === null ? {} : body.value;
   if (codec.isUntyped === true) checkUntyped(value, kind, text);
-  if (!isPlainObject(value))
-    throw unrecognized(
-      kind.kind,
-      `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`,
-      text,
-    );
-  const ownKind = givenKind(value, kind, text, codec.otherKindMessage);
+  if (!isPlainObject(value)) throw unrecognized(kind.kind, notAnObject(value), text);
+  const { otherKindMessage: message } = codec;
+  const ownKind = givenKind(value, {
+    kind,
+    text,
+    scheme,
+    ...(message !== undefined && { message }),
+  });
   let decoded;
   try {
     decoded = codec.decode(value);
@@ -252,8 +264,10 @@ const NOT_IN_PROTOBUF =
 function decodeEnvelope(
   envelope: Envelope,
   { kind, protobuf }: ObjectCodec,
+  scheme: Scheme,
 ): Record<string, unknown> {
-  const ownKind = givenKind({ kind: envelope.kind, apiVersion: envelope.apiVersion }, kind, '');
+  const given = { kind: envelope.kind, apiVersion: envelope.apiVersion };
+  const ownKind = givenKind(given, { kind, text: '', scheme });
   const unhandled = (why: string): apierrors.StatusError =>
     apierrors.badRequest(
       `${ownKind.kind} in version ${quote(ownKind.version)} cannot be handled as a ${kind.kind}: ${why}`,
@@ -302,6 +316,20 @@ function beginsAsObjectsDo(object: object): boolean {
 const TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
+/** Returns upstream's message for a body that is no object. */
+export function notAnObject(value: unknown): string {
+  const why = `json: cannot unmarshal ${jsonType(value)} into Go value of type ${TYPE_META}`;
+  return `couldn't get version/kind; json parse error: ${why}`;
+}
+
+/** Returns upstream's message for a kind or apiVersion that is no string. */
+export function notAString(field: 'kind' | 'apiVersion', value: unknown): string {
+  return (
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} ` +
+    `into Go struct field .${field} of type string`
+  );
+}
+
 /**
  * Checks kind and apiVersion of a custom object in upstream's order: the kind must be present, the
  * version must be that of the endpoint, and validation reports a wrong kind. Throws StatusError
@@ -313,8 +341,7 @@ function checkUntyped(
   text: string,
 ): void {
   if (!isPlainObject(value) && value !== null) {
-    const why = `json: cannot unmarshal ${jsonType(value)} into Go value of type ${TYPE_META}`;
-    throw unrecognized(expected, `couldn't get version/kind; json parse error: ${why}`, text);
+    throw unrecognized(expected, notAnObject(value), text);
   }
   const { kind = '', apiVersion = '', metadata } = value ?? {};
   if (typeof kind !== 'string' || typeof apiVersion !== 'string') return;
@@ -332,26 +359,40 @@ function checkUntyped(
   throw apierrors.invalid({ group, kind }, name, [error]);
 }
 
+/**
+ * Versions that clients may send in the place of the served one, by the latter and the kind: the
+ * eviction of older clients.
+ */
+const ALSO_ACCEPTED: Readonly<Record<string, string>> = {
+  'policy/v1/Eviction': 'policy/v1beta1',
+};
+
+interface Expected {
+  readonly kind: GroupVersionKind;
+  /** The body, for messages. */
+  readonly text: string;
+  readonly scheme: Scheme;
+  /** See ObjectCodec.otherKindMessage. */
+  readonly message?: string;
+}
+
 /** Returns the kind and apiVersion of the body; missing ones are those of the endpoint. */
 function givenKind(
   value: Record<string, unknown>,
-  kind: GroupVersionKind,
-  text: string,
-  otherKindMessage?: string,
+  { kind, text, scheme, message }: Expected,
 ): { kind: string; version: string } {
   const givenKindName = value['kind'] ?? '';
   const givenVersion = value['apiVersion'] ?? '';
   if (typeof givenKindName !== 'string' || typeof givenVersion !== 'string') {
     const field = typeof givenKindName === 'string' ? 'apiVersion' : 'kind';
-    const type = jsonType(value[field]);
-    const why =
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} ` +
-      `into Go struct field .${field} of type string`;
-    throw unrecognized(kind.kind, why, text);
+    throw unrecognized(kind.kind, notAString(field, value[field]), text);
   }
   const expected = apiVersionOf(kind);
-  const groupVersion =
-    givenVersion === '' || givenVersion === expected ? kind : parseApiVersion(givenVersion);
+  const isAccepted =
+    givenVersion === '' ||
+    givenVersion === expected ||
+    ALSO_ACCEPTED[`${expected}/${kind.kind}`] === givenVersion;
+  const groupVersion = isAccepted ? kind : parseApiVersion(givenVersion);
   if (groupVersion === undefined)
     throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
   const name = givenKindName === '' ? kind.kind : givenKindName;
@@ -359,7 +400,11 @@ function givenKind(
     name !== kind.kind ||
     groupVersion.group !== kind.group ||
     groupVersion.version !== kind.version;
-  if (isOther && otherKindMessage !== undefined) throw apierrors.badRequest(otherKindMessage);
+  if (isOther && message !== undefined) throw apierrors.badRequest(message);
+  if (isOther && scheme.codecOf({ ...groupVersion, kind: name }) === undefined) {
+    const why = notRegistered(apiVersionOf(groupVersion), name);
+    throw notHandled(name, groupVersion.version, kind, why);
+  }
   if (groupVersion.group !== kind.group || groupVersion.version !== kind.version) {
     if (name !== kind.kind) throw wrongKind(name, groupVersion.version, kind);
     throw apierrors.badRequest(
@@ -372,8 +417,17 @@ function givenKind(
 
 function wrongKind(name: string, version: string, kind: GroupVersionKind): apierrors.StatusError {
   const why = `converting (${version}.${name}) to (${internalPackage(kind.group)}.${kind.kind}): unknown conversion`;
+  return notHandled(name, version, kind, why);
+}
+
+function notHandled(
+  name: string,
+  version: string,
+  { kind }: GroupVersionKind,
+  why: string,
+): apierrors.StatusError {
   return apierrors.badRequest(
-    `${name} in version ${quote(version)} cannot be handled as a ${kind.kind}: ${why}`,
+    `${name} in version ${quote(version)} cannot be handled as a ${kind}: ${why}`,
   );
 }
 

@@ -99,7 +99,21 @@ describe('bodies', () => {
       'another version',
       '{"kind":"ConfigMap","apiVersion":"v2"}',
       'application/json',
-      'the API version in the data (v2) does not match the expected API version (v1)',
+      'ConfigMap in version "v2" cannot be handled as a ConfigMap: no kind "ConfigMap" is ' +
+        'registered for version "v2" in scheme "pkg/runtime/scheme.go:111"',
+    ],
+    [
+      'a kind that does not exist',
+      '{"kind":"Lamp","apiVersion":"v1"}',
+      'application/json',
+      'Lamp in version "v1" cannot be handled as a ConfigMap: no kind "Lamp" is registered for ' +
+        'version "v1" in scheme "pkg/runtime/scheme.go:111"',
+    ],
+    [
+      'a list',
+      '[]',
+      'application/json',
+      "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value",
     ],
     [
       'a wrong type',
@@ -205,7 +219,7 @@ describe('responses', () => {
     '*/*',
     'application/json',
     'text/html,application/json',
-    'application/*;q=0.5',
+    'application/*;q=0.5, */*;q=0.1',
   ])('are JSON for %s', async (accept) => {
     const { code, headers, json } = await get(accept);
     expect(code).toBe(200);

@@ -107,10 +107,25 @@ describe('delete', () => {
     expect(json.message).toContain(message);
   });
 
-  test('rejects a body that is not DeleteOptions', async () => {
+  test.each<[body: object, message: string]>([
+    [
+      { kind: 'Pod', apiVersion: 'v1' },
+      'no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
+    ],
+    [{ kind: 1 }, 'json: cannot unmarshal number into Go struct field .kind of type string'],
+    [[], 'json: cannot unmarshal array into Go value of type struct'],
+    [{ gracePeriodSeconds: 'soon' }, 'gracePeriodSeconds'],
+  ])('rejects %j, which is not DeleteOptions', async (body, message) => {
     await create('a');
-    expect((await remove(`${PATH}/a`, { kind: 'Pod' })).code).toBe(400);
-    expect((await remove(`${PATH}/a`, { gracePeriodSeconds: 'soon' })).code).toBe(400);
+    const { code, json } = await remove(`${PATH}/a`, body);
+    expect(code).toBe(400);
+    expect(json.message).toContain(message);
+  });
+
+  test('accepts DeleteOptions of any version', async () => {
+    await create('a');
+    const options = { kind: 'DeleteOptions', apiVersion: 'apps/v1' };
+    expect((await remove(`${PATH}/a`, options)).code).toBe(200);
   });
 });
 

@@ -3,13 +3,13 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
 import { ProtobufError } from '#api/machinery/codec/protobuf/index.ts';
+import { notRegistered } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { isPlainObject } from '#machinery/deep.ts';
-import { quote } from '#machinery/text/go-format.ts';
 import { typedCodec } from '../catalog/codec.ts';
 import type { DeleteOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
-import { parseBody } from './body.ts';
+import { notAnObject, notAString, parseBody } from './body.ts';
 import { negotiate } from './negotiation.ts';
 import {
   checkDeleteOptions,
@@ -85,19 +85,24 @@ async function fromBody(
   if (body.kind === 'object' ? body.object === undefined : (await body.read()).length === 0)
     return undefined;
   const codec = typedCodec(scheme, DELETE_OPTIONS);
-  const { value, envelope } = await parseBody(request, 'DeleteOptions', clock);
+  const { value, envelope } = await parseBody(request, undefined, clock);
   if (envelope !== undefined) {
-    if (envelope.kind !== 'DeleteOptions')
-      throw apierrors.badRequest(`expected DeleteOptions, got ${quote(envelope.kind)}`);
+    checkKind(envelope.kind, envelope.apiVersion);
     return decodedOptions(() => codec.protobuf?.decode(envelope));
   }
-  if (!isPlainObject(value))
-    throw apierrors.badRequest('the body of a deletion must be DeleteOptions');
-  const kind = value['kind'];
-  if (typeof kind === 'string' && kind !== '' && kind !== 'DeleteOptions') {
-    throw apierrors.badRequest(`expected DeleteOptions, got ${quote(kind)}`);
+  if (!isPlainObject(value)) throw apierrors.badRequest(notAnObject(value));
+  for (const name of ['kind', 'apiVersion'] as const) {
+    const given = value[name] ?? '';
+    if (typeof given !== 'string') throw apierrors.badRequest(notAString(name, given));
   }
+  checkKind((value['kind'] ?? '') as string, (value['apiVersion'] ?? '') as string);
   return decodedOptions(() => codec.decode(value).object);
+}
+
+/** Throws BadRequest unless the kind is DeleteOptions, in any version, or missing. */
+function checkKind(kind: string, apiVersion: string): void {
+  if (kind === '' || kind === 'DeleteOptions') return;
+  throw apierrors.badRequest(notRegistered(apiVersion === '' ? 'v1' : apiVersion, kind));
 }
 
 function decodedOptions(decode: () => unknown): RawDeleteOptions {
@@ -105,6 +110,6 @@ function decodedOptions(decode: () => unknown): RawDeleteOptions {
     return decode() as RawDeleteOptions;
   } catch (error) {
     if (!(error instanceof DecodeError) && !(error instanceof ProtobufError)) throw error;
-    throw apierrors.badRequest(`DeleteOptions cannot be handled: ${error.message}`);
+    throw apierrors.badRequest(error.message);
   }
 }

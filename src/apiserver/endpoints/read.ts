@@ -53,8 +53,10 @@ export async function handleWatch(
     ...options,
     timeoutMs,
     latestBeats,
+    emptyObject: () => scope.codec.emptyObject(),
   });
-  if (options.sendInitialEvents === true) request.endpoint?.observeWatchList(request);
+  if (options.sendInitialEvents === true && options.allowBookmarks)
+    request.endpoint?.observeWatchList(request);
   return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));
 }
 

@@ -1,5 +1,6 @@
 // Represents objects in the negotiated form: unchanged, as rows of a Table, or as metadata only.
 
+import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -45,7 +46,7 @@ function represent(
           `PartialObjectMetadataList, but the requested object is not a list (${goTypeOf(scope, scope.kind.kind)})`,
         );
       }
-      return partialMetadata(object, metaApiVersion(negotiated));
+      return partialMetadata(scope, object, metaApiVersion(negotiated));
     case 'table': {
       if (isStatus(object)) return object;
       const { resourceVersion } = (object.object() as KubeObject).metadata;
@@ -93,7 +94,12 @@ export function listResponse(
         throw notOfForm(`PartialObjectMetadata, but the requested object is a list (${type})`);
       }
       const apiVersion = metaApiVersion(negotiated);
-      const partial = items.map((item) => partialMetadataItem(item, apiVersion));
+      // As in upstream, an empty list of metadata has no items.
+      if (items.length === 0 && format.mediaType !== PROTOBUF_CONTENT_TYPE) {
+        const empty = { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: null };
+        return { code: 200, body: { kind: 'object', object: new FreshObject(empty) }, format };
+      }
+      const partial = items.map((item) => partialMetadataItem(scope, item, apiVersion));
       const body = {
         kind: 'list',
         apiVersion,
@@ -153,7 +159,7 @@ export function watchResponse(
   let first = true;
   const transformed = mapWatch(events, (event): EncodedWatchEvent => {
     if (event.type === 'ERROR') return event;
-    if (negotiated.as === 'partialMetadata') return metadataEvent(event, form.apiVersion);
+    if (negotiated.as === 'partialMetadata') return metadataEvent(scope, event, form.apiVersion);
     const { resourceVersion } = (event.object.object() as KubeObject).metadata;
     // The columns stay the same, so they are sent once.
     const table = tableOf(
@@ -174,7 +180,11 @@ export function watchResponse(
 const metadataEvents = new Map<string, WeakMap<EncodedWatchEvent, EncodedWatchEvent>>();
 
 /** Returns the same event object to all watchers of metadata, so that it is encoded once. */
-function metadataEvent(event: EncodedWatchEvent, apiVersion: string): EncodedWatchEvent {
+function metadataEvent(
+  scope: Scope,
+  event: EncodedWatchEvent,
+  apiVersion: string,
+): EncodedWatchEvent {
   let events = metadataEvents.get(apiVersion);
   if (events === undefined) {
     events = new WeakMap();
@@ -182,23 +192,29 @@ function metadataEvent(event: EncodedWatchEvent, apiVersion: string): EncodedWat
   }
   let shared = events.get(event);
   if (shared === undefined) {
-    shared = new SharedWatchEvent(event.type, partialMetadata(event.object, apiVersion));
+    shared = new SharedWatchEvent(event.type, partialMetadata(scope, event.object, apiVersion));
     events.set(event, shared);
   }
   return shared;
 }
 
-function partialMetadata(object: EncodedObject, apiVersion: string): FreshObject {
-  return new FreshObject({
-    kind: 'PartialObjectMetadata',
-    apiVersion,
-    metadata: (object.object() as KubeObject).metadata,
-  });
+function partialMetadata(
+  { metadataOf }: Scope,
+  encoded: EncodedObject,
+  apiVersion: string,
+): FreshObject {
+  const object = encoded.object() as KubeObject;
+  const metadata = metadataOf === undefined ? object.metadata : metadataOf(object);
+  return new FreshObject({ kind: 'PartialObjectMetadata', apiVersion, metadata });
 }
 
 /** Returns metadata as a list item, with kind and apiVersion. */
-const partialMetadataItem = (object: EncodedObject, apiVersion: string): FreshObject =>
-  new FreshObject(partialMetadata(object, apiVersion).object(), { identified: true });
+const partialMetadataItem = (
+  scope: Scope,
+  object: EncodedObject,
+  apiVersion: string,
+): FreshObject =>
+  new FreshObject(partialMetadata(scope, object, apiVersion).object(), { identified: true });
 
 const notOfForm = (what: string): apierrors.StatusError =>
   apierrors.notAcceptableForm(`you requested ${what}`);
@@ -257,7 +273,11 @@ function tableOf(
           priority,
         }))
       : null,
-    rows: objects.map((object) => rowOf(convertor, form, object, now, bookmark)),
+    // As in upstream, the rows of a kind without a table of its own are null if there are none.
+    rows:
+      objects.length === 0 && scope.table === undefined
+        ? null
+        : objects.map((object) => rowOf(scope, form, object, now, bookmark)),
   };
 }
 
@@ -271,29 +291,34 @@ function inOrder(
 }
 
 function rowOf(
-  convertor: TableConvertor,
+  scope: Scope,
   form: TableForm,
   encoded: EncodedObject,
   now: number,
   bookmark: boolean,
 ): unknown {
+  const convertor = scope.table ?? defaultTable;
   const object = encoded.object() as KubeObject;
   const conditions = bookmark ? undefined : convertor.conditions?.(object);
   return {
     // A bookmark is not an object, so its row is empty.
     cells: bookmark ? [] : convertor.cells(object, now),
     ...(conditions !== undefined && conditions.length > 0 && { conditions }),
-    object: rowObject(form, encoded),
+    object: rowObject(scope, form, encoded),
   };
 }
 
-function rowObject({ include, apiVersion, identity }: TableForm, object: EncodedObject): unknown {
+function rowObject(
+  scope: Scope,
+  { include, apiVersion, identity }: TableForm,
+  object: EncodedObject,
+): unknown {
   switch (include) {
     case 'None':
       return null;
     case 'Metadata':
       if (identity) return { metadata: identityOf(object.object() as KubeObject) };
-      return partialMetadata(object, apiVersion).object();
+      return partialMetadata(scope, object, apiVersion).object();
     case 'Object':
       return object.object();
   }

@@ -49,6 +49,7 @@ export interface Scope {
   readonly rest: Rest;
   readonly selectableFields: SelectableFields;
   readonly table: TableConvertor | undefined;
+  readonly metadataOf: Kind['metadataOf'];
   readonly createCode: number;
   /** Other versions of the resource's kind. */
   readonly otherVersions: readonly GroupVersionKind[];
@@ -68,6 +69,7 @@ export function resourceScope(services: EndpointServices, served: Kind): Scope {
     rest: served.rest,
     selectableFields: served.selectableFields ?? metadataFields,
     table: served.table,
+    metadataOf: served.metadataOf,
     createCode: served.createCode ?? 201,
     otherVersions: served.otherVersions ?? [],
     converter: served.converter,
@@ -89,6 +91,7 @@ export function subresourceScope(
     rest: subresource.rest,
     selectableFields: metadataFields,
     table: subresource.table,
+    metadataOf: subresource.kind.kind === served.type.kind ? served.metadataOf : undefined,
     createCode: subresource.createCode ?? 201,
     // Only a view of the whole object, such as status, has these.
     otherVersions: subresource.kind.kind === served.type.kind ? (served.otherVersions ?? []) : [],
@@ -121,7 +124,10 @@ function versionsOf({
   converter,
   services: { scheme, catalog },
 }: Scope): Versions {
-  const kinds = new Map([codec.kind, ...otherVersions].map((kind) => [apiVersionOf(kind), kind]));
+  // As in upstream, owners in another group are forgotten: a write of an event through one group
+  // ends the ownership of fields that were written through the other one.
+  const ofGroup = otherVersions.filter(({ group }) => group === codec.kind.group);
+  const kinds = new Map([codec.kind, ...ofGroup].map((kind) => [apiVersionOf(kind), kind]));
   // Another version may be installed later.
   const codecIn = (apiVersion: string): ObjectCodec | undefined => {
     const kind = kinds.get(apiVersion);

@@ -52,6 +52,15 @@ describe('update', () => {
     expect((await put(reordered)).json.metadata.resourceVersion).toBe(a.metadata.resourceVersion);
   });
 
+  test('rejects a resourceVersion that is no number', async () => {
+    const { code, json } = await put({
+      metadata: { name: 'a', resourceVersion: 'x' },
+      data: { k: 'y' },
+    });
+    expect(code).toBe(400);
+    expect(json.message).toBe('strconv.ParseUint: parsing "x": invalid syntax');
+  });
+
   test('rejects a resourceVersion that is not the newest', async () => {
     await put({ metadata: { name: 'a' }, data: { k: 'w' } });
     const { code, json } = await put({ ...a, data: { k: 'x' } });

@@ -2,6 +2,10 @@
 // It has the same form as in Kubernetes, but is opaque to clients.
 
 import * as apierrors from '#machinery/apierrors.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import { jsonType } from '#machinery/text/go-value.ts';
+import { parseJson } from '#machinery/text/json.ts';
 
 export interface ContinueToken {
   /** The revision; -1: the newest state (after the revision of the first page has expired). */
@@ -18,39 +22,72 @@ export function encodeContinue(token: ContinueToken): string {
   return Buffer.from(text, 'utf8').toString('base64url');
 }
 
-/** Decodes a token. Throws BadRequest. */
+/** Decodes a token. Throws BadRequest, with upstream's messages. */
 export function decodeContinue(text: string): ContinueToken {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-  } catch {
-    throw invalidToken();
-  }
-  if (typeof parsed !== 'object' || parsed === null) throw invalidToken();
-  const { v, rv, start } = parsed as { v?: unknown; rv?: unknown; start?: unknown };
-  if (v !== VERSION)
-    throw apierrors.badRequest(
-      'invalid continue token: continue key is not valid: server does not recognize this ' +
-        `encoded version ${JSON.stringify(v)}`,
-    );
-  if (
-    typeof rv !== 'number' ||
-    !Number.isSafeInteger(rv) ||
-    rv === 0 ||
-    typeof start !== 'string' ||
-    start.length < 2
-  ) {
-    throw invalidToken();
-  }
+  const parsed = parsedToken(text);
+  const { v = '', rv = 0, start = '' } = parsed;
+  if (v !== VERSION) throw invalidToken(`: server does not recognize this encoded version ${v}`);
+  if (rv === 0)
+    throw invalidToken(`: incorrect encoded start resourceVersion (version ${VERSION})`);
+  if (start === '') throw invalidToken(`: encoded start key empty (version ${VERSION})`);
   const lastKey = start.endsWith('\0') ? start.slice(0, -1) : start;
   // The key is not trusted: it must not lead out of the resource.
-  if (lastKey.split('/').some((part) => part === '' || part === '.' || part === '..'))
-    throw invalidToken();
-  return { revision: rv, lastKey };
+  const parts = lastKey.split('/');
+  if (parts[0] === '') parts.shift();
+  if (parts.some((part) => part === '' || part === '.' || part === '..'))
+    throw invalidToken(`: ${start}`);
+  return { revision: rv, lastKey: parts.join('/') };
 }
 
-function invalidToken(): apierrors.StatusError {
-  return apierrors.badRequest('invalid continue token: continue key is not valid');
+interface Parsed {
+  readonly v?: string;
+  readonly rv?: number;
+  readonly start?: string;
+}
+
+function parsedToken(text: string): Parsed {
+  const wrong = text.search(/[^A-Za-z0-9_\r\n-]/);
+  const at = wrong >= 0 ? wrong : text.length % 4 === 1 ? text.length - 1 : undefined;
+  if (at !== undefined) throw invalidToken(`: illegal base64 data at input byte ${at}`);
+  const bytes = Buffer.from(text, 'base64url');
+  let token: unknown;
+  try {
+    token = parseJson(bytes);
+  } catch (error) {
+    throw invalidToken(`: ${syntaxError(bytes) ?? errorMessage(error)}`);
+  }
+  if (token === null) return {};
+  if (!isPlainObject(token))
+    throw invalidToken(
+      `: json: cannot unmarshal ${jsonType(token)} into Go value of type storage.continueToken`,
+    );
+  checkType('v', 'string', token['v']);
+  checkType('rv', 'int64', token['rv']);
+  checkType('start', 'string', token['start']);
+  return token as Parsed;
+}
+
+/** Returns the syntax error in bytes that need not be UTF-8: Go names the byte. */
+function syntaxError(bytes: Buffer): string | undefined {
+  try {
+    parseJson(bytes.toString('latin1'));
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+function checkType(name: string, type: 'string' | 'int64', value: unknown): void {
+  if (value === undefined || value === null) return;
+  if (type === 'string' ? typeof value === 'string' : Number.isSafeInteger(value)) return;
+  const given = type === 'int64' && typeof value === 'number' ? `number ${value}` : jsonType(value);
+  throw invalidToken(
+    `: json: cannot unmarshal ${given} into Go struct field continueToken.${name} of type ${type}`,
+  );
+}
+
+function invalidToken(why: string): apierrors.StatusError {
+  return apierrors.badRequest(`invalid continue token: continue key is not valid${why}`);
 }
 
 /**

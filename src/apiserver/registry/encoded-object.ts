@@ -26,6 +26,7 @@ import {
   hasBytes,
   spliceInto,
   splicedLength,
+  storedLabels,
 } from '#api/machinery/codec/index.ts';
 import type { KeyValue } from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
@@ -157,6 +158,12 @@ export class StoredObject implements ServedObject {
         this.#revision === this.kv.modRevision ? decoded : renumbered(decoded, this.#revision);
     }
     return this.#decoded;
+  }
+
+  labels(): Readonly<Record<string, string>> | undefined {
+    return this.#decoded === undefined
+      ? storedLabels(this.kv.value)
+      : this.#decoded.object.metadata.labels;
   }
 
   jsonLine(): Buffer {

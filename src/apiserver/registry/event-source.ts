@@ -62,6 +62,8 @@ export interface Subscription {
   readonly timeoutMs?: number;
   /** Events that are delivered first. */
   readonly initial?: readonly EncodedWatchEvent[];
+  /** See WatchOptions. */
+  readonly emptyObject?: () => object;
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
@@ -122,11 +124,18 @@ class Change implements ChangedPlace {
   }
 }
 
+interface BookmarkParts {
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** See WatchOptions. */
+  readonly emptyObject?: () => object;
+}
+
 interface Subscriber {
   readonly queue: WatchQueue<EncodedWatchEvent>;
   readonly selection: Selection;
   readonly place: Place;
   readonly bookmarks: boolean;
+  readonly emptyObject?: () => object;
   /** The revision up to which all events were delivered. */
   sentRevision: number;
   /**
@@ -215,6 +224,7 @@ export class EventSource {
       selection: subscription.selection,
       place: this.#placeOf(subscription),
       bookmarks: subscription.bookmarks,
+      ...(subscription.emptyObject !== undefined && { emptyObject: subscription.emptyObject }),
       sentRevision: subscription.afterRevision,
       afterRevision: subscription.afterRevision,
       lastBookmark: undefined,
@@ -486,7 +496,7 @@ export class EventSource {
     for (const subscriber of this.#subscribers) {
       if (!subscriber.bookmarks || subscriber.sentRevision >= revision) continue;
       subscriber.sentRevision = revision;
-      subscriber.queue.push(this.bookmark(revision));
+      subscriber.queue.push(this.bookmark(revision, subscriber));
     }
   }
 
@@ -502,23 +512,23 @@ export class EventSource {
         // The bookmark is sent even without new events: the client may not have the revision of the
         // initial state.
         subscriber.sentRevision = Math.max(subscriber.sentRevision, this.#toldRevision);
-        subscriber.queue.push(this.bookmark(subscriber.sentRevision));
+        subscriber.queue.push(this.bookmark(subscriber.sentRevision, subscriber));
       },
     );
   }
 
-  /** Returns a bookmark event: an object of the kind with only a resourceVersion. */
+  /**
+   * Returns a bookmark event: an object of the kind with a resourceVersion, and with those fields
+   * that objects of the kind always have.
+   */
   bookmark(
     revision: number | string,
-    annotations?: Readonly<Record<string, string>>,
+    { annotations, emptyObject }: BookmarkParts = {},
   ): EncodedWatchEvent {
-    const metadata = {
-      resourceVersion: String(revision),
-      creationTimestamp: null,
-      ...(annotations && { annotations }),
-    };
+    const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
     const { apiVersion, kind } = this.#config;
-    return new SharedWatchEvent('BOOKMARK', new FreshObject({ kind, apiVersion, metadata }));
+    const object = { kind, apiVersion, ...emptyObject?.(), metadata };
+    return new SharedWatchEvent('BOOKMARK', new FreshObject(object));
   }
 
   /** Ends every watch of the source, with `last` as its last event. */

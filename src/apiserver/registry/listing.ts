@@ -14,6 +14,7 @@ import {
   encodeContinue,
   expiredContinue,
 } from './continue-token.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import type { ServedObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { FieldIndexes } from './field-indexes.ts';
@@ -45,6 +46,8 @@ interface Scope {
  * this.
  */
 const MAX_STORAGE_PAGE = 10_000;
+/** The number of objects that are matched in one turn of the event loop. */
+const MATCHED_PER_TURN = 1000;
 
 export async function listObjects(
   listed: Listed,
@@ -236,6 +239,7 @@ async function listPage(
       return partOf(all, at, page.remaining, lastKey, selection);
     }
     for (const [index, object] of all.entries()) {
+      if (index > 0 && index % MATCHED_PER_TURN === 0) await nextTurn();
       if (page.isSelected !== true && !selection.matches(object, selectableFields)) continue;
       items.push(object);
       if (limit > 0 && items.length === limit) {

@@ -5,6 +5,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupKind, GroupResource } from '#machinery/apierrors.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
+import { notANumber } from './resource-version.ts';
 import type { Preconditions } from './rest.ts';
 
 /**
@@ -64,7 +65,8 @@ function brokenPrecondition(
 
 /**
  * Checks the resourceVersion of an update. An update with a resourceVersion must match the current
- * state; one without overwrites any state, if the kind allows it. Throws StatusError (409, 422).
+ * state; one without overwrites any state, if the kind allows it. Throws StatusError (400, 409,
+ * 422).
  */
 export function checkVersion(
   type: GroupResource & GroupKind,
@@ -81,6 +83,7 @@ export function checkVersion(
     const named = { group: type.group, resource: type.resource, kind: type.resource };
     throw apierrors.invalid(named, name, [field.invalid(at, 0, 'must be specified for an update')]);
   }
+  if (!/^[0-9]+$/.test(resourceVersion)) throw apierrors.badRequest(notANumber(resourceVersion));
   if (resourceVersion !== old.metadata.resourceVersion)
     throw apierrors.conflict(type, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
 }

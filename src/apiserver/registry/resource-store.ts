@@ -242,12 +242,13 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const { selection } = options;
     const requested = parseResourceVersion(options.resourceVersion);
     const withState = options.sendInitialEvents ?? requested === 0;
-    const { allowBookmarks: bookmarks, timeoutMs, latestBeats = false } = options;
+    const { allowBookmarks: bookmarks, timeoutMs, latestBeats = false, emptyObject } = options;
     const subscription = {
       namespace,
       selection,
       bookmarks,
       latestBeats,
+      ...(emptyObject !== undefined && { emptyObject }),
       ...(timeoutMs !== undefined && { timeoutMs }),
     };
     if (!withState) {
@@ -268,8 +269,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       (item) => new SharedWatchEvent('ADDED', item),
     );
     const afterRevision = Number(state.resourceVersion);
-    if (options.sendInitialEvents === true) {
-      initial.push(this.#events.bookmark(afterRevision, { 'k8s.io/initial-events-end': 'true' }));
+    if (options.sendInitialEvents === true && bookmarks) {
+      const annotations = { 'k8s.io/initial-events-end': 'true' };
+      initial.push(this.#events.bookmark(afterRevision, { annotations, emptyObject }));
     }
     return this.#events.subscribe({ ...subscription, afterRevision, initial });
   }

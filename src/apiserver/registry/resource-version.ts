@@ -1,6 +1,7 @@
 // resourceVersions: opaque to clients, revisions of the storage inside the server.
 
 import * as apierrors from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
 
 /**
  * Parses a resourceVersion; 0 for '' and '0'. Throws BadRequest for a text that cannot come from a
@@ -12,8 +13,12 @@ export function parseResourceVersion(text: string, prefix = ''): number {
     const revision = Number(text);
     if (Number.isSafeInteger(revision)) return revision;
   }
-  const value = JSON.stringify(text);
   throw apierrors.badRequest(
-    `${prefix}resourceVersion: Invalid value: ${value}: strconv.ParseUint: parsing ${value}: invalid syntax`,
+    `${prefix}resourceVersion: Invalid value: ${quote(text)}: ${notANumber(text)}`,
   );
+}
+
+/** Returns Go's message for a resourceVersion that is no number. */
+export function notANumber(text: string): string {
+  return `strconv.ParseUint: parsing ${quote(text)}: invalid syntax`;
 }

@@ -45,9 +45,14 @@ export class Selection {
   /** Reports whether the object is selected. `selectableFields`: those of its kind. */
   matches(selectable: Selectable, selectableFields: SelectableFields): boolean {
     if (this.everything) return true;
+    if (this.#labels !== undefined) {
+      const labels =
+        selectable.labels === undefined ? selectable.object().metadata.labels : selectable.labels();
+      if (!this.#labels.matches(labels)) return false;
+    }
+    if (this.#fields === undefined) return true;
     const object = selectable.object();
-    if (this.#labels !== undefined && !this.#labels.matches(object.metadata.labels)) return false;
-    for (const { field, operator, value } of this.#fields?.requirements() ?? []) {
+    for (const { field, operator, value } of this.#fields.requirements() ?? []) {
       if ((selectableFields.valueOf(object, field) === value) !== (operator === '=')) return false;
     }
     return true;
@@ -57,6 +62,8 @@ export class Selection {
 /** The part of an object that a selection needs. */
 export interface Selectable {
   object(): KubeObject;
+  /** Returns the labels of the object, which is not decoded for them. Absent: it has to be. */
+  labels?(): Readonly<Record<string, string>> | undefined;
 }
 
 /** Selects everything, in every namespace. */

@@ -4,8 +4,9 @@
 
 import { type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { PassThrough, Readable } from 'node:stream';
+import { type Duplex, PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { pods } from '#api/groups/core/v1/index.ts';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
@@ -61,8 +62,7 @@ function echoingNode(): ClusterNode {
   const service = new Proxy(runtime.runtime, {
     get: (target, key) => {
       if (key === 'portForward')
-        return async (_sandbox: string, _port: number, stream: NodeJS.ReadWriteStream) =>
-          void stream.pipe(stream);
+        return (_sandbox: string, _port: number, stream: Duplex) => finished(stream.pipe(stream));
       const value: unknown = Reflect.get(target, key);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
@@ -254,9 +254,9 @@ test('a code of the administrator makes a session, once', async () => {
   const pod = await send('GET', POD, { headers: pageHeaders(cookie) });
   expect(JSON.parse(pod.text)).toMatchObject({ metadata: { name: 'web' } });
   expect((await redeem()).code).toBe(401);
-  // The page of another origin has no use of the cookie.
+  // A page of another origin is not the user's.
   const foreign = { ...pageHeaders(cookie), origin: 'https://elsewhere.example' };
-  expect((await send('DELETE', POD, { headers: foreign })).code).toBe(403);
+  expect((await send('DELETE', POD, { headers: foreign })).code).toBe(401);
 });
 
 const target = (subresource: string) => ({

@@ -398,8 +398,10 @@ export class RuntimeManager {
       const recursiveReadOnly =
         needsFeatures(pod) && (await this.#config.recursiveReadOnly(handler));
       this.#recursiveReadOnly.set(podUid(pod), recursiveReadOnly);
+      // First, so that its warnings are recorded whatever fails later, as in upstream's kubelet.
+      const dnsConfig = podDns(pod, this.#config.dns, this.#config.events);
       const security = await this.#podSecurity(pod, handler);
-      const config = this.#sandboxConfig(pod, actions.attempt, security);
+      const config = this.#sandboxConfig(pod, actions.attempt, security, dnsConfig);
       if (!actions.createSandbox)
         return {
           id: actions.sandboxId,
@@ -505,13 +507,18 @@ export class RuntimeManager {
     };
   }
 
-  #sandboxConfig(pod: Pod, attempt: number, security: PodSecurity): PodSandboxConfig {
-    const { dns, events, podLogsDir, cgroupParent, placements } = this.#config;
+  #sandboxConfig(
+    pod: Pod,
+    attempt: number,
+    security: PodSecurity,
+    dnsConfig: ReturnType<typeof podDns>,
+  ): PodSandboxConfig {
+    const { dns, podLogsDir, cgroupParent, placements } = this.#config;
     return makeSandboxConfig({
       pod,
       attempt,
       hostname: podHostname(pod, dns.clusterDomain).effective,
-      dnsConfig: podDns(pod, dns, events),
+      dnsConfig,
       podLogsDir,
       security,
       cgroupParent: cgroupParent(pod),

@@ -10,9 +10,21 @@ const SEARCH = 0o110;
 const SET_GROUP_ID = 0o2000;
 
 /**
+ * Errors of a file system that does not let root change owners or modes: it is read-only, or its
+ * server does not allow it.
+ */
+const UNCHANGEABLE: ReadonlySet<string | undefined> = new Set([
+  'EACCES',
+  'ENOTSUP',
+  'EPERM',
+  'EROFS',
+]);
+
+/**
  * Gives a volume with its content to a group. Containers may replace files meanwhile: only files
  * inside the volume are changed. Only root may change owners; for other users the volume stays as
- * it is.
+ * it is. Files that the file system does not let change stay as they are, too: as with upstream's
+ * kubelet, the pod starts and can do with them what their modes allow.
  */
 export async function setVolumeGroup(
   path: string,
@@ -22,12 +34,20 @@ export async function setVolumeGroup(
   if (process.getuid?.() !== 0) return;
   const mask = readOnly ? READ_ONLY : READ_WRITE;
   await walkTree(path, async ({ info, chown, chmod }) => {
-    if (info.gid !== group) await chown(info.uid, group);
+    if (info.gid !== group) await ifAllowed(chown(info.uid, group));
     if (info.isSymbolicLink()) return;
     const wanted = (info.mode & 0o7777) | mask | (info.isDirectory() ? SET_GROUP_ID | SEARCH : 0);
     // After chown, which clears the set-group-ID bit.
-    await chmod(wanted);
+    await ifAllowed(chmod(wanted));
   });
+}
+
+async function ifAllowed(change: Promise<void>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    if (!UNCHANGEABLE.has((error as NodeJS.ErrnoException).code)) throw error;
+  }
 }
 
 /**

@@ -456,6 +456,15 @@ describe('$retainKeys', () => {
 });
 
 describe('failures', () => {
+  const badOrder = (
+    value: unknown,
+    type: string,
+  ): [Record<string, unknown>, unknown, string, string] => [
+    finalizers('a'),
+    { metadata: { $setElementOrder: value } },
+    'other',
+    `expected a []interface {}, but received a ${type}`,
+  ];
   test.each<[Record<string, unknown>, unknown, string, string]>([
     [{}, [], 'malformed', 'invalid JSON document'],
     [
@@ -494,7 +503,18 @@ describe('failures', () => {
       'other',
       'expected a []interface {}, but received a string',
     ],
-    [finalizers('a'), finalizers(['b']), 'failed', 'lists of lists are not supported'],
+    badOrder(1, 'int64'),
+    badOrder(1.5, 'float64'),
+    badOrder(true, 'bool'),
+    badOrder({}, 'map[string]interface {}'),
+    badOrder(null, '<nil>'),
+    [
+      finalizers('a'),
+      finalizers(['b']),
+      'other',
+      'list element types are not identical: [[a] [[b]]]',
+    ],
+    [finalizers(['a']), finalizers(['b']), 'failed', 'lists of lists are not supported'],
     [finalizers('a'), finalizers(1), 'other', 'list element types are not identical: [[a] [1]]'],
     [
       containers({ name: 'a' }),

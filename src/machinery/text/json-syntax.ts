@@ -1,6 +1,8 @@
 // Describes the syntax error of a text with upstream's message: the first character that is not
 // allowed, and its context. Only for texts that JSON.parse has rejected.
 
+import { quote } from './go-format.ts';
+
 /** Returns the message; undefined if no error is found. */
 export function describeJsonSyntaxError(text: string): string | undefined {
   const scanner = new Scanner(text);
@@ -151,6 +153,7 @@ const isDigit = (character: string): boolean => character >= '0' && character <=
 function quoted(character: string): string {
   if (character === "'") return String.raw`'\''`;
   if (character === '"') return `'"'`;
-  const escaped = JSON.stringify(character).slice(1, -1);
-  return `'${escaped}'`;
+  // Go reads bytes: it names the first one of a character with several.
+  const shown = character > '\xff' ? String.fromCharCode(Buffer.from(character)[0]!) : character;
+  return `'${quote(shown).slice(1, -1)}'`;
 }

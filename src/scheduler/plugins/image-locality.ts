@@ -3,12 +3,13 @@
 
 import { NodesWith } from '../framework/nodes-with.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
-import type { NodeInfo } from '../framework/node-info.ts';
+import type { ImageState, NodeInfo } from '../framework/node-info.ts';
 import type { Pod } from '../framework/objects.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { MAX_NODE_SCORE, type PreScorePlugin, type ScorePlugin } from '../framework/plugin.ts';
 import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
+import { ImageStates, type StatesByPosition } from './image-states.ts';
 
 const MIB = 1024 * 1024;
 /** Smaller images are pulled quickly in any case. */
@@ -19,16 +20,27 @@ const MAX_BYTES = 1000 * MIB;
 const SKIP = new Status('Skip', [], 'ImageLocality');
 /** One normalized name for each container. */
 const IMAGES: StateKey<readonly string[]> = stateKey('ImageLocality/images');
+/** The states of these images on the nodes of the snapshot. */
+const STATES: StateKey<readonly StatesByPosition[]> = stateKey('ImageLocality/states');
 
 export const imageLocality: PluginRegistration = {
   name: 'ImageLocality',
   create(args, { snapshot }) {
     noArgs(imageLocality.name, args);
     const withImages = new NodesWith(snapshot, ({ images }) => images.size > 0);
+    const imageStates = new ImageStates(snapshot);
     return {
       name: imageLocality.name,
-      preScore(state, { pod }, nodes) {
+      preScore(state, { pod }, nodes, positions) {
         if (withImages.count === 0) return SKIP;
+        if (positions !== undefined) {
+          const names = imagesOf(pod);
+          const states = names.map((image) => imageStates.of(image));
+          if (!states.some((each) => isOnAny(each, positions, nodes.length))) return SKIP;
+          state.write(IMAGES, names);
+          state.write(STATES, states);
+          return undefined;
+        }
         let images: readonly string[] | undefined;
         let found = false;
         for (const node of nodes) {
@@ -43,17 +55,41 @@ export const imageLocality: PluginRegistration = {
       },
       score: (state, { pod }, node) =>
         imageScore(node, state.read(IMAGES) ?? imagesOf(pod), snapshot.nodes.length),
+      scoreByPosition(state, _pod, nodes, positions, scores) {
+        const images = state.read(STATES);
+        if (images === undefined) return false;
+        for (let i = 0; i < nodes.length; i++) {
+          let bytes = 0;
+          for (const states of images)
+            bytes += scaledBytes(states[positions[i]!], snapshot.nodes.length);
+          scores[i] = scoreOfBytes(bytes, images.length);
+        }
+        return true;
+      },
     } satisfies PreScorePlugin & ScorePlugin;
   },
 };
 
 export function imageScore(node: NodeInfo, images: readonly string[], nodeCount: number): number {
   let bytes = 0;
-  for (const image of images) {
-    const state = node.images.get(image);
-    if (state !== undefined) bytes += Math.trunc(state.sizeBytes * (state.nodes / nodeCount));
-  }
-  const most = MAX_BYTES * images.length;
+  for (const image of images) bytes += scaledBytes(node.images.get(image), nodeCount);
+  return scoreOfBytes(bytes, images.length);
+}
+
+/** Reports whether one of the first `count` positions has the image. */
+function isOnAny(states: StatesByPosition, positions: readonly number[], count: number): boolean {
+  for (let i = 0; i < count; i++) if (states[positions[i]!] !== undefined) return true;
+  return false;
+}
+
+/** Returns the bytes of an image, less for one that few nodes have. */
+function scaledBytes(state: ImageState | undefined, nodeCount: number): number {
+  return state === undefined ? 0 : Math.trunc(state.sizeBytes * (state.nodes / nodeCount));
+}
+
+/** Returns the score for a node with so many bytes of the images of so many containers. */
+function scoreOfBytes(bytes: number, containers: number): number {
+  const most = MAX_BYTES * containers;
   const within = Math.min(Math.max(bytes, MIN_BYTES), most);
   return most <= MIN_BYTES
     ? 0

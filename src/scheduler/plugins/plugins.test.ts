@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { NodeSelectorTerm, Taint, Toleration } from '#api/groups/core/v1/index.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { Snapshot } from '../cache/snapshot.ts';
 import { CycleState } from '../framework/cycle-state.ts';
 import {
   ActionType,
@@ -788,6 +790,48 @@ describe('ImageLocality', () => {
     const spread = make('ImageLocality', undefined, { snapshot: snapshotOf(nodes) });
     // One of two nodes has the image: half the size counts.
     expect(scored(spread, makePodInfo('p'), nodes)).toEqual([23, 0]);
+  });
+
+  test('scores by position as by node, while nodes change', () => {
+    const random = new SeededRandom('images');
+    const some = () =>
+      makeNodeInfo(`n${random.int(1000)}`, {
+        images: ['image:1', 'sidecar:1', 'other:1'].flatMap((name) =>
+          random.int(2) === 0 ? [] : [image(name, 100 + random.int(900))],
+        ),
+      });
+    const snapshot = new Snapshot();
+    snapshot.nodes = Array.from({ length: 6 }, some);
+    snapshot.changes.restructure();
+    const plugin = make('ImageLocality', undefined, { snapshot });
+    const containers = ['image:1', 'sidecar:1'].map((name) => ({
+      name,
+      image: name,
+      resources: {},
+    }));
+    const pod = makePodInfo('p', { spec: { containers } });
+    let skipped = 0;
+    for (let round = 0; round < 200; round++) {
+      const at = random.int(6);
+      snapshot.nodes[at] = some();
+      snapshot.changes.add(at, 6);
+      const positions = [0, 1, 2, 3, 4, 5].filter(() => random.int(3) === 0);
+      const nodes = positions.map((position) => snapshot.nodes[position]!);
+      const expected = scored(plugin, pod, nodes);
+      const state = new CycleState();
+      // The array of a search is longer than its result.
+      const longer = [...positions, 0, 0];
+      if (plugin.preScore?.(state, pod, nodes, longer)?.code === 'Skip') {
+        skipped++;
+        expect(expected).toBe('skip');
+        continue;
+      }
+      const scores = nodes.map(() => Number.NaN);
+      expect(plugin.scoreByPosition?.(state, pod, nodes, longer, scores)).toBe(true);
+      expect(scores).toEqual(expected);
+    }
+    expect(skipped).toBeGreaterThan(0);
+    expect(skipped).toBeLessThan(150);
   });
 
   test('skips if no node has an image', () => {

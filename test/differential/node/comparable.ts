@@ -59,7 +59,7 @@ function normalized(text: string): string {
       .replace(/\bkube-api-access-[a-z0-9]{5}\b/g, 'kube-api-access')
       .replace(/bench-(ours|upstream)/g, 'NODE')
       .replace(/\/tmp\/coxswain-nodes-\S*?\/(ours|upstream)\//g, 'DIR/')
-      .replace('DIR/node/kubelet/', 'DIR/node/')
+      .replaceAll('DIR/node/kubelet/', 'DIR/node/')
       // Ours names the images that are there.
       .replace(/ \(images on this node: [^)]*\)/, '')
       .replace(/\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|µs|s)\b/g, 'TIME')

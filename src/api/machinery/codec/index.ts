@@ -13,7 +13,7 @@ export {
   splicedLength,
   spliceResourceVersion,
 } from './storage-codec.ts';
-export { storedText } from './stored-text.ts';
+export { storedLabels, storedText } from './stored-text.ts';
 export { storedForm, wireForm } from './wire-form.ts';
 export {
   decodeOutline,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import { decodeFromStorage, encodeForStorage } from './storage-codec.ts';
-import { storedText } from './stored-text.ts';
+import { storedLabels, storedText } from './stored-text.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -67,5 +67,32 @@ describe('storedText', () => {
     const value = encodeForStorage({ metadata, spec: { a: { b: 1 }, nodeName: 'x' } });
     const cut = value.subarray(0, value.length - 25);
     expect(() => storedText(cut, ['status', 'phase'])).toThrow('ends early');
+  });
+});
+
+describe('storedLabels', () => {
+  test.each<[string, Json]>([
+    ['labels', { kind: 'Pod', metadata: { name: 'a', labels: { app: 'web', tier: '' } } }],
+    ['no labels', { metadata: { name: 'a', uid: 'u' } }],
+    ['empty labels', { metadata: { name: 'a', labels: {} } }],
+    [
+      'labels after and before others',
+      {
+        spec: { labels: { of: 'the spec' } },
+        metadata: {
+          annotations: { labels: '{"app":"}"}', '"labels":{': 'x\\' },
+          ownerReferences: [{ labels: { of: 'an owner' } }],
+          labels: { 'example.com/a': 'ä"}' },
+          managedFields: [{ fieldsV1: { 'f:metadata': { 'f:labels': { '.': {} } } } }],
+        },
+      },
+    ],
+    [
+      'no labels, but parts that look like them',
+      { metadata: { name: 'a', annotations: { labels: 'x' } } },
+    ],
+  ])('reads %s', (_, object) => {
+    const { labels } = object['metadata'] as { readonly labels?: unknown };
+    expect(storedLabels(encodeForStorage(object))).toEqual(labels);
   });
 });

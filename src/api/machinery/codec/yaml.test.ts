@@ -4,6 +4,12 @@ import { parseYaml, parseYamlDocuments } from './yaml.ts';
 describe('parseYaml', () => {
   test.each<[text: string, expected: unknown]>([
     ['e-1', 'e-1'],
+    ['.', '.'],
+    ['-.', '-.'],
+    ['._', '._'],
+    ['1.', 1],
+    ['.5', 0.5],
+    ['.: a', { '.': 'a' }],
     ['E+5', 'E+5'],
     ['-e1', '-e1'],
     ['.e1', '.e1'],
@@ -12,7 +18,7 @@ describe('parseYaml', () => {
     ['-.5E+1', -5],
     ['1_0.5e1', 105],
   ])('takes numbers with an exponent as kubectl does: %s', (text, expected) =>
-    expect(parseYaml(text)).toBe(expected),
+    expect(parseYaml(text)).toEqual(expected),
   );
 
   test.each<[text: string, expected: unknown]>([

@@ -53,11 +53,20 @@ const octal: ScalarTag = {
   },
 };
 
+const FLOAT = 'tag:yaml.org,2002:float';
+
 /** Numbers with an exponent as in go-yaml, with underscores. */
 const EXPONENTIAL = /^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$/;
 
-function isExponential(tag: Tags[number]): tag is ScalarTag {
-  return typeof tag !== 'string' && tag.collection === undefined && tag.format === 'EXP';
+/** Numbers with a point. The library would also accept a point without digits, '.', as a number. */
+const WITH_POINT = /^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)$/;
+
+/** Returns the text of the tag's numbers, if it is another one than the library's. */
+function floatTest(tag: Tags[number]): RegExp | undefined {
+  if (typeof tag === 'string' || tag.collection !== undefined) return undefined;
+  if (tag.format === 'EXP') return EXPONENTIAL;
+  // The tag of numbers with a point is the one whose test a single point passes.
+  return tag.tag === FLOAT && tag.test?.test('1.5') === true ? WITH_POINT : undefined;
 }
 
 function customTags(tags: Tags): Tags {
@@ -66,8 +75,11 @@ function customTags(tags: Tags): Tags {
     const { tag: name, format } = tag;
     return !leftOut.has(name) && format !== 'TIME';
   });
-  // The library would accept an exponent without digits before it, 'e-1', as a number.
-  const floats = kept.map((tag) => (isExponential(tag) ? { ...tag, test: EXPONENTIAL } : tag));
+  // The library would accept an exponent without digits before it, 'e-1', and '.' as numbers.
+  const floats = kept.map((tag) => {
+    const test = floatTest(tag);
+    return test === undefined ? tag : ({ ...(tag as ScalarTag), test } satisfies ScalarTag);
+  });
   return [...floats, octal];
 }
 

@@ -3,7 +3,7 @@
 import { mutatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
+import { apiVersionOf, notRegistered, parseApiVersion } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { findCodec } from '#apiserver/catalog/codec.ts';
@@ -25,7 +25,6 @@ import { isExempt } from './exempt.ts';
 import { findInvocation, type Invocation } from './invocation.ts';
 import { decided } from './outcome.ts';
 import { patched, type Patched } from './patch.ts';
-import { notRegistered } from './review.ts';
 import type { WebhookServices } from './services.ts';
 
 export class MutatingAdmissionWebhook extends MutatingPlugin {

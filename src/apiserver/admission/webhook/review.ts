@@ -3,7 +3,7 @@
 import type { AdmissionResponse, AdmissionReview } from '#api/groups/admission/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
+import { notRegistered, type Scheme } from '#api/machinery/scheme.ts';
 import { typedCodec } from '#apiserver/catalog/codec.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { PolicyRequest } from '../policy/request.ts';
@@ -89,11 +89,6 @@ function kindProblem(
     );
   }
   return notRegistered(givenVersion, givenKind);
-}
-
-/** Returns upstream's message for an unknown kind. */
-export function notRegistered(apiVersion: string, kind: string): string {
-  return `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
 }
 
 /** Returns the response of a review. Throws InvalidResponseError. */

@@ -2,6 +2,7 @@
 // are upstream's.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { notRegistered } from '#api/machinery/scheme.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 
@@ -87,9 +88,7 @@ function checkKind(review: Readonly<Record<string, unknown>>, version: ReviewVer
       `converting (${receivedVersion}.ConversionReview) to (${version}.ConversionReview): unknown conversion`,
     );
   }
-  throw new ReviewError(
-    `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
-  );
+  throw new ReviewError(notRegistered(apiVersion, kind));
 }
 
 function textOf(value: unknown): string {

@@ -29,7 +29,7 @@ test('a review in a namespace is about that namespace', async () => {
   expect(json).toMatchObject({ metadata: { namespace: 'default' }, status: { allowed: false } });
   const other = { ...resourceAttributes, namespace: 'other' };
   expect(outcome(await api.post(LOCAL, { spec: { user: 'joe', resourceAttributes: other } }))).toBe(
-    '422 Invalid: LocalSubjectAccessReview.authorization.k8s.io "" is invalid: ' +
+    '422 Invalid: .authorization.k8s.io "" is invalid: ' +
       'spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
   );
 });

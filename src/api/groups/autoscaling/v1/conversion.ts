@@ -21,7 +21,15 @@ const METRICS = 'autoscaling.alpha.kubernetes.io/metrics';
 const CURRENT_METRICS = 'autoscaling.alpha.kubernetes.io/current-metrics';
 const CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
 const BEHAVIOR = 'autoscaling.alpha.kubernetes.io/behavior';
-const CARRIED = [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR];
+/** Annotations of objects in the first version only. Earlier versions wrote the last two. */
+const CARRIED: ReadonlySet<string> = new Set([
+  METRICS,
+  CURRENT_METRICS,
+  CONDITIONS,
+  BEHAVIOR,
+  'autoscaling.alpha.kubernetes.io/scale-down-tolerance',
+  'autoscaling.alpha.kubernetes.io/scale-up-tolerance',
+]);
 
 /**
  * Converts to the first version, without kind and apiVersion. Also accepts parts of an object, as
@@ -39,15 +47,11 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
     ...(conditions.length > 0 && { [CONDITIONS]: JSON.stringify(conditions) }),
     ...(spec?.behavior !== undefined && { [BEHAVIOR]: behaviorText(spec.behavior) }),
   };
-  const annotations = { ...metadata?.annotations, ...carried };
   const utilization = current.find(
     ({ type, resource }) => type === 'Resource' && resource?.name === 'cpu',
   )?.resource?.current.averageUtilization;
   return part({
-    metadata: metadata && {
-      ...metadata,
-      ...(Object.keys(annotations).length > 0 && { annotations }),
-    },
+    metadata: metadata && withCarried(metadata, carried),
     spec:
       spec &&
       part({
@@ -73,10 +77,6 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
  */
 export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'apiVersion'> {
   const { annotations = {} } = metadata ?? {};
-  const kept = Object.fromEntries(
-    Object.entries(annotations).filter(([key]) => !CARRIED.includes(key)),
-  );
-  const { annotations: _replaced, ...otherMetadata } = metadata ?? {};
   const behavior = behaviorFrom(annotations[BEHAVIOR]);
   const current = readList<v1.MetricStatus>('MetricStatus', annotations[CURRENT_METRICS])?.map(
     statusFromV1,
@@ -87,10 +87,7 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
     annotations[CONDITIONS],
   );
   return part({
-    // The annotations keep their position: encoders write fields in this order.
-    metadata:
-      metadata &&
-      (Object.keys(kept).length > 0 ? { ...metadata, annotations: kept } : otherMetadata),
+    metadata: metadata && withCarried(metadata, {}),
     spec:
       spec &&
       part({
@@ -113,6 +110,25 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
   });
 }
 
+type Annotations = Readonly<Record<string, string>>;
+
+/**
+ * Replaces the carried annotations. Annotations keep their position: encoders write fields in this
+ * order.
+ */
+function withCarried<T extends { readonly annotations?: Annotations }>(
+  metadata: T,
+  carried: Annotations,
+): T {
+  const before = Object.entries(metadata.annotations ?? {});
+  const own = before.filter(([key]) => !CARRIED.has(key));
+  if (own.length === before.length && Object.keys(carried).length === 0) return metadata;
+  const annotations = { ...Object.fromEntries(own), ...carried };
+  if (Object.keys(annotations).length > 0) return { ...metadata, annotations };
+  const { annotations: _replaced, ...others } = metadata;
+  return others as T;
+}
+
 function isCpuUtilization({ type, resource }: Metric): boolean {
   return (
     type === 'Resource' &&
@@ -131,20 +147,27 @@ function metricsFrom(
     cpu.push({ type: 'Resource', resource: { name: 'cpu', target } });
   }
   const others = readList<v1.MetricSpec>('MetricSpec', carried)?.map(specFromV1) ?? [];
-  const all = [...cpu, ...others];
+  const all = [...others, ...cpu];
   return all.length === 0 ? [defaultMetric()] : all;
 }
 
+/**
+ * Writes the annotations into the draft as the conversion to the second version and back does.
+ * Upstream's server converts what it decodes, so its writer owns annotations for a status.
+ */
+export function setCarriedAnnotations(draft: v1.HorizontalPodAutoscaler): void {
+  const { annotations } = toV1(fromV1(draft)).metadata;
+  if (annotations === undefined) delete draft.metadata.annotations;
+  else draft.metadata.annotations = { ...annotations };
+}
+
 /** Reports whether annotations carry metrics for which the first version has no field. */
-export function carriesMetrics(annotations: Readonly<Record<string, string>> | undefined): boolean {
+export function carriesMetrics(annotations: Annotations | undefined): boolean {
   return (readList('MetricSpec', annotations?.[METRICS]) ?? []).length > 0;
 }
 
 function cpuStatus(averageUtilization: number): Immutable<v2.MetricStatus> {
-  return {
-    type: 'Resource',
-    resource: { name: 'cpu', current: { averageValue: '0', averageUtilization } },
-  };
+  return { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization } } };
 }
 
 /**
@@ -199,7 +222,11 @@ function behaviorFrom(
 ): Immutable<v2.HorizontalPodAutoscalerBehavior> | undefined {
   const value = readJson(text);
   if (!isPlainObject(value)) return undefined;
-  return part({ scaleUp: rulesFrom(value['ScaleUp']), scaleDown: rulesFrom(value['ScaleDown']) });
+  const behavior = part({
+    scaleUp: rulesFrom(value['ScaleUp']),
+    scaleDown: rulesFrom(value['ScaleDown']),
+  });
+  return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
 function rulesFrom(value: unknown): Rules | undefined {

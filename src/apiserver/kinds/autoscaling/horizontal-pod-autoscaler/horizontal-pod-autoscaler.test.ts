@@ -102,7 +102,7 @@ describe('the first version', () => {
     );
     expect((await api.put(`${V1}/a`, json)).code).toBe(200);
     const { spec, metadata } = (await api.get(`${V2}/a`)).json;
-    expect(spec?.['metrics']).toEqual([cpu, pods]);
+    expect(spec?.['metrics']).toEqual([pods, cpu]);
     expect({ ...spec, metrics: [] }).toEqual({ ...before.spec, metrics: [] });
     expect(metadata.annotations).toBeUndefined();
   });
@@ -171,6 +171,26 @@ describe('the first version', () => {
     expect((await api.patch(`${V2}/a`, { status: { desiredReplicas: 9 } })).json.status).toEqual(
       status,
     );
+  });
+
+  test('annotations that carry fields are owned, but not in tables and metadata', async () => {
+    await api.post(V1, hpa());
+    const status = { status: { currentCPUUtilizationPercentage: 12, desiredReplicas: 3 } };
+    const { json } = await api.patch(`${V1}/a/status`, status);
+    const carried = 'autoscaling.alpha.kubernetes.io/current-metrics';
+    expect(json.metadata.annotations).toHaveProperty([carried]);
+    expect(json.metadata.managedFields?.at(-1)).toMatchObject({
+      fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${carried}`]: {} } } },
+    });
+    expect((await api.get(`${V2}/a`)).json.status).toMatchObject({
+      currentMetrics: [{ resource: { name: 'cpu', current: { averageUtilization: 12 } } }],
+    });
+    for (const form of ['Table', 'PartialObjectMetadata']) {
+      const accept = `application/json;as=${form};v=v1;g=meta.k8s.io`;
+      const { text } = await send(t.server, { path: `${V1}/a`, headers: { accept } });
+      expect(text).toContain('"uid"');
+      expect(text).not.toContain('{"autoscaling.alpha.kubernetes.io');
+    }
   });
 
   test('an annotation that cannot be parsed is ignored', async () => {
@@ -348,7 +368,7 @@ test.each([
 });
 
 test('both versions have the same table', async () => {
-  const metrics = [cpu, pods, external({ type: 'Value', value: '9' })];
+  const metrics = [pods, external({ type: 'Value', value: '9' }), cpu];
   await api.post(V2, hpa({ metrics }));
   for (const path of [V1, V2]) {
     const { json } = await send(t.server, {
@@ -356,7 +376,7 @@ test('both versions have the same table', async () => {
       headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
     });
     const [row] = (json as unknown as { rows: { cells: unknown[] }[] }).rows;
-    const targets = 'cpu: <unknown>/80%, <unknown>/10 + 1 more...';
+    const targets = '<unknown>/10, <unknown>/9 + 1 more...';
     expect(row?.cells).toEqual(['a', 'Deployment/web', targets, '1', 5, 0, '0s']);
   }
 });

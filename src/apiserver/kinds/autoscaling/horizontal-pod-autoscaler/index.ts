@@ -81,5 +81,7 @@ export const horizontalPodAutoscalerV1Kind = defineKind<FirstAutoscaler>({
   otherVersions: [horizontalPodAutoscalers],
   strategy: firstStrategy,
   table: horizontalPodAutoscalerV1Table,
+  // As in upstream, without the annotations for fields that the version lacks.
+  metadataOf: (autoscaler) => inSecond(autoscaler).metadata,
   subresources: { status: { strategy: firstStatusStrategy } },
 });

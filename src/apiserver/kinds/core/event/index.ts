@@ -55,8 +55,8 @@ const eventStrategy: ResourceStrategy<Event> = {
   defaultGarbageCollection: 'unsupported',
   validateName: pathSegmentName,
   anyFinalizer: true,
-  validate: (event) => validateEvent(event),
-  validateUpdate: (event) => validateEvent(event),
+  validate: (event) => validateEvent(event, 'reportingComponent'),
+  validateUpdate: (event) => validateEvent(event, 'reportingComponent'),
 };
 
 const inCore = (event: NewerEvent): Event => ({
@@ -71,15 +71,16 @@ const newerEventStrategy: ResourceStrategy<NewerEvent> = {
   defaultGarbageCollection: 'unsupported',
   validateName: pathSegmentName,
   anyFinalizer: true,
-  validate: (event, context) => {
+  validate: (event) => {
     const coreEvent = inCore(event);
-    const errors = validateNewerEvent(coreEvent);
-    return errors.length > 0 ? errors : eventStrategy.validate(coreEvent, context);
+    return [...validateEvent(coreEvent, 'reportingController'), ...validateNewerEvent(coreEvent)];
   },
-  validateUpdate: (event, old, context) => {
-    const [coreEvent, coreOld] = [inCore(event), inCore(old)];
-    const errors = validateNewerEventUpdate(coreEvent, coreOld);
-    return errors.length > 0 ? errors : eventStrategy.validateUpdate(coreEvent, coreOld, context);
+  validateUpdate: (event, old) => {
+    const coreEvent = inCore(event);
+    return [
+      ...validateEvent(coreEvent, 'reportingController'),
+      ...validateNewerEventUpdate(coreEvent, inCore(old)),
+    ];
   },
 };
 

@@ -107,6 +107,32 @@ test('an update in one form keeps the other’s fields; only the series changes'
   expect((await api.get(`${CORE}/a`)).code).toBe(404);
 });
 
+test('a write through one group ends the ownership of fields of the other one', async () => {
+  await api.post(NEWER, newer());
+  const { json } = await api.patch(`${CORE}/a`, { count: 3 });
+  expect(json.metadata.managedFields).toMatchObject([
+    { apiVersion: 'v1', fieldsV1: { 'f:count': {} } },
+  ]);
+});
+
+test('all mistakes of an event are reported', async () => {
+  const wrong = newer({ eventTime: null, regarding: { namespace: 'other' } });
+  const text = outcome(await api.post(NEWER, wrong));
+  expect(text).toContain('involvedObject.namespace: Invalid value: "other"');
+  expect(text).toContain('eventTime: Required value');
+});
+
+test('the message names the field of the form that the client has sent', async () => {
+  const event = { ...newer(), reportingController: '' };
+  expect(outcome(await api.post(NEWER, event))).toContain('reportingController: Required value');
+  const older = {
+    metadata: { name: 'a' },
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    involvedObject: { namespace: 'default' },
+  };
+  expect(outcome(await api.post(CORE, older))).toContain('reportingComponent: Required value');
+});
+
 test.each<[object, string]>([
   [{ eventTime: null }, 'eventTime: Required value'],
   [{ type: 'Odd' }, 'type: Invalid value: "": has invalid value: Odd'],

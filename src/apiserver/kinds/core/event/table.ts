@@ -1,4 +1,4 @@
-// The table of events. A list is sorted by the time when each event was last seen.
+// The table of events. As in upstream, clients sort: a list has its usual order.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import { toCore } from '#api/groups/events/v1/conversion.ts';
@@ -15,7 +15,6 @@ export const newerEventTable: TableConvertor<Immutable<newer.Event>> = {
   get columns() {
     return eventTable.columns;
   },
-  compare: (a, b) => lastSeen(asCore(a)) - lastSeen(asCore(b)),
   cells: (event, now) => eventTable.cells(asCore(event), now),
 };
 
@@ -36,7 +35,6 @@ export const eventTable: TableConvertor<Event> = {
     column('Count', 'Number of occurrences.', { wide: true }),
     { ...column('Name', 'Name of the event.', { wide: true }), format: 'name' },
   ],
-  compare: (a, b) => lastSeen(a) - lastSeen(b),
   cells(event, now) {
     const first = event.firstTimestamp ?? event.eventTime;
     const last =
@@ -58,11 +56,6 @@ export const eventTable: TableConvertor<Event> = {
     ];
   },
 };
-
-/** Returns the time when the event was last seen, in ms. Events without one come first. */
-function lastSeen({ lastTimestamp }: Event): number {
-  return lastTimestamp === undefined || lastTimestamp === null ? 0 : Date.parse(lastTimestamp);
-}
 
 function sourceOf({ source, reportingComponent, reportingInstance }: Event): string {
   const component = source?.component || reportingComponent || '';

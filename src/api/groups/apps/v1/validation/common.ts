@@ -111,7 +111,7 @@ export function atMostReplicas<K extends string>(
   return names
     .filter((name) => (status[name] ?? 0) > replicas)
     .map((name) =>
-      field.invalid(at.child(name), status[name], 'cannot be greater than status.replicas'),
+      field.invalid(at.child(name), status[name] ?? 0, 'cannot be greater than status.replicas'),
     );
 }
 

@@ -242,6 +242,16 @@ describe('deployments', () => {
       ),
     ],
     [
+      'replicas: -1',
+      '',
+      [
+        `status.replicas: Invalid value: -1: ${NEGATIVE}`,
+        ...['updatedReplicas', 'readyReplicas', 'availableReplicas'].map(
+          (name) => `status.${name}: Invalid value: 0: ${TOO_MANY}`,
+        ),
+      ],
+    ],
+    [
       'replicas: 3, updatedReplicas: -1',
       '',
       [`status.updatedReplicas: Invalid value: -1: ${NEGATIVE}`],

@@ -9,11 +9,14 @@ import { invalidEach } from './common.ts';
 const MAX_SHORT_LENGTH = 128;
 const MAX_NOTE_LENGTH = 1024;
 
+/** The name of the field `reportingComponent` in errors: each form has its own. */
+export type ControllerField = 'reportingComponent' | 'reportingController';
+
 /**
  * Validates an event. Its namespace is that of its object; for an object of the cluster it is
- * `default`.
+ * `default`. `controllerField`: depends on the form in which the client has sent the event.
  */
-export function validateEvent(event: Event): FieldErrorList {
+export function validateEvent(event: Event, controllerField: ControllerField): FieldErrorList {
   const { namespace = '' } = event.metadata;
   const about = event.involvedObject.namespace ?? '';
   const errors: FieldErrorList = [];
@@ -31,14 +34,14 @@ export function validateEvent(event: Event): FieldErrorList {
       ),
     );
   }
-  if (isNew) errors.push(...newForm(event));
+  if (isNew) errors.push(...newForm(event, controllerField));
   errors.push(
     ...invalidEach(field.path('namespace'), namespace, validation.isDNS1123Subdomain(namespace)),
   );
   return errors;
 }
 
-function newForm(event: Event): FieldErrorList {
+function newForm(event: Event, controllerField: ControllerField): FieldErrorList {
   const {
     reportingComponent = '',
     reportingInstance = '',
@@ -46,7 +49,7 @@ function newForm(event: Event): FieldErrorList {
     reason = '',
     message = '',
   } = event;
-  const controller = field.path('reportingController');
+  const controller = field.path(controllerField);
   return [
     ...(reportingComponent === '' ? [field.required(controller)] : []),
     ...invalidEach(controller, reportingComponent, validation.isQualifiedName(reportingComponent)),

@@ -423,7 +423,9 @@ describe('events', () => {
       [],
     ],
   ])('%s', (_, namespace, yaml, errors) => {
-    expect(messages(validation.validateEvent(event(namespace, yaml)))).toEqual(errors);
+    expect(
+      messages(validation.validateEvent(event(namespace, yaml), 'reportingController')),
+    ).toEqual(errors);
   });
 });
 

@@ -1,0 +1,48 @@
+// Sends the calls to both servers, and compares.
+
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
+import type { ReportLines } from '../report.ts';
+import type { WireAnswer } from '../wire.ts';
+import { type Call, callDifferences, type CallServer, callTitle, Values } from './call.ts';
+import { groups } from './groups.ts';
+
+const UNTIL = { clock: systemClock, intervalMs: 100, timeoutMs: 30_000 };
+
+/** Compares the answers to all calls. `only`: names of groups. Default: all. */
+export async function compareCalls(
+  ours: CallServer,
+  theirs: CallServer,
+  report: ReportLines,
+  only?: readonly string[],
+): Promise<void> {
+  for (const [name, calls] of Object.entries(groups)) {
+    if (only !== undefined && !only.includes(name)) continue;
+    const sides = [ours, theirs].map((server) => ({ server, values: new Values() }));
+    for (const call of calls) {
+      const [own, other] = await Promise.all(
+        sides.map(async ({ server, values }) => {
+          const answer = await answerTo(server, values.into(call));
+          values.keep(answer.text);
+          return answer;
+        }),
+      );
+      report(`${name}: ${callTitle(call)}`, callDifferences(call, own!, other!));
+    }
+  }
+}
+
+/** A connection that is closed without an answer, as by a panic, has the status code 0. */
+async function answerTo(server: CallServer, call: Call): Promise<WireAnswer> {
+  let last: WireAnswer = { code: 0, headers: {}, text: '' };
+  try {
+    await wait.pollImmediately(UNTIL, async () => {
+      last = await server.wire(call);
+      return call.untilCode === undefined || last.code === call.untilCode;
+    });
+  } catch (error) {
+    const isReset = (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+    if (!isReset && !(error instanceof wait.WaitTimeoutError)) throw error;
+  }
+  return last;
+}
