@@ -22,8 +22,8 @@ import { withWorkerFlags } from './worker-flags.ts';
 
 const nodeCount = (text: string): number => {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > 10_000)
-    throw new InvalidArgumentError('a number of nodes is from 1 to 10000.');
+  if (!/^\d+$/.test(text) || value < 1 || value > 100_000)
+    throw new InvalidArgumentError('a number of nodes is from 1 to 100000.');
   return value;
 };
 

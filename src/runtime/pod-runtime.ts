@@ -104,7 +104,7 @@ export abstract class PodRuntime<C extends ManagedContainer> {
     const sandbox = this.#pods.findSandbox(podSandboxId);
     if (sandbox === undefined) return;
     await this.stopPodSandbox(podSandboxId);
-    for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
+    for (const id of sandbox.containers.map(({ record }) => record.id)) this.#remove(sandbox, id);
     // Another call may have removed the sandbox meanwhile.
     if (this.#pods.findSandbox(podSandboxId) === undefined) return;
     this.sandboxRemoved(podSandboxId);

@@ -38,12 +38,11 @@ export interface Recorded {
 
 export interface Sandbox<C extends Recorded> {
   readonly record: SandboxRecord;
-  /** Containers by ID. */
-  readonly containers: ReadonlyMap<string, C>;
+  readonly containers: readonly C[];
 }
 
 interface OpenSandbox<C extends Recorded> extends Sandbox<C> {
-  readonly containers: Map<string, C>;
+  readonly containers: C[];
 }
 
 export class PodTable<C extends Recorded> {
@@ -70,7 +69,7 @@ export class PodTable<C extends Recorded> {
   /** Adds a sandbox. Throws AlreadyExists if its identity is taken. */
   addSandbox(record: SandboxRecord): Sandbox<C> {
     this.#claim(sandboxKey(record.config), 'sandbox');
-    const sandbox = { record, containers: new Map<string, C>() };
+    const sandbox = { record, containers: [] };
     this.#sandboxes.set(record.id, sandbox);
     this.#sandboxesByLabel.add(sandbox);
     return sandbox;
@@ -84,7 +83,7 @@ export class PodTable<C extends Recorded> {
     const { id, podSandboxId, config } = container.record;
     const sandbox = this.#open(podSandboxId);
     this.#claim(containerKey(podSandboxId, config), 'container');
-    sandbox.containers.set(id, container);
+    sandbox.containers.push(container);
     this.#containers.set(id, container);
     this.#containersByLabel.add(container);
   }
@@ -148,7 +147,8 @@ export class PodTable<C extends Recorded> {
     const { podSandboxId, config } = container.record;
     this.#containers.delete(id);
     this.#containersByLabel.delete(container);
-    this.#sandboxes.get(podSandboxId)?.containers.delete(id);
+    const siblings = this.#sandboxes.get(podSandboxId)?.containers;
+    siblings?.splice(siblings.indexOf(container), 1);
     this.#keys.delete(containerKey(podSandboxId, config));
     return true;
   }
@@ -177,9 +177,7 @@ export class PodTable<C extends Recorded> {
     const { record, containers } = this.#open(id);
     return complete('PodSandboxStatusResponse', {
       status: toPodSandboxStatus(record),
-      containersStatuses: [...containers.values()].map((container) =>
-        toContainerStatus(container.record),
-      ),
+      containersStatuses: containers.map((container) => toContainerStatus(container.record)),
       timestamp: this.now(),
     });
   }
@@ -198,9 +196,7 @@ export class PodTable<C extends Recorded> {
       containerEventType,
       createdAt: this.now(),
       podSandboxStatus: toPodSandboxStatus(sandbox.record),
-      containersStatuses: [...sandbox.containers.values()].map(({ record }) =>
-        toContainerStatus(record),
-      ),
+      containersStatuses: sandbox.containers.map(({ record }) => toContainerStatus(record)),
     });
   }
 

@@ -112,9 +112,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
         this.#pods.sandboxes({ state: { state: 'SANDBOX_READY' } }).map((sandbox) =>
           isolation.metrics(
             sandbox.record,
-            [...sandbox.containers.values()]
-              .filter(({ running }) => running)
-              .map(({ record }) => record),
+            sandbox.containers.filter(({ running }) => running).map(({ record }) => record),
             this.#pods.now(),
           ),
         ),
@@ -198,7 +196,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     // Set first, so that no container is started in it any more.
     sandbox.record.state = 'SANDBOX_NOTREADY';
     this.#state.saveSandbox(sandbox.record);
-    await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
+    await Promise.all(sandbox.containers.map((container) => container.stop(0)));
     await this.#isolation?.pods.stop(sandbox.record);
     if (wasReady) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
@@ -648,7 +646,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     { record, containers }: Sandbox<ProcessContainer>,
     byGroup: ReadonlyMap<number, Usage>,
   ): PodSandboxStats {
-    const running = [...containers.values()].filter((container) => container.running);
+    const running = containers.filter((container) => container.running);
     const usages = running
       .map(({ processGroup }) => byGroup.get(processGroup ?? 0))
       .filter((usage) => usage !== undefined);

@@ -133,6 +133,27 @@ export function containerSimulation(
   container: string,
   stopDurationMs = 0,
 ): ContainerSimulation {
+  if (!isAnnotated(annotations)) {
+    let plain = PLAIN.get(stopDurationMs);
+    if (plain === undefined)
+      PLAIN.set(stopDurationMs, (plain = simulationBy({}, '', stopDurationMs)));
+    return plain;
+  }
+  return simulationBy(annotations, container, stopDurationMs);
+}
+
+/** The simulation without annotations, by the duration of a stop: nearly all containers share it. */
+const PLAIN = new Map<number, ContainerSimulation>();
+
+function isAnnotated(annotations: Annotations | undefined): annotations is Annotations {
+  return Object.keys(annotations ?? {}).some((key) => key.startsWith(annotationPrefix));
+}
+
+function simulationBy(
+  annotations: Annotations,
+  container: string,
+  stopDurationMs: number,
+): ContainerSimulation {
   const read = new Reader(annotations, container);
   return {
     startDelayMs: read.duration('start-delay') ?? 0,

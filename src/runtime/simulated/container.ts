@@ -34,28 +34,33 @@ const EXIT_SIGTERM = 143;
 const EXIT_SIGKILL = 137;
 const NEWLINE = 10;
 
-export interface SimulatedContainerConfig {
+/** The machine of all containers of a node, which has one object for all of them. */
+export interface ContainerHost {
   readonly clock: Clock;
-  /** For commands that are run in it. */
+  /** For commands that are run in containers. */
   readonly random: Random;
+  /** Keeps logs in memory, whatever records say of files. */
+  readonly memoryLogs: boolean;
   /**
    * Returns the directories that the container shares with others of its pod. Called when it first
    * needs files.
    */
-  readonly mounts: () => NonNullable<FileSystemConfig['mounts']>;
+  mounts(record: ContainerRecord): NonNullable<FileSystemConfig['mounts']>;
+  hostname(record: ContainerRecord): string;
+  /** Returns the command without a command or arguments in the config. Empty: a server. */
+  defaultCommand(record: ContainerRecord): readonly string[];
+  /** Called before anything about a container changes. */
+  beforeChange(): void;
+  /** Called once, after the record has the state CONTAINER_EXITED. */
+  exited(record: ContainerRecord): void;
+}
+
+export interface SimulatedContainerConfig {
+  readonly host: ContainerHost;
   readonly record: ContainerRecord;
   /** The rest of the state to begin with, for a container of a fork. */
   readonly state?: ContainerState;
-  /** Keeps the log in memory, whatever the record says of a file. */
-  readonly memoryLog: boolean;
-  /** Called before anything about the container changes. */
-  readonly beforeChange: () => void;
   readonly simulation: ContainerSimulation;
-  readonly hostname: string;
-  /** The command without a command or arguments in the config. Empty: a server. */
-  readonly defaultCommand: readonly string[];
-  /** Called once, after the record has the state CONTAINER_EXITED. */
-  readonly onExit: (container: SimulatedContainer) => void;
 }
 
 /** The state of a container beside its record. */
@@ -75,20 +80,13 @@ export type OutputListener = (stream: LogStream, bytes: Buffer) => void;
 export class SimulatedContainer {
   readonly record: ContainerRecord;
   readonly simulation: ContainerSimulation;
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #mounts: () => NonNullable<FileSystemConfig['mounts']>;
-  readonly #hostname: string;
-  readonly #defaultCommand: readonly string[];
-  readonly #onExit: (container: SimulatedContainer) => void;
+  readonly #host: ContainerHost;
   /** Created when a caller first waits for output or the exit. */
   #watchers: { output: Set<OutputListener>; exit: Set<() => void> } | undefined;
   /** Aborts the program of the first process. */
   #program: AbortController | undefined;
   #timer: Timer | undefined;
   #files: FileSystem | undefined;
-  readonly #memoryLog: boolean;
-  readonly #beforeChange: () => void;
   /** Made when it is first needed: most containers write nothing, or write to a file. */
   #madeLog: ContainerLog | undefined;
   #outputBytes = 0;
@@ -107,26 +105,9 @@ export class SimulatedContainer {
   #skipBytes = 0;
   #stop: Promise<void> | undefined;
 
-  constructor({
-    clock,
-    random,
-    mounts,
-    record,
-    state,
-    memoryLog,
-    beforeChange,
-    simulation,
-    hostname,
-    defaultCommand,
-    onExit,
-  }: SimulatedContainerConfig) {
-    this.#clock = clock;
-    this.#random = random;
-    this.#mounts = mounts;
-    this.#hostname = hostname;
+  constructor({ host, record, state, simulation }: SimulatedContainerConfig) {
+    this.#host = host;
     this.record = record;
-    this.#memoryLog = memoryLog;
-    this.#beforeChange = beforeChange;
     if (state !== undefined) {
       this.#madeLog = state.log;
       this.#outputBytes = state.outputBytes;
@@ -135,8 +116,6 @@ export class SimulatedContainer {
       if (state.files !== undefined) this.#files = this.#newFiles(state.files);
     }
     this.simulation = simulation;
-    this.#defaultCommand = defaultCommand;
-    this.#onExit = onExit;
   }
 
   get running(): boolean {
@@ -150,11 +129,11 @@ export class SimulatedContainer {
         `container ${this.record.id} is in state ${this.record.state}, not CONTAINER_CREATED`,
       );
     }
-    this.#beforeChange();
+    this.#host.beforeChange();
     this.#starting = true;
     try {
       if (this.simulation.startDelayMs > 0)
-        await this.#clock.sleep(this.simulation.startDelayMs, signal);
+        await this.#host.clock.sleep(this.simulation.startDelayMs, signal);
     } finally {
       this.#starting = false;
     }
@@ -169,9 +148,9 @@ export class SimulatedContainer {
       this.#exit(128, 'StartError', this.simulation.startError);
       throw new CriError('Internal', this.simulation.startError);
     }
-    this.#beforeChange();
+    this.#host.beforeChange();
     this.record.state = 'CONTAINER_RUNNING';
-    this.record.startedAt = toNanoseconds(this.#clock.now());
+    this.record.startedAt = toNanoseconds(this.#host.clock.now());
     this.#run();
   }
 
@@ -184,7 +163,7 @@ export class SimulatedContainer {
     // A program writes what it has written already: that is in the log and in the files.
     this.#skipBytes = this.#outputBytes;
     this.#replay = new Replay(
-      Math.max(0, this.#clock.now() - toMilliseconds(this.record.startedAt)),
+      Math.max(0, this.#host.clock.now() - toMilliseconds(this.record.startedAt)),
       () => {
         this.#skipBytes = 0;
         this.#replayed?.follow(this.files);
@@ -192,8 +171,10 @@ export class SimulatedContainer {
       },
     );
     this.#run();
+    // A server without a program has nothing to catch up with.
+    if (this.#program === undefined && this.#timer === undefined) this.#replay = undefined;
     if (this.#stopAt !== undefined && this.#killAt !== undefined) {
-      const now = this.#clock.now();
+      const now = this.#host.clock.now();
       void this.#stopSlowly(this.#killAt - now, this.#stopAt - now);
     }
   }
@@ -211,7 +192,7 @@ export class SimulatedContainer {
 
   /** The output so far, if it is kept in memory. */
   get log(): ContainerLog | undefined {
-    return this.#memoryLog ? this.#log : undefined;
+    return this.#host.memoryLogs ? this.#log : undefined;
   }
 
   get #log(): ContainerLog {
@@ -221,12 +202,12 @@ export class SimulatedContainer {
   #run(): void {
     const { runDurationMs, exitCode } = this.simulation;
     if (runDurationMs !== undefined) {
-      this.#timer = this.#clock.setTimer(
+      this.#timer = this.#host.clock.setTimer(
         Math.max(0, runDurationMs - (this.#replay?.remainingMs ?? 0)),
         () => this.#exit(exitCode ?? 0),
       );
     } else if (exitCode !== undefined) {
-      this.#timer = this.#clock.setTimer(0, () => this.#exit(exitCode));
+      this.#timer = this.#host.clock.setTimer(0, () => this.#exit(exitCode));
     } else {
       this.#begin(this.command);
     }
@@ -269,7 +250,7 @@ export class SimulatedContainer {
         // record.
         if (outcome === 'forever') return;
         // Not in the turn of the start, so that a process that ends at once has run for a moment.
-        this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
+        this.#timer = this.#host.clock.setTimer(0, () => this.#exit(outcome));
       },
       (error: unknown) => {
         if (!program.signal.aborted) this.#exit(128, 'StartError', errorMessage(error));
@@ -280,7 +261,7 @@ export class SimulatedContainer {
   /** The container's files. Each exec sees what the first process wrote. */
   get files(): FileSystem {
     if (this.#files === undefined) {
-      this.#beforeChange();
+      this.#host.beforeChange();
       this.#files = this.#newFiles();
     }
     return this.#files;
@@ -293,11 +274,11 @@ export class SimulatedContainer {
   #programFiles(): FileSystem {
     if (this.#replay?.active !== true) return this.#replayed ?? this.files;
     this.#replayed ??= new FileSystem({
-      now: () => this.#clock.now(),
-      hostname: this.#hostname,
-      mounts: this.#mounts().map(({ path }) => ({
+      now: () => this.#host.clock.now(),
+      hostname: this.#host.hostname(this.record),
+      mounts: this.#host.mounts(this.record).map(({ path }) => ({
         path,
-        directory: newDirectory(this.#clock.now()),
+        directory: newDirectory(this.#host.clock.now()),
       })),
     });
     return this.#replayed;
@@ -305,10 +286,10 @@ export class SimulatedContainer {
 
   #newFiles(state?: FileSystemState): FileSystem {
     return new FileSystem({
-      now: () => this.#clock.now(),
-      hostname: this.#hostname,
-      ...(state === undefined ? { mounts: this.#mounts() } : { state }),
-      beforeChange: this.#beforeChange,
+      now: () => this.#host.clock.now(),
+      hostname: this.#host.hostname(this.record),
+      ...(state === undefined ? { mounts: this.#host.mounts(this.record) } : { state }),
+      beforeChange: () => this.#host.beforeChange(),
     });
   }
 
@@ -326,19 +307,19 @@ export class SimulatedContainer {
     const { command = [], args = [], stdin } = this.record.config;
     if (command.length > 0 || args.length > 0) return [...command, ...args];
     // A shell with an input waits for it: like a program that is not simulated.
-    return stdin ? [] : this.#defaultCommand;
+    return stdin ? [] : this.#host.defaultCommand(this.record);
   }
 
   context(unknown: UnknownPolicy): ProgramContext {
     const decoder = new TextDecoder();
-    const env: Record<string, string> = { HOSTNAME: this.#hostname };
+    const env: Record<string, string> = { HOSTNAME: this.#host.hostname(this.record) };
     for (const { key, value } of this.record.config.envs ?? []) {
       if (key) env[key] = value === undefined ? '' : decoder.decode(value);
     }
     return {
-      clock: this.#clock,
-      random: this.#random,
-      hostname: this.#hostname,
+      clock: this.#host.clock,
+      random: this.#host.random,
+      hostname: this.#host.hostname(this.record),
       uid: this.record.config.linux?.securityContext?.runAsUser?.value ?? 0,
       env,
       workingDir: this.record.config.workingDir || '/',
@@ -365,20 +346,20 @@ export class SimulatedContainer {
   }
 
   #stopSlowly(graceMs: number, stopDurationMs: number): Promise<void> {
-    this.#beforeChange();
-    const now = this.#clock.now();
+    this.#host.beforeChange();
+    const now = this.#host.clock.now();
     this.#stopAt ??= now + stopDurationMs;
     this.#killAt = Math.min(this.#killAt ?? Number.POSITIVE_INFINITY, now + graceMs);
     // The process got its signal with the first stop; a later stop with less patience may still
     // kill it earlier.
     this.#stop ??= new Promise((resolve) => {
-      const timer = this.#clock.setTimer(stopDurationMs, () => this.#exit(EXIT_SIGTERM));
+      const timer = this.#host.clock.setTimer(stopDurationMs, () => this.#exit(EXIT_SIGTERM));
       this.onExit(() => {
         timer.cancel();
         resolve();
       });
     });
-    const kill = this.#clock.setTimer(graceMs, () => this.#exit(EXIT_SIGKILL));
+    const kill = this.#host.clock.setTimer(graceMs, () => this.#exit(EXIT_SIGKILL));
     this.onExit(() => kill.cancel());
     return this.#stop;
   }
@@ -423,8 +404,8 @@ export class SimulatedContainer {
     this.#skipBytes -= skipped;
     if (skipped === bytes.length) return;
     // A container that was taken over with its record alone does not know its log.
-    if (this.#replay?.active === true && !this.#memoryLog) return;
-    this.#beforeChange();
+    if (this.#replay?.active === true && !this.#host.memoryLogs) return;
+    this.#host.beforeChange();
     this.#outputBytes += bytes.length - skipped;
     this.#write(stream, bytes.subarray(skipped));
   }
@@ -432,8 +413,8 @@ export class SimulatedContainer {
   #write(stream: LogStream, bytes: Buffer): void {
     const shown = this.record.config.tty ? 'stdout' : stream;
     const { logPath } = this.record;
-    if (this.#memoryLog || logPath !== '') {
-      const now = this.#clock.now();
+    if (this.#host.memoryLogs || logPath !== '') {
+      const now = this.#host.clock.now();
       const entries: Buffer[] = [];
       let begin = 0;
       for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, begin)) {
@@ -443,7 +424,7 @@ export class SimulatedContainer {
       if (begin < bytes.length)
         entries.push(formatLogEntry(now, shown, true, bytes.subarray(begin)));
       const text = Buffer.concat(entries);
-      if (this.#memoryLog) this.#log.append(text);
+      if (this.#host.memoryLogs) this.#log.append(text);
       else {
         mkdirSync(dirname(logPath), { recursive: true });
         appendFileSync(logPath, text);
@@ -454,7 +435,7 @@ export class SimulatedContainer {
 
   #exit(exitCode: number, reason = exitReason(exitCode), message = ''): void {
     if (this.record.state === 'CONTAINER_EXITED') return;
-    this.#beforeChange();
+    this.#host.beforeChange();
     this.#stopAt = undefined;
     this.#killAt = undefined;
     this.#timer?.cancel();
@@ -463,7 +444,7 @@ export class SimulatedContainer {
     this.#program = undefined;
     Object.assign(this.record, {
       state: 'CONTAINER_EXITED',
-      finishedAt: toNanoseconds(this.#clock.now()),
+      finishedAt: toNanoseconds(this.#host.clock.now()),
       exitCode,
       reason,
       message,
@@ -471,7 +452,7 @@ export class SimulatedContainer {
     const watchers = this.#watchers;
     this.#watchers = undefined;
     for (const callback of watchers?.exit ?? []) callback();
-    this.#onExit(this);
+    this.#host.exited(this.record);
   }
 }
 

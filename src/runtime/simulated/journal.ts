@@ -191,11 +191,16 @@ export class SimulationJournal {
     if (stored === undefined) this.#nodes.set(node, (stored = new Map()));
     switch (op) {
       case 'sandbox':
+        shareTexts(line[2], line[2]);
         stored.set(line[2].id, { kind: 'sandbox', record: line[2] });
         break;
-      case 'container':
-        stored.set(line[2].id, { kind: 'container', record: withBytes(line[2]) });
+      case 'container': {
+        const [, , record] = line;
+        const sandbox = stored.get(record.podSandboxId);
+        if (sandbox?.kind === 'sandbox') shareTexts(sandbox.record, record);
+        stored.set(record.id, { kind: 'container', record: withBytes(record) });
         break;
+      }
       case 'changed': {
         const record = stored.get(line[2])?.record;
         if (record !== undefined) applyChange(record, line[3]);
@@ -340,6 +345,23 @@ interface Rewriting {
 
 function write(next: NewFile, lines: readonly string[]): void {
   if (lines.length > 0) next.length += writeSync(next.file, lines.join(''));
+}
+
+/**
+ * Makes a record that was just parsed use the sandbox's own texts: the names and IDs of a pod are in
+ * half a dozen places, and each would be kept in memory.
+ */
+function shareTexts(
+  { id, config: { metadata } }: SandboxRecord,
+  record: SandboxRecord | ContainerRecord,
+): void {
+  const texts = [metadata?.uid, metadata?.name, metadata?.namespace];
+  const labels = record.config.labels as Record<string, string>;
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    const text = texts.find((each) => each === value);
+    if (text !== undefined) labels[key] = text;
+  }
+  if ('podSandboxId' in record) Object.assign(record, { podSandboxId: id });
 }
 
 /** `resources`: of a container that was resized. */

@@ -36,7 +36,7 @@ import { NamedImages } from '../named-images.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
 import { usageAt, type UsageSchedule, usageUntil } from './usage-schedule.ts';
-import { type ContainerState, SimulatedContainer } from './container.ts';
+import { type ContainerHost, type ContainerState, SimulatedContainer } from './container.ts';
 import { entryPoint } from './entry-points.ts';
 import { execProgram } from './exec.ts';
 import type { NodeJournal } from './journal.ts';
@@ -134,6 +134,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   readonly #entryPoints: boolean;
   readonly #journal: NodeJournal | undefined;
   readonly #memoryLogs: boolean;
+  readonly #containerHost: ContainerHost;
   /** The state that was taken since the last change, if it was. */
   #frozen: NodeState | undefined;
 
@@ -153,6 +154,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#entryPoints = config.entryPoints ?? false;
     this.#journal = config.journal;
     this.#memoryLogs = config.memoryLogs ?? false;
+    this.#containerHost = this.#makeContainerHost();
     if (this.#journal !== undefined) this.#restore(this.#journal);
   }
 
@@ -266,7 +268,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   async stopPodSandbox(podSandboxId: string): Promise<void> {
     const sandbox = this.#pods.findSandbox(podSandboxId);
     if (sandbox === undefined) return;
-    await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
+    await Promise.all(sandbox.containers.map((container) => container.stop(0)));
     if (sandbox.record.state === 'SANDBOX_NOTREADY') return;
     this.beforeChange();
     sandbox.record.state = 'SANDBOX_NOTREADY';
@@ -296,27 +298,35 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     record: ContainerRecord,
     state?: ContainerState,
   ): SimulatedContainer {
-    const { annotations, hostname } = sandbox.record.config;
     return new SimulatedContainer({
-      clock: this.#clock,
-      random: this.#random,
-      mounts: () => this.#mounts(record.podSandboxId, record.config),
+      host: this.#containerHost,
       record,
       ...(state !== undefined && { state }),
-      memoryLog: this.#memoryLogs,
-      beforeChange: () => this.beforeChange(),
       simulation: containerSimulation(
-        annotations,
+        sandbox.record.config.annotations,
         record.config.metadata?.name ?? '',
         this.#stopDurationMs,
       ),
-      hostname: hostname || 'localhost',
-      defaultCommand: this.#entryPoints ? entryPoint(record.imageRef) : [],
-      onExit: () => {
-        this.#journal?.changed(record);
-        this.#pods.publish(sandbox, record.id, 'CONTAINER_STOPPED_EVENT');
-      },
     });
+  }
+
+  #makeContainerHost(): ContainerHost {
+    return {
+      clock: this.#clock,
+      random: this.#random,
+      memoryLogs: this.#memoryLogs,
+      mounts: ({ podSandboxId, config }) => this.#mounts(podSandboxId, config),
+      hostname: ({ podSandboxId }) =>
+        this.#pods.findSandbox(podSandboxId)?.record.config.hostname || 'localhost',
+      defaultCommand: ({ imageRef }) => (this.#entryPoints ? entryPoint(imageRef) : []),
+      beforeChange: () => this.beforeChange(),
+      exited: (record) => {
+        this.#journal?.changed(record);
+        const sandbox = this.#pods.findSandbox(record.podSandboxId);
+        if (sandbox !== undefined)
+          this.#pods.publish(sandbox, record.id, 'CONTAINER_STOPPED_EVENT');
+      },
+    };
   }
 
   async startContainer(containerId: string, options?: CallOptions): Promise<void> {
@@ -537,7 +547,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
 
   #sandboxStats({ record, containers }: Sandbox<SimulatedContainer>): PodSandboxStats {
     const timestamp = this.#pods.now();
-    const running = [...containers.values()].filter((container) => container.running);
+    const running = containers.filter((container) => container.running);
     const sum = (value: (container: SimulatedContainer) => number): { value: number } => ({
       value: running.reduce((total, container) => total + value(container), 0),
     });

@@ -28,3 +28,14 @@ test('long and missing values stay as they are', () => {
   const none = {};
   expect(withSharedEnvironment(none)).toBe(none);
 });
+
+test('containers with the same environment share its list', () => {
+  const environment = () =>
+    withSharedEnvironment({
+      envs: ['a', 'b'].map((key) => ({ key, value: Buffer.from(`of ${key}`) })),
+    }).envs;
+  const first = environment();
+  expect(environment()).toBe(first);
+  expect(config('other').envs).toHaveLength(1);
+  expect(environment()).toEqual(first);
+});

@@ -9,12 +9,18 @@ type Environment = NonNullable<ContainerConfig['envs']>;
 
 /** Longer values are rarely the same. */
 const MAX_SHARED_BYTES = 256;
+/** The environment of the last container: the next one often has the same. */
+let last: Environment = [];
 const recent = new LruCache<string, Environment[number]>({ capacity: 1024 });
 
 /** Returns the config with the variables that equal recent ones replaced by those. */
 export function withSharedEnvironment(config: ContainerConfig): ContainerConfig {
   const { envs } = config;
-  return envs === undefined || envs.length === 0 ? config : { ...config, envs: envs.map(shared) };
+  if (envs === undefined || envs.length === 0) return config;
+  const own = envs.map(shared);
+  const isLast = own.length === last.length && own.every((each, i) => each === last[i]);
+  if (!isLast) last = own;
+  return { ...config, envs: last };
 }
 
 function shared(variable: Environment[number]): Environment[number] {

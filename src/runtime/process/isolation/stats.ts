@@ -13,7 +13,7 @@ interface Counted {
 
 interface CountedPod {
   readonly record: SandboxRecord;
-  readonly containers: ReadonlyMap<string, Counted>;
+  readonly containers: readonly Counted[];
 }
 
 const value = (number: number | undefined): { readonly value: number } | undefined =>
@@ -55,7 +55,7 @@ export async function isolatedSandboxStats(
   { record, containers }: CountedPod,
   timestamp: number,
 ): Promise<PodSandboxStats> {
-  const running = [...containers.values()].filter((container) => container.running);
+  const running = containers.filter((container) => container.running);
   const stats = await Promise.all(
     running.map((container) => isolatedContainerStats(isolation, container, record, timestamp)),
   );
