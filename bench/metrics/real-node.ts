@@ -1,5 +1,6 @@
-// Measures the statistics of a node with real processes: processor time of the whole program for each
-// request, through the API server's proxy, as metrics-server and Prometheus make them.
+// Measures the statistics of a node with real processes, through the API server's proxy, as
+// metrics-server and Prometheus request them: processor time of the whole program for each request,
+// and the memory that stays.
 
 import { Agent, get } from 'node:https';
 import { deployments } from '#api/groups/apps/v1/index.ts';
@@ -9,6 +10,7 @@ import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { BuiltCluster, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
+import { HeapUsage } from '../heap-usage.ts';
 import { threadsMs } from '../process-usage.ts';
 import { heading, median, show } from '../report.ts';
 
@@ -16,18 +18,36 @@ const PODS = 20;
 const READS = 40;
 /** Between two requests of metrics-server, in ms. */
 const PERIOD_MS = 15_000;
+/** Of requests after which the heap is read. */
+const ROUNDS = 3;
+/** From the last request to the heap's figure, in ms: what connections still hold is not statistics. */
+const SETTLE_MS = 6_000;
 const PATHS = ['/stats/summary', '/metrics/resource', '/metrics/cadvisor'];
 /** A request that reads no statistics: what the API server's proxy and its connection cost. */
 const PLAIN = '/healthz';
 
 export async function realNode(): Promise<void> {
   heading(`statistics of a node with ${PODS} real pods (--runtime process), one request each`);
-  const cluster = await BuiltCluster.start({ flags: ['--runtime', 'process', '--no-dns'] });
+  const heap = new HeapUsage();
+  const cluster = await BuiltCluster.start({
+    flags: ['--runtime', 'process', '--no-dns'],
+    nodeFlags: heap.flags,
+  });
   const { client, close } = connectTo(cluster.target);
   const agent = new Agent({ keepAlive: true });
   try {
     const node = await fill(client);
+    const heapAfter = async (paths: readonly string[]): Promise<readonly number[]> => {
+      const values: number[] = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const path of paths) await measure(cluster, agent, node, path);
+        await systemClock.sleep(SETTLE_MS);
+        values.push(await heap.bytes(cluster.pid));
+      }
+      return values;
+    };
     const plain = await measure(cluster, agent, node, PLAIN);
+    const heapBefore = await heapAfter([PLAIN, PLAIN, PLAIN]);
     show({ what: `${PLAIN} every 15 s: the proxy`, unit: 'mCPU', values: plain });
     for (const path of PATHS) {
       const values = await measure(cluster, agent, node, path);
@@ -38,12 +58,20 @@ export async function realNode(): Promise<void> {
         goal: { atMost: 1 },
       });
     }
+    const stays = await heapAfter(PATHS);
+    show({
+      what: 'memory that stays, beyond that',
+      unit: 'MB',
+      values: stays.map((bytes) => Math.max(0, bytes - median(heapBefore)) / 1e6),
+      goal: { atMost: 2 },
+    });
     await client.resource(deployments).namespace('default').delete('stats');
     await untilPods(client, 0);
   } finally {
     agent.destroy();
     close();
     await cluster.stop();
+    heap.close();
   }
 }
 

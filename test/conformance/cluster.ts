@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp, removeCgroup } from './clean-up.ts';
 import { run } from './cable.ts';
-import { grantCsiPermissions, startCsiDriver } from './csi/node-driver.ts';
+import { createCsiObjects, startCsiDriver } from './csi/node-driver.ts';
 import { cgroupRootOf, EVICTION_HARD, startJoinedNode } from './joined-node.ts';
 import {
   asMachine,
@@ -58,7 +58,7 @@ const realFlags = ({ pods, services, machines: [first] }: Network): readonly str
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
-  /** The real nodes: from one to three, or 'workers' for two. */
+  /** The real nodes: from one to six, or 'workers' for two. */
   readonly nodes: Nodes;
   /** The number of its network: see networkOf. Default: 0. */
   readonly network?: number;
@@ -143,7 +143,7 @@ export async function startCluster({
       inits.push({ machine: other, init: node.init });
     }
     if (csiDriver) {
-      grantCsiPermissions(kubectl, kubeconfig, dir);
+      createCsiObjects(kubectl, kubeconfig, dir);
       for (const each of inits) {
         const driver = await startCsiDriver({ ...each, dir, clusterDir: first, logFile });
         undo.push(() => driver.stop());
@@ -214,14 +214,14 @@ function podCidrOf(kubectl: string, kubeconfig: string, { node }: Machine): stri
   return run(kubectl, `--kubeconfig=${kubeconfig}`, 'get', 'node', node, '-o', path);
 }
 
-/** Puts each node into a zone of its own. */
+/** Puts the nodes into three zones in turn. */
 function labelZones(kubectl: string, kubeconfig: string): void {
   const on = [`--kubeconfig=${kubeconfig}`];
   const names = run(kubectl, ...on, 'get', 'nodes', '-o', 'name')
     .trim()
     .split('\n');
   for (const [index, name] of names.entries())
-    run(kubectl, ...on, 'label', name, `topology.kubernetes.io/zone=zone-${index + 1}`);
+    run(kubectl, ...on, 'label', name, `topology.kubernetes.io/zone=zone-${(index % 3) + 1}`);
 }
 
 /** Deletes all namespaces of tests: `cox up` leaves containers running when it stops. */

@@ -35,15 +35,15 @@ describe('the table of needs', () => {
   });
 
   test('has the nodes of tests that need others than usual', () => {
-    const { nodes } = parseNeeds('N\ta\ncsi\tb\t2\nN\tc\t3\ndefault\td\tworkers\n');
+    const { nodes } = parseNeeds('N\ta\ncsi\tb\t2\nN\tc\t6\ndefault\td\tworkers\n');
     expect([...nodes]).toEqual([
       ['b', 2],
-      ['c', 3],
+      ['c', 6],
       ['d', 'workers'],
     ]);
   });
 
-  test.each(['Q\t[sig-node] a', 'A', 'A\ta\nC\ta', 'N\ta\t4', 'N\ta\t'])('refuses %j', (table) => {
+  test.each(['Q\t[sig-node] a', 'A', 'A\ta\nC\ta', 'N\ta\t7', 'N\ta\t'])('refuses %j', (table) => {
     expect(() => parseNeeds(table)).toThrow(/needs.tsv, line/);
   });
 

@@ -35,8 +35,10 @@ export interface Network {
   /** The range of the switch, and this machine's address in it. */
   readonly links: string;
   readonly gateway: string;
-  readonly machines: readonly [Machine, Machine, Machine];
+  readonly machines: readonly [Machine, ...Machine[]];
 }
+
+const OTHERS = ['second', 'third', 'fourth', 'fifth', 'sixth'];
 
 /** Returns the network with this number, from 0 to 3. */
 export function networkOf(number: number): Network {
@@ -55,7 +57,7 @@ export function networkOf(number: number): Network {
     link: `coxconf${number}`,
     links: `${links}.0/24`,
     gateway: `${links}.1`,
-    machines: [machine('first', 0), machine('second', 1), machine('third', 2)],
+    machines: [machine('first', 0), ...OTHERS.map((node, index) => machine(node, index + 1))],
   };
 }
 

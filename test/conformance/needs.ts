@@ -73,7 +73,7 @@ export function parseNeeds(table: string): Needs {
   for (const [index, line] of table.split('\n').entries()) {
     if (line === '' || line.startsWith('#')) continue;
     const [set = '', key = '', count] = line.split('\t');
-    if (!isTestSet(set) || key === '' || sets.has(key) || !/^(?:[23]|workers)$/.test(count ?? '2'))
+    if (!isTestSet(set) || key === '' || sets.has(key) || !/^(?:[2-6]|workers)$/.test(count ?? '2'))
       throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
     sets.set(key, set);
     if (count !== undefined) nodes.set(key, count === 'workers' ? count : Number(count));

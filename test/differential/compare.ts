@@ -147,7 +147,7 @@ function normalized(value: unknown, path = ''): unknown {
     if (key === 'description' && path.includes('.columnDefinitions')) result[key] = 'description';
     else if (key === 'cells')
       result[key] = (item as unknown[]).map((cell) =>
-        /^\d+[smh]/.test(String(cell)) ? 'age' : cell,
+        /^\d+[smh]|^\d{4}-\d\d-\d\dT/.test(String(cell)) ? 'age' : cell,
       );
     else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
     // In a dry run the reference allocates ports from the end of the range upwards.

@@ -32,8 +32,10 @@ const remove = (path: string): Shot => send('DELETE', path, {});
 
 const V1 = '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers';
 const V2 = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers';
-const CORE = '/api/v1/namespaces/default/events';
-const NEWER = '/apis/events.k8s.io/v1/namespaces/default/events';
+// Not in the namespace where upstream's server creates events of its own.
+const NAMESPACE = 'kube-public';
+const CORE = `/api/v1/namespaces/${NAMESPACE}/events`;
+const NEWER = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
 
 const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' };
 const hpaV1 = (name: string, spec: object = {}, metadata: object = {}): object => ({
@@ -188,11 +190,11 @@ const autoscalers: readonly Shot[] = [
   get(V2),
 ];
 
-const involvedObject = { kind: 'Pod', namespace: 'default', name: 'p', uid: 'u', apiVersion: 'v1' };
+const involvedObject = { kind: 'Pod', namespace: NAMESPACE, name: 'p', uid: 'u', apiVersion: 'v1' };
 const event = (name: string, more: object = {}): object => ({
   apiVersion: 'v1',
   kind: 'Event',
-  metadata: { name, namespace: 'default' },
+  metadata: { name, namespace: NAMESPACE },
   involvedObject,
   reason: 'Started',
   message: 'it started',
@@ -202,7 +204,7 @@ const event = (name: string, more: object = {}): object => ({
 const newer = (name: string, more: object = {}): object => ({
   apiVersion: 'events.k8s.io/v1',
   kind: 'Event',
-  metadata: { name, namespace: 'default' },
+  metadata: { name, namespace: NAMESPACE },
   eventTime: '2026-01-02T03:04:05.000006Z',
   reportingController: 'example.com/c',
   reportingInstance: 'c-1',

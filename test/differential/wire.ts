@@ -88,7 +88,7 @@ export const wireShots: readonly WireShot[] = [
   {
     path:
       `${NAMESPACES}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&` +
-      'timeoutSeconds=1',
+      'allowWatchBookmarks=true&timeoutSeconds=1',
     contentDiffers: OWN_VALUES,
   },
   { path: '/metrics', contentDiffers: 'compared by name elsewhere' },

@@ -1,4 +1,4 @@
-// What the recorded data has beside one object of each kind: statuses, several managers of fields,
+// The recorded data beside one object of each kind: statuses, several managers of fields,
 // and custom resources in two versions.
 
 import type { KindManifest } from '../e2e/kinds.ts';

@@ -215,7 +215,7 @@ describe('service accounts of pods', () => {
     [
       { boundObjectRef: { apiVersion: 'v1', kind: 'Service', name: 'x' } },
       400,
-      'cannot bind token for serviceaccount "default"',
+      'cannot bind token to object of type /v1, Kind=Service',
     ],
   ])('tokens are rejected for %j', async (spec, expected, message) => {
     await post(ACCOUNTS, { metadata: { name: 'default' } });

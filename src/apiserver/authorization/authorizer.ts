@@ -48,6 +48,8 @@ export interface RulesAnswer {
   readonly nonResourceRules: readonly NonResourceRule[];
   /** True if the user may have more permissions than the listed ones. */
   readonly incomplete: boolean;
+  /** The reason why rules may be missing. */
+  readonly evaluationError?: string;
 }
 
 export interface Authorizer {

@@ -48,10 +48,12 @@ export class UnionAuthorizer implements Authorizer {
     const rulesOfEach = await Promise.all(
       this.#authorizers.map(async (authorizer) => authorizer.rulesFor(user, namespace)),
     );
+    const problems = rulesOfEach.flatMap(({ evaluationError = [] }) => evaluationError);
     return {
       resourceRules: rulesOfEach.flatMap(({ resourceRules }) => resourceRules),
       nonResourceRules: rulesOfEach.flatMap(({ nonResourceRules }) => nonResourceRules),
       incomplete: rulesOfEach.some(({ incomplete }) => incomplete),
+      ...(problems.length > 0 && { evaluationError: problems.join(', ') }),
     };
   }
 }

@@ -56,6 +56,8 @@ export interface KindConfig<T extends KubeObject, S extends StoreServices> {
   readonly strategy: ResourceStrategy<T> | ((services: S) => ResourceStrategy<T>);
   /** The fields of field selectors, in addition to metadata.name and metadata.namespace. */
   readonly selectableFields?: FieldDeclarations<T>;
+  /** See SelectableFieldsOptions.unsupported. */
+  readonly unsupportedField?: (label: string) => string;
   /** The columns of tables. Default: Name and Created At. */
   readonly table?: TableConvertor<T>;
   /** See Kind. */
@@ -94,11 +96,15 @@ export type SubresourceFactory<T extends KubeObject, S> = (context: {
 export function defineKind<T extends KubeObject, S extends StoreServices = StoreServices>(
   config: KindConfig<T, S>,
 ): KindDefinition<S> {
+  const { unsupportedField: unsupported } = config;
   // The fields are declared once for all servers of a process.
   const fields =
     config.selectableFields === undefined
       ? undefined
-      : selectableFields<T>(config.selectableFields);
+      : selectableFields<T>(config.selectableFields, {
+          namespaced: config.type.namespaced,
+          ...(unsupported !== undefined && { unsupported }),
+        });
   return { types: [config.type], build: (services) => [buildStored(config, fields, services)] };
 }
 

@@ -210,7 +210,7 @@ class FollowedResource {
     let syncing = true;
     let count = 0;
     for await (const first of stream) {
-      // What arrived together is taken together, so that the keeper is no later than a client.
+      // Events that arrived together are taken together, so that the keeper is no later than a client.
       for (const { type, object } of [first, ...(stream.drain?.() ?? [])]) {
         if (type === 'ERROR') return;
         if (type === 'BOOKMARK') {

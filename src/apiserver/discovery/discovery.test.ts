@@ -172,7 +172,7 @@ describe('the older form', () => {
 
   test('also as YAML, in protobuf and as text', async () => {
     expect((await get('/apis/apps', 'application/yaml')).text).toMatch(
-      /^kind: APIGroup\napiVersion: v1\nname: apps\n/,
+      /^apiVersion: v1\nkind: APIGroup\nname: apps\n/,
     );
     expect((await get('/apis/apps?pretty=true')).text).toMatch(/^{\n {2}"kind": "APIGroup",\n/);
     const protobuf = await get('/apis/apps/v1', 'application/vnd.kubernetes.protobuf');

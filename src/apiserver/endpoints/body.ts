@@ -164,11 +164,8 @@ function opened(bytes: Uint8Array, mustBe: string | undefined): Envelope {
     return openEnvelope(bytes);
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error;
-    const prefix =
-      mustBe === undefined
-        ? ''
-        : `the object provided is unrecognized (must be of type ${mustBe}): `;
-    throw apierrors.badRequest(`${prefix}${error.message}`);
+    if (mustBe === undefined) throw apierrors.badRequest(error.message);
+    throw unrecognized(mustBe, error.message, Buffer.from(bytes).toString('utf8'));
   }
 }
 
@@ -202,10 +199,18 @@ export function decodeBody(
     services: { scheme },
   } = scope;
   if (body.envelope !== undefined) return decodeEnvelope(body.envelope, codec, scheme);
-  const { value, text = '' } = body;
+  const { text = '' } = body;
+  // As in upstream, null is an object without fields.
+  const value = body.value === null ? {} : body.value;
   if (codec.isUntyped === true) checkUntyped(value, kind, text);
   if (!isPlainObject(value)) throw unrecognized(kind.kind, notAnObject(value), text);
-  const ownKind = givenKind(value, { kind, text, scheme, message: codec.otherKindMessage });
+  const { otherKindMessage: message } = codec;
+  const ownKind = givenKind(value, {
+    kind,
+    text,
+    scheme,
+    ...(message !== undefined && { message }),
+  });
   let decoded;
   try {
     decoded = codec.decode(value);
@@ -354,13 +359,21 @@ function checkUntyped(
   throw apierrors.invalid({ group, kind }, name, [error]);
 }
 
+/**
+ * Versions that clients may send in the place of the served one, by the latter and the kind: the
+ * eviction of older clients.
+ */
+const ALSO_ACCEPTED: Readonly<Record<string, string>> = {
+  'policy/v1/Eviction': 'policy/v1beta1',
+};
+
 interface Expected {
   readonly kind: GroupVersionKind;
   /** The body, for messages. */
   readonly text: string;
   readonly scheme: Scheme;
   /** See ObjectCodec.otherKindMessage. */
-  readonly message?: string | undefined;
+  readonly message?: string;
 }
 
 /** Returns the kind and apiVersion of the body; missing ones are those of the endpoint. */
@@ -375,8 +388,11 @@ function givenKind(
     throw unrecognized(kind.kind, notAString(field, value[field]), text);
   }
   const expected = apiVersionOf(kind);
-  const groupVersion =
-    givenVersion === '' || givenVersion === expected ? kind : parseApiVersion(givenVersion);
+  const isAccepted =
+    givenVersion === '' ||
+    givenVersion === expected ||
+    ALSO_ACCEPTED[`${expected}/${kind.kind}`] === givenVersion;
+  const groupVersion = isAccepted ? kind : parseApiVersion(givenVersion);
   if (groupVersion === undefined)
     throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
   const name = givenKindName === '' ? kind.kind : givenKindName;

@@ -219,7 +219,7 @@ describe('responses', () => {
     '*/*',
     'application/json',
     'text/html,application/json',
-    'application/*;q=0.5',
+    'application/*;q=0.5, */*;q=0.1',
   ])('are JSON for %s', async (accept) => {
     const { code, headers, json } = await get(accept);
     expect(code).toBe(200);

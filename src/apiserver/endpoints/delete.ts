@@ -110,6 +110,6 @@ function decodedOptions(decode: () => unknown): RawDeleteOptions {
     return decode() as RawDeleteOptions;
   } catch (error) {
     if (!(error instanceof DecodeError) && !(error instanceof ProtobufError)) throw error;
-    throw apierrors.badRequest(`DeleteOptions cannot be handled: ${error.message}`);
+    throw apierrors.badRequest(error.message);
   }
 }

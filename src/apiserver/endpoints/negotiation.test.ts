@@ -43,8 +43,7 @@ test('a Table is not available without columns: the next clause is used, else no
 describe('objects and lists', () => {
   test.each([
     ['*/*', `${JSON_TYPE} object`],
-    ['*', `${JSON_TYPE} object`],
-    ['application/*', `${JSON_TYPE} object`],
+    [`application/*,${JSON_TYPE}`, `${JSON_TYPE} object`],
     [PROTOBUF, `${PROTOBUF} object`],
     [`${PROTOBUF},${JSON_TYPE}`, `${PROTOBUF} object`],
     [`${JSON_TYPE},${PROTOBUF}`, `${JSON_TYPE} object`],
@@ -69,6 +68,11 @@ describe('objects and lists', () => {
     [`${JSON_TYPE};v=v1,${YAML}`, `${YAML} object`],
   ])('%s gets %s', (accept, expected) => {
     expect(answer(accept)).toBe(expected);
+  });
+
+  // Upstream's routes know neither.
+  test.each(['*', 'application/*'])('%s is not acceptable alone', (accept) => {
+    expect(() => answer(accept)).toThrow('406: Not Acceptable');
   });
 
   test.each([table(PROTOBUF), `${PROTOBUF};as=PartialObjectMetadata`])(

@@ -61,6 +61,8 @@ export interface NegotiationOptions {
   readonly tables?: boolean;
   /** The request is a watch, which has neither an indented form nor YAML. */
   readonly watch?: boolean;
+  /** The response is an error, which the route does not restrict. */
+  readonly error?: boolean;
   /** The path is that of a collection. */
   readonly collection?: boolean;
   /**
@@ -83,10 +85,11 @@ export function negotiate(
   const { codec } = options;
   // All kinds without protobuf are custom resources, for which upstream has no separate routes. So
   // the error of the route does not occur for them, only the later error.
-  const hasRoute = codec === undefined || codec.protobuf !== undefined;
+  const hasRoute = options.error !== true && (codec === undefined || codec.protobuf !== undefined);
   if (
     hasRoute &&
-    !clauses.some(({ type }) => SERVED.some((mediaType) => covers(type, mediaType)))
+    // Upstream's routes know no 'application/*'.
+    !clauses.some(({ type }) => type === '*/*' || (SERVED as readonly string[]).includes(type))
   ) {
     throw apierrors.noRepresentation(options.collection === true ? SERVED_OF_COLLECTIONS : SERVED);
   }
@@ -125,7 +128,7 @@ export function negotiate(
 /** Returns the form of an error: the requested one if a Status has it, otherwise JSON. */
 export function negotiateStatus(request: Pick<ApiRequest, 'headers' | 'query'>): ResponseFormat {
   try {
-    return negotiate(request, { transforms: false }).format;
+    return negotiate(request, { transforms: false, error: true }).format;
   } catch (error) {
     // The error is sent even if the requested form is not available. It is indented JSON then, as
     // upstream.

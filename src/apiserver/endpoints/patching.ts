@@ -173,8 +173,11 @@ export async function readPatch(
     }
     case STRATEGIC_MERGE_PATCH: {
       if (patchSchema === undefined) throw apierrors.unsupportedMediaType(WITHOUT_STRATEGIC_MERGE);
-      const { document, duplicates, large } = await documentOf(request);
-      if (!isPlainObject(document)) throw noObject(document);
+      const read = await documentOf(request, false, '');
+      const { duplicates, large } = read;
+      // As in upstream, null is a patch without changes.
+      const document = read.document ?? {};
+      if (!isPlainObject(document)) throw noObject(document, '');
       return {
         duplicates,
         document,
@@ -192,9 +195,12 @@ export async function readPatch(
   }
 }
 
-const noObject = (document: unknown): apierrors.StatusError =>
+/** The beginning of upstream's messages about patches, except strategic merge patches. */
+const DECODING = 'error decoding patch: ';
+
+const noObject = (document: unknown, prefix = DECODING): apierrors.StatusError =>
   apierrors.badRequest(
-    `error decoding patch: json: cannot unmarshal ${jsonType(document)} into Go value of type map[string]interface {}`,
+    `${prefix}json: cannot unmarshal ${jsonType(document)} into Go value of type map[string]interface {}`,
   );
 
 function identifiedAs(
@@ -213,7 +219,11 @@ interface PatchDocument {
   readonly large: boolean;
 }
 
-async function documentOf(request: ApiRequest, bigints = false): Promise<PatchDocument> {
+async function documentOf(
+  request: ApiRequest,
+  bigints = false,
+  prefix = DECODING,
+): Promise<PatchDocument> {
   if (request.body.kind === 'object') {
     request.audit?.requestPatch(request.body.object);
     return { document: request.body.object, duplicates: [], large: false };
@@ -228,7 +238,7 @@ async function documentOf(request: ApiRequest, bigints = false): Promise<PatchDo
   } catch (error) {
     if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
     if (!(error instanceof JsonError)) throw error;
-    throw apierrors.badRequest(`error decoding patch: ${error.message}`);
+    throw apierrors.badRequest(`${prefix}${error.message}`);
   }
 }
 

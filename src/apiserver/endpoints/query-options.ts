@@ -146,16 +146,17 @@ function checkMatch(options: ListQuery): FieldErrorList {
   const { resourceVersionMatch: match, resourceVersion } = options;
   if (match === '') return [];
   const at = new FieldPath('resourceVersionMatch');
-  if (match !== 'Exact' && match !== 'NotOlderThan')
-    return [field.notSupported(at, match, ['Exact', 'NotOlderThan', ''])];
   const errors: FieldErrorList = [];
-  if (options.continue !== '')
-    errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
   if (resourceVersion === '') {
     errors.push(
       field.forbidden(at, 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
     );
-  } else if (match === 'Exact' && resourceVersion === '0') {
+  }
+  if (options.continue !== '')
+    errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    errors.push(field.notSupported(at, match, ['Exact', 'NotOlderThan', '']));
+  if (match === 'Exact' && resourceVersion === '0') {
     errors.push(
       field.forbidden(at, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
     );
@@ -171,31 +172,36 @@ export interface WatchQuery extends WatchOptions {
 export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfig): WatchQuery {
   const common = parseCommon(query, selectors, true);
   const allowBookmarks = parseBoolean(query, 'allowWatchBookmarks') ?? false;
-  const sendInitialEvents = parseBoolean(query, 'sendInitialEvents');
-  const { resourceVersionMatch: match } = common;
+  const given = parseBoolean(query, 'sendInitialEvents');
+  const { resourceVersion, resourceVersionMatch: givenMatch } = common;
+  // A watch from the current state begins with it, as if the client had asked for that.
+  const fromState =
+    given === undefined && givenMatch === '' && (resourceVersion === '' || resourceVersion === '0');
+  const sendInitialEvents = fromState ? true : given;
+  const match = fromState ? 'NotOlderThan' : givenMatch;
   const errors: FieldErrorList = [];
   const at = new FieldPath('resourceVersionMatch');
-  if (sendInitialEvents === undefined) {
-    if (match !== '')
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan')
+    errors.push(
+      field.forbidden(
+        at,
+        'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+      ),
+    );
+  if (match !== '') {
+    if (sendInitialEvents === undefined)
       errors.push(
         field.forbidden(
           at,
           'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
         ),
       );
-  } else {
-    if (match !== 'NotOlderThan') {
+    if (match !== 'NotOlderThan') errors.push(field.notSupported(at, match, ['NotOlderThan']));
+    if (common.continue !== '')
       errors.push(
-        field.forbidden(
-          at,
-          'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-        ),
+        field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'),
       );
-      if (match !== '') errors.push(field.notSupported(at, match, ['NotOlderThan']));
-    }
   }
-  if (common.continue !== '')
-    errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
   if (errors.length > 0)
     throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
   return {

@@ -55,7 +55,8 @@ export async function handleWatch(
     latestBeats,
     emptyObject: () => scope.codec.emptyObject(),
   });
-  if (options.sendInitialEvents === true) request.endpoint?.observeWatchList(request);
+  if (options.sendInitialEvents === true && options.allowBookmarks)
+    request.endpoint?.observeWatchList(request);
   return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));
 }
 

@@ -1,5 +1,6 @@
 // Represents objects in the negotiated form: unchanged, as rows of a Table, or as metadata only.
 
+import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -93,6 +94,11 @@ export function listResponse(
         throw notOfForm(`PartialObjectMetadata, but the requested object is a list (${type})`);
       }
       const apiVersion = metaApiVersion(negotiated);
+      // As in upstream, an empty list of metadata has no items.
+      if (items.length === 0 && format.mediaType !== PROTOBUF_CONTENT_TYPE) {
+        const empty = { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: null };
+        return { code: 200, body: { kind: 'object', object: new FreshObject(empty) }, format };
+      }
       const partial = items.map((item) => partialMetadataItem(scope, item, apiVersion));
       const body = {
         kind: 'list',
@@ -267,7 +273,11 @@ function tableOf(
           priority,
         }))
       : null,
-    rows: objects.map((object) => rowOf(scope, form, object, now, bookmark)),
+    // As in upstream, the rows of a kind without a table of its own are null if there are none.
+    rows:
+      objects.length === 0 && scope.table === undefined
+        ? null
+        : objects.map((object) => rowOf(scope, form, object, now, bookmark)),
   };
 }
 

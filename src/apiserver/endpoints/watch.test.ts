@@ -111,7 +111,7 @@ describe('watch', () => {
 
   test('of one namespace or one name sends no other events', async () => {
     const all = await watch('', '/api/v1/configmaps');
-    const one = await watch('', `${PATH}/b`);
+    const one = await watch('', '/api/v1/watch/namespaces/default/configmaps/b');
     const byField = await watch('fieldSelector=metadata.name%3Db');
     const old = await watch('', '/api/v1/watch/namespaces/default/configmaps');
     await create('a');
@@ -271,6 +271,7 @@ describe('bookmarks', () => {
   test('are sent to clients that request them, with the latest revision', async () => {
     const w = await watch('allowWatchBookmarks=true');
     const silent = await watch();
+    expect(await w.next()).toBe('BOOKMARK');
     await create('elsewhere', {}, 'kube-system');
     await clock().advance('61s');
     const { type, object } = await w.event();
@@ -284,6 +285,7 @@ describe('bookmarks', () => {
 
   test('allow a watch to resume', async () => {
     const w = await watch('allowWatchBookmarks=true');
+    expect(await w.next()).toBe('BOOKMARK');
     await create('elsewhere', {}, 'kube-system');
     await clock().advance('61s');
     const { object } = await w.event();
@@ -296,6 +298,7 @@ describe('bookmarks', () => {
     const ending = await watch('allowWatchBookmarks=true&timeoutSeconds=30');
     const silent = await watch('timeoutSeconds=30');
     const short = await watch('allowWatchBookmarks=true&timeoutSeconds=2');
+    for (const w of [ending, short]) expect(await w.next()).toBe('BOOKMARK');
     await create('a');
     await create('elsewhere', {}, 'kube-system');
     for (const w of [ending, silent, short]) expect(await w.next()).toBe('ADDED a');
@@ -321,7 +324,7 @@ describe('bookmarks', () => {
     const { resourceVersion } = (await create('gone')).metadata;
     await remove('gone');
     const w = await watch('resourceVersion=0&allowWatchBookmarks=true&timeoutSeconds=5');
-    expect(await w.next()).toBe('ADDED a');
+    expect(await w.take(2)).toEqual(['ADDED a', 'BOOKMARK']);
     await clock().advance('3s');
     const { type, object } = await w.event();
     expect(type).toBe('BOOKMARK');
@@ -330,10 +333,10 @@ describe('bookmarks', () => {
 
   test('also if the server chooses the duration', async () => {
     const w = await watch('allowWatchBookmarks=true');
-    const events = w.take(2);
+    const events = w.take(3);
     // Nothing is written, so no other event is due.
     await clock().advance('61m');
-    expect(await events).toEqual(['BOOKMARK', 'END']);
+    expect(await events).toEqual(['BOOKMARK', 'BOOKMARK', 'END']);
   });
 
   test('mark the end of the initial events', async () => {

@@ -108,7 +108,7 @@ function parse({
       // A permission for one object by its name includes lists and watches of that object alone.
       name = nameInSelector(query);
     } else if (verb === 'delete') verb = 'deletecollection';
-  } else if (verb === 'get' && subresource === '' && wantsWatch(query)) verb = 'watch';
+  }
   return {
     isResourceRequest: true,
     path,

@@ -12,6 +12,9 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupResource } from '#machinery/apierrors.ts';
 import * as field from '#machinery/validation/field.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column } from '../tables/columns.ts';
+import type { TableConvertor } from '../tables/table.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 import type { EncodedObject } from '../request.ts';
@@ -28,6 +31,20 @@ export interface ScaleAccess<T extends KubeObject> {
   /** Returns the object with another number of replicas. */
   withReplicas(object: T, replicas: number): T;
 }
+
+const scaleTable: TableConvertor = {
+  columns: [
+    column('Name', 'The name of the scaled object.'),
+    { ...column('Desired', 'The wanted number of replicas.'), type: 'integer' },
+    { ...column('Available', 'The present number of replicas.'), type: 'integer' },
+    AGE,
+  ],
+  cells: (object, now) => {
+    const { metadata, spec, status } = object as Scale;
+    const { name, creationTimestamp } = metadata;
+    return [name, spec.replicas ?? 0, status.replicas, since(creationTimestamp, now)];
+  },
+};
 
 export function scaleSubresource<T extends KubeObject>(
   access: ScaleAccess<T>,
@@ -55,6 +72,7 @@ export function scaleSubresource<T extends KubeObject>(
     new FreshObject(scaleOf(object.object() as T));
   return ({ store }) => ({
     kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    table: scaleTable,
     rest: {
       get: async (context, name, options) => encoded(await store.get(context, name, options)),
       async update(context, name, update, options) {

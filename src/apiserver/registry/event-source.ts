@@ -125,9 +125,9 @@ class Change implements ChangedPlace {
 }
 
 interface BookmarkParts {
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>>;
   /** See WatchOptions. */
-  readonly emptyObject?: (() => object) | undefined;
+  readonly emptyObject?: () => object;
 }
 
 interface Subscriber {
@@ -135,7 +135,7 @@ interface Subscriber {
   readonly selection: Selection;
   readonly place: Place;
   readonly bookmarks: boolean;
-  readonly emptyObject: (() => object) | undefined;
+  readonly emptyObject?: () => object;
   /** The revision up to which all events were delivered. */
   sentRevision: number;
   /**
@@ -224,7 +224,7 @@ export class EventSource {
       selection: subscription.selection,
       place: this.#placeOf(subscription),
       bookmarks: subscription.bookmarks,
-      emptyObject: subscription.emptyObject,
+      ...(subscription.emptyObject !== undefined && { emptyObject: subscription.emptyObject }),
       sentRevision: subscription.afterRevision,
       afterRevision: subscription.afterRevision,
       lastBookmark: undefined,
@@ -523,7 +523,7 @@ export class EventSource {
    */
   bookmark(
     revision: number | string,
-    { annotations, emptyObject }: BookmarkParts = {},
+    { annotations, emptyObject }: BookmarkParts,
   ): EncodedWatchEvent {
     const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
     const { apiVersion, kind } = this.#config;

@@ -98,15 +98,19 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     expect((await api.patch(`${path}/a.b`, { spec: { replicas: 1 } })).warnings).toEqual([label]);
   });
 
-  test('can be selected by its replicas', async () => {
+  test('is selected by its replicas only if it is a replication controller', async () => {
     await api.post(path, manifest());
     await api.patch(`${path}/a/status`, { status: { replicas: 2 } });
-    const names = async (value: number) =>
-      (await api.get(`${path}?fieldSelector=status.replicas=${value}`)).json.items.map(
-        ({ metadata }) => metadata.name,
+    const selected = async (value: number) =>
+      await api.get(`${path}?fieldSelector=status.replicas=${value}`);
+    if (kind === 'ReplicaSet') {
+      expect(outcome(await selected(2))).toContain(
+        '"status.replicas" is not a known field selector',
       );
-    expect(await names(2)).toEqual(['a']);
-    expect(await names(1)).toEqual([]);
+      return;
+    }
+    expect((await selected(2)).json.items.map(({ metadata }) => metadata.name)).toEqual(['a']);
+    expect((await selected(1)).json.items).toEqual([]);
   });
 
   test('is deleted, and the response is a Status', async () => {

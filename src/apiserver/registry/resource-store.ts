@@ -269,7 +269,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       (item) => new SharedWatchEvent('ADDED', item),
     );
     const afterRevision = Number(state.resourceVersion);
-    if (options.sendInitialEvents === true) {
+    if (options.sendInitialEvents === true && bookmarks) {
       const annotations = { 'k8s.io/initial-events-end': 'true' };
       initial.push(this.#events.bookmark(afterRevision, { annotations, emptyObject }));
     }

@@ -38,7 +38,7 @@ export interface WatchOptions {
   readonly resourceVersion: string;
   readonly allowBookmarks: boolean;
   /**
-   * The current state as ADDED events, then a bookmark with the annotation
+   * The current state as ADDED events, then, with allowBookmarks, a bookmark with the annotation
    * k8s.io/initial-events-end, then changes.
    */
   readonly sendInitialEvents: boolean | undefined;

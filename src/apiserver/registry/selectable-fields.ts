@@ -107,6 +107,7 @@ export class SelectableFields {
 /** Declares the fields of a kind. */
 export function selectableFields<T extends KubeObject>(
   declarations: FieldDeclarations<T>,
+  options: SelectableFieldsOptions = {},
 ): SelectableFields {
   return new SelectableFields(
     Object.entries(declarations).map(([name, field]) => {
@@ -114,6 +115,7 @@ export function selectableFields<T extends KubeObject>(
       // The function is only called with objects of the kind.
       return [name, { ...attributes, value: value as FieldGetter<KubeObject> }];
     }),
+    options,
   );
 }
 

@@ -246,15 +246,20 @@ describe('failures', () => {
     ],
     [{}, [{ op: 'spam', path: '/a' }], 'failed', 'Unexpected kind: spam'],
     [{}, [{ path: '/a' }], 'failed', 'Unexpected kind: unknown'],
-    [{}, [{ op: 'remove' }], 'malformed', 'a JSON patch operation needs "path"'],
-    [{}, [{ op: 'copy', path: '/a' }], 'malformed', 'a JSON patch operation needs "from"'],
+    [{}, [{ op: 'remove' }], 'failed', 'a JSON patch operation needs "path"'],
+    [{}, [{ op: 'copy', path: '/a' }], 'failed', 'a JSON patch operation needs "from"'],
     [
       {},
       [{ op: 'remove', path: 'a' }],
-      'malformed',
+      'failed',
       '"a" is no JSON pointer: it must begin with \'/\'',
     ],
-    [{}, ['remove'], 'malformed', 'a JSON patch operation must be an object'],
+    [
+      {},
+      ['remove'],
+      'malformed',
+      'error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp',
+    ],
   ])('%j %j', (document, patch, kind, message) => {
     expect(failure(document, patch)).toEqual({ kind, message });
   });

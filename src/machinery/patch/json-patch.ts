@@ -39,10 +39,18 @@ const MAX_JSON_PATCH_COPY_BYTES = 3 * 1024 * 1024;
 
 /** Checks that a parsed body is a patch. Throws JsonPatchError ('malformed' or 'limit'). */
 export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
+  // As in upstream, null is an empty list.
+  if (body === null) return [];
   if (!Array.isArray(body))
     throw new JsonPatchError(
       'malformed',
       `error decoding patch: json: cannot unmarshal ${jsonType(body)} into Go value of type []handlers.jsonPatchOp`,
+    );
+  const wrong = body.find((operation: unknown) => !isPlainObject(operation));
+  if (wrong !== undefined)
+    throw new JsonPatchError(
+      'malformed',
+      `error decoding patch: json: cannot unmarshal ${jsonType(wrong)} into Go value of type handlers.jsonPatchOp`,
     );
   if (body.length > MAX_JSON_PATCH_OPERATIONS) {
     const message =
@@ -50,12 +58,10 @@ export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
       `got ${body.length}`;
     throw new JsonPatchError('limit', message);
   }
-  return body.map((operation: unknown) => parseOperation(operation));
+  return body.map((operation: Readonly<Record<string, unknown>>) => parseOperation(operation));
 }
 
-function parseOperation(operation: unknown): JsonPatchOperation {
-  if (!isPlainObject(operation))
-    throw new JsonPatchError('malformed', 'a JSON patch operation must be an object');
+function parseOperation(operation: Readonly<Record<string, unknown>>): JsonPatchOperation {
   const op = getOwn(operation, 'op');
   const path = pointerOf(operation, 'path');
   switch (op) {
@@ -80,7 +86,7 @@ function parseOperation(operation: unknown): JsonPatchOperation {
 function pointerOf(operation: Readonly<Record<string, unknown>>, key: 'path' | 'from'): string {
   const pointer = getOwn(operation, key);
   if (typeof pointer !== 'string')
-    throw new JsonPatchError('malformed', `a JSON patch operation needs ${quote(key)}`);
+    throw new JsonPatchError('failed', `a JSON patch operation needs ${quote(key)}`);
   if (pointer.length > MAX_POINTER_LENGTH) {
     throw new JsonPatchError(
       'limit',
@@ -89,7 +95,7 @@ function pointerOf(operation: Readonly<Record<string, unknown>>, key: 'path' | '
   }
   if (pointer !== '' && !pointer.startsWith('/')) {
     throw new JsonPatchError(
-      'malformed',
+      'failed',
       `${quote(pointer)} is no JSON pointer: it must begin with '/'`,
     );
   }

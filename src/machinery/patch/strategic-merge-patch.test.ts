@@ -508,7 +508,13 @@ describe('failures', () => {
     badOrder(true, 'bool'),
     badOrder({}, 'map[string]interface {}'),
     badOrder(null, '<nil>'),
-    [finalizers('a'), finalizers(['b']), 'failed', 'lists of lists are not supported'],
+    [
+      finalizers('a'),
+      finalizers(['b']),
+      'other',
+      'list element types are not identical: [[a] [[b]]]',
+    ],
+    [finalizers(['a']), finalizers(['b']), 'failed', 'lists of lists are not supported'],
     [finalizers('a'), finalizers(1), 'other', 'list element types are not identical: [[a] [1]]'],
     [
       containers({ name: 'a' }),

@@ -183,9 +183,9 @@ function fieldOf(key: string, prefix: string): string {
 
 function deleteFromList(result: Record<string, unknown>, name: string, change: unknown): void {
   const before = getOwn(result, name);
+  if (!Array.isArray(before)) return;
   if (!Array.isArray(change))
     throw new StrategicMergePatchError('malformed', 'invalid patch format of primitive list');
-  if (!Array.isArray(before)) return;
   const gone = new Set<unknown>(change);
   setOwn(
     result,
@@ -210,8 +210,8 @@ function mergeOrdered(
   if (before !== undefined && !Array.isArray(before)) throw badArgument('[]interface {}', before);
   if (change !== undefined && !Array.isArray(change)) throw badArgument('[]interface {}', change);
   const deleted = getOwn(patch, `${DELETE_FROM_PRIMITIVE_LIST}/${name}`);
-  if (before === undefined && change === undefined) return;
   const field = lookup(schema, name);
+  if (before === undefined && change === undefined) return;
   const mergeKey = field?.patchMergeKey;
   checkOrder(change ?? [], order, mergeKey);
   const gone = new Set<unknown>(Array.isArray(deleted) ? deleted : []);
@@ -404,7 +404,7 @@ function elementKind(...lists: readonly List[]): 'map' | 'scalar' | undefined {
   let kind: string | undefined;
   for (const item of lists.flat()) {
     const own = item === null ? 'null' : Array.isArray(item) ? 'list' : typeof item;
-    if (own === 'list')
+    if (own === 'list' && kind === undefined)
       throw new StrategicMergePatchError('failed', 'lists of lists are not supported');
     if (kind !== undefined && own !== kind) {
       throw new StrategicMergePatchError(
@@ -430,8 +430,9 @@ function withoutDirectives(value: unknown): unknown {
     return items.map((item: unknown) => withoutDirectives(item));
   }
   if (!isPlainObject(value)) return value;
-  // A value with `replace` is added; one with `delete` is left out.
-  if (getOwn(value, DIRECTIVE) === 'delete') return undefined;
+  // A value with `replace` is added; one with another directive is left out.
+  const directive = getOwn(value, DIRECTIVE);
+  if (directive !== undefined && directive !== 'replace') return undefined;
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     if (item === null || key === DIRECTIVE || key === RETAIN_KEYS) continue;
@@ -457,8 +458,15 @@ function mergeValueOf(item: JsonMap, mergeKey: string): unknown {
 function badPatchType(directive: unknown, patch: JsonMap): Error {
   return new StrategicMergePatchError(
     'other',
-    `unknown patch type: ${formatValue(directive)} in map: ${formatValue(patch)}`,
+    `unknown patch type: ${formatText(directive)} in map: ${formatValue(patch)}`,
   );
+}
+
+/** Returns a value as `%s` formats it: one that is no text has its type beside it. */
+function formatText(value: unknown): string {
+  return typeof value === 'number' || typeof value === 'boolean'
+    ? `%!s(${goType(value)}=${value})`
+    : formatValue(value);
 }
 
 function badArgument(expected: string, actual: unknown): Error {

@@ -50,13 +50,16 @@ export function parseAccept(header: string): AcceptClause[] {
     .sort((a, b) => b.quality - a.quality || wildcards(a.type) - wildcards(b.type));
 }
 
+/** The texts that Go's strconv.ParseBool reads as true. */
+const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'True', 'TRUE']);
+
 /**
  * Reports whether JSON is indented: the query asks for it, or the client is a program that shows
  * JSON to people.
  */
 export function wantsPretty({ headers, query }: AcceptRequest): boolean {
   const pretty = query.get('pretty');
-  if (pretty !== null && pretty !== '') return pretty !== 'false' && pretty !== '0';
+  if (pretty !== null && pretty !== '') return TRUE.has(pretty);
   const agent = headers['user-agent'];
   return (
     agent !== undefined &&

@@ -153,5 +153,7 @@ const isDigit = (character: string): boolean => character >= '0' && character <=
 function quoted(character: string): string {
   if (character === "'") return String.raw`'\''`;
   if (character === '"') return `'"'`;
-  return `'${quote(character).slice(1, -1)}'`;
+  // Go reads bytes: it names the first one of a character with several.
+  const shown = character > '\xff' ? String.fromCharCode(Buffer.from(character)[0]!) : character;
+  return `'${quote(shown).slice(1, -1)}'`;
 }

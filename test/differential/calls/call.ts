@@ -8,7 +8,7 @@ import { headerDifferences, wireTitle, type WireAnswer, type WireShot } from '..
 export interface Call extends WireShot {
   /** Repeats the request, at most 30 s, until each server answers with this code. */
   readonly untilCode?: number;
-  /** What is compared of the body. Default: everything. */
+  /** Returns the part of the body that is compared. Default: everything. */
   readonly part?: (body: unknown) => unknown;
 }
 

@@ -181,7 +181,7 @@ const collections: readonly Call[] = [
   remove(`${L}?labelSelector=name%3Dls-a`, { preconditions: { uid: 'x' } }),
   remove(`${L}?labelSelector=name%3Dls-a`, { preconditions: { resourceVersion: '1' } }),
   remove(`${L}?fieldSelector=metadata.name%3Dls-a&gracePeriodSeconds=0`),
-  remove(`${L}?labelSelector=${'name'}%3Dls-b`, { propagationPolicy: 'Foreground' }),
+  remove(`${L}?labelSelector=name%3Dls-b`, { propagationPolicy: 'Foreground' }),
   patch(`${L}/ls-b`, { metadata: { finalizers: null } }),
   remove(`${L}?${SET}&limit=1`),
   remove(`${L}?${SET}&timeoutSeconds=x`),

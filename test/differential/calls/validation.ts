@@ -310,7 +310,6 @@ const badMetadata: readonly Call[] = [
     ],
   },
   { name: 'x'.repeat(254) },
-  { generateName: 'x'.repeat(300) },
   { name: 'a', namespace: 'other' },
   {
     name: 'a',

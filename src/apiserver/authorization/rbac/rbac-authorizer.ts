@@ -37,6 +37,9 @@ export class RbacAuthorizer implements Authorizer {
 
   rulesFor(user: UserInfo, namespace: string): RulesAnswer {
     const rules = this.rulesIn(user, namespace);
+    const missing = this.#bindingsIn(user, namespace).filter(
+      (binding) => this.#roles.rulesOf(binding) === undefined,
+    );
     return {
       resourceRules: rules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
         resources.length === 0
@@ -54,16 +57,24 @@ export class RbacAuthorizer implements Authorizer {
         nonResourceURLs.length === 0 ? [] : [{ verbs, nonResourceURLs }],
       ),
       incomplete: false,
+      ...(missing.length > 0 && { evaluationError: missingRoles(missing) }),
     };
   }
 
   /** Returns all rules for a user in a namespace; for '', those of cluster-wide bindings. */
   rulesIn(user: UserInfo, namespace: string): readonly Immutable<PolicyRule>[] {
-    return [...this.#roles.bindingsOf(user)].flatMap((binding) =>
-      binding.namespace === undefined || binding.namespace === namespace
-        ? (this.#roles.rulesOf(binding) ?? [])
-        : [],
+    return this.#bindingsIn(user, namespace).flatMap(
+      (binding) => this.#roles.rulesOf(binding) ?? [],
     );
+  }
+
+  /** Returns the bindings for a user in a namespace. As in upstream, cluster-wide ones come first. */
+  #bindingsIn(user: UserInfo, namespace: string): readonly Binding[] {
+    const bindings = [...this.#roles.bindingsOf(user)];
+    return [
+      ...bindings.filter((binding) => binding.namespace === undefined),
+      ...bindings.filter((binding) => binding.namespace === namespace),
+    ];
   }
 }
 

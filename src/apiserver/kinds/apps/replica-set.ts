@@ -54,7 +54,6 @@ export const replicaSetTable: TableConvertor<ReplicaSet> = {
 export const replicaSetKind = defineKind<ReplicaSet>({
   type: replicaSets,
   strategy: replicaSetStrategy,
-  selectableFields: { 'status.replicas': ({ status }) => String(status.replicas) },
   table: replicaSetTable,
   subresources: {
     status: { strategy: replicaSetStatusStrategy },

@@ -20,6 +20,7 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as fields from '#machinery/selectors/fields.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
 import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
@@ -73,13 +74,15 @@ function selfSubjectRulesReview(authorizer: Authorizer): Rest {
       const namespace = review.spec.namespace ?? '';
       if (namespace === '') throw apierrors.badRequest('no namespace on request');
       await validate?.(review, undefined);
-      const { resourceRules, nonResourceRules, incomplete } = await authorizer.rulesFor(
-        context.user,
-        namespace,
-      );
+      const status = await authorizer.rulesFor(context.user, namespace);
+      // As in upstream, the response has the status only.
+      const { kind, apiVersion } = review;
       return new FreshObject({
-        ...review,
-        status: { resourceRules, nonResourceRules, incomplete },
+        kind,
+        apiVersion,
+        metadata: {},
+        spec: {},
+        status,
       });
     },
   };
@@ -139,16 +142,47 @@ function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): s
   return terms.join(',');
 }
 
+const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
+
+/** Returns a message for each selector that cannot be parsed, and restricts nothing therefore. */
+function ignoredSelectors({ spec }: { readonly spec?: WhatSpec }): readonly string[] {
+  const { labelSelector, fieldSelector } = spec?.resourceAttributes ?? {};
+  const message = (name: string): string =>
+    `spec.resourceAttributes.${name} ignored due to parse error`;
+  return [
+    ...(isWrong(labelSelector, labels.parse) ? [message('labelSelector')] : []),
+    ...(isWrong(fieldSelector, fields.parseSelector) ? [message('fieldSelector')] : []),
+  ];
+}
+
+interface GivenSelector {
+  readonly rawSelector?: string;
+  readonly requirements?: readonly { readonly operator: string }[];
+}
+
+function isWrong(selector: GivenSelector | undefined, parse: (text: string) => unknown): boolean {
+  const { rawSelector = '', requirements = [] } = selector ?? {};
+  if (requirements.some(({ operator }) => !OPERATORS.has(operator))) return true;
+  try {
+    parse(rawSelector);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 async function reviewAccess(
   authorizer: Authorizer,
   review: object,
   attributes: Attributes,
 ): Promise<FreshObject> {
   const { decision, reason } = await authorizer.authorize(attributes);
+  const ignored = ignoredSelectors(review);
   const status = {
     allowed: decision === 'allow',
     ...(decision === 'deny' && { denied: true }),
     ...(reason !== '' && { reason }),
+    ...(ignored.length > 0 && { evaluationError: ignored.join(', ') }),
   };
   return new FreshObject({ ...review, status });
 }

@@ -26,9 +26,17 @@ interface Kept {
 
 interface Access {
   get(name: string): Promise<Kept>;
-  create(object: object): Promise<unknown>;
-  patch(name: string, contentType: 'application/json-patch+json', patch: object): Promise<unknown>;
+  create(object: object, options: typeof AS_MANAGER): Promise<unknown>;
+  patch(
+    name: string,
+    contentType: 'application/json-patch+json',
+    patch: object,
+    options: typeof AS_MANAGER,
+  ): Promise<unknown>;
 }
+
+/** Upstream's name for the writer of these objects. */
+const AS_MANAGER = { fieldManager: 'api-priority-and-fairness-config-producer-v1' } as const;
 
 /** Creates and restores the objects. Every start may call this. */
 export async function keepFlowControlObjects(client: Client): Promise<void> {
@@ -48,7 +56,7 @@ async function keep(
   const present = await existing(access, name);
   if (present === undefined) {
     try {
-      await access.create({ metadata: { name, annotations }, spec });
+      await access.create({ metadata: { name, annotations }, spec }, AS_MANAGER);
     } catch (error) {
       // Another server has created it first.
       if (!apierrors.isAlreadyExists(error)) throw error;
@@ -69,7 +77,7 @@ async function keep(
   }
   try {
     // A patch without operations makes the server recompute the status.
-    await access.patch(name, 'application/json-patch+json', operations);
+    await access.patch(name, 'application/json-patch+json', operations, AS_MANAGER);
   } catch (error) {
     // If nothing is to be changed, a webhook that cannot be reached yet does not prevent the start.
     if (operations.length > 0 || !(error instanceof apierrors.StatusError)) throw error;

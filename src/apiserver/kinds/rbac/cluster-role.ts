@@ -9,7 +9,6 @@ import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.t
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { type EscalationConfig, GuardedStore, guardRole } from './escalation.ts';
-import { roleTable } from './tables.ts';
 
 type ClusterRole = Immutable<rbac.ClusterRole>;
 
@@ -25,5 +24,4 @@ export const clusterRoleKind = defineKind<ClusterRole, StoreServices & Escalatio
   strategy: clusterRoleStrategy,
   store: (config, services) =>
     new GuardedStore({ ...config, guard: guardRole(services, clusterRoles) }),
-  table: roleTable,
 });

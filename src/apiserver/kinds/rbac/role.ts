@@ -9,7 +9,6 @@ import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.t
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { type EscalationConfig, GuardedStore, guardRole } from './escalation.ts';
-import { roleTable } from './tables.ts';
 
 type Role = Immutable<rbac.Role>;
 
@@ -24,5 +23,4 @@ export const roleKind = defineKind<Role, StoreServices & EscalationConfig>({
   type: roles,
   strategy: roleStrategy,
   store: (config, services) => new GuardedStore({ ...config, guard: guardRole(services, roles) }),
-  table: roleTable,
 });

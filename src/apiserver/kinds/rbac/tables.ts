@@ -1,4 +1,4 @@
-// Tables of roles and their bindings.
+// The table of bindings. Roles have the default one.
 
 import type * as rbac from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -7,12 +7,6 @@ import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Binding = Immutable<rbac.RoleBinding | rbac.ClusterRoleBinding>;
-
-/** The table of both kinds of roles. */
-export const roleTable: TableConvertor<Immutable<rbac.Role | rbac.ClusterRole>> = {
-  columns: [NAME, { ...column('Created At', 'When it was created.'), type: 'date' }],
-  cells: ({ metadata }) => [metadata.name, metadata.creationTimestamp],
-};
 
 /** The table of both kinds of bindings. */
 export const roleBindingTable: TableConvertor<Binding> = {

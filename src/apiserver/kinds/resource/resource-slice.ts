@@ -97,6 +97,8 @@ const config: KindConfig<ResourceSlice, StoreServices> = {
   converter: functionConverter(resourceSliceConversions),
   otherVersions: BETA,
   strategy: resourceSliceStrategy,
+  unsupportedField: (label) =>
+    `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${label}`,
   selectableFields: {
     'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
     'spec.driver': ({ spec }) => spec.driver,

@@ -10,8 +10,6 @@ import { csiStorageCapacityWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
-import { NAME, column } from '#apiserver/tables/columns.ts';
-import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type CSIStorageCapacity = Immutable<storage.CSIStorageCapacity>;
 
@@ -24,23 +22,7 @@ const csiStorageCapacityStrategy: ResourceStrategy<CSIStorageCapacity> = {
   warningsOnUpdate: (capacity) => csiStorageCapacityWarnings(capacity),
 };
 
-const UNSET = '<unset>';
-
-const csiStorageCapacityTable: TableConvertor<CSIStorageCapacity> = {
-  columns: [
-    NAME,
-    column('StorageClassName', 'The storage class with this capacity.'),
-    column('Capacity', 'The free capacity.'),
-  ],
-  cells: ({ metadata, storageClassName, capacity }) => [
-    metadata.name,
-    storageClassName,
-    capacity ?? UNSET,
-  ],
-};
-
 export const csiStorageCapacityKind = defineKind<CSIStorageCapacity>({
   type: csiStorageCapacities,
   strategy: csiStorageCapacityStrategy,
-  table: csiStorageCapacityTable,
 });

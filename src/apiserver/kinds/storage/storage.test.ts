@@ -185,7 +185,7 @@ describe('capacities', () => {
     expect(wrong(outcome(await api.patch(`${CAPACITIES}/a`, { storageClassName: 'slow' })))).toBe(
       'storageClassName: Invalid value: "slow": field is immutable',
     );
-    expect(await rows(CAPACITIES)).toEqual([['a', 'fast', '5Gi']]);
+    expect(await rows(CAPACITIES)).toEqual([['a', '2026-01-01T00:00:00Z']]);
     expect((await api.delete(`${CAPACITIES}/a`)).json).toMatchObject({ kind: 'Status' });
   });
 });

@@ -16,6 +16,7 @@ import { humanDuration } from '#machinery/text/duration.ts';
 import * as field from '#machinery/validation/field.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withEnabledTemplateFields } from '#apiserver/kinds/pod-template.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
 import {
@@ -109,6 +110,7 @@ export const jobKind = defineKind<Job>({
   type: jobs,
   strategy: jobStrategy,
   selectableFields: { 'status.successful': ({ status }) => String(status.succeeded ?? 0) },
+  unsupportedField: (label) => `field label ${quote(label)} not supported for Job`,
   table: jobTable,
   subresources: { status: { strategy: jobStatusStrategy } },
 });

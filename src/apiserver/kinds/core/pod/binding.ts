@@ -15,6 +15,7 @@ import type { Pod } from './pod.ts';
 
 type Binding = Immutable<core.Binding>;
 
+const PODS = { group: '', resource: 'pods' } as const;
 const BINDINGS = { group: '', resource: 'pods/binding' } as const;
 
 /**
@@ -59,15 +60,18 @@ export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest 
 }
 
 function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
-  const conflict = (message: string) => apierrors.conflict(BINDINGS, name, new Error(message));
+  const conflict = (message: string, resource: apierrors.GroupResource = BINDINGS) =>
+    apierrors.conflict(resource, name, new Error(message));
   const { uid, resourceVersion } = binding.metadata;
+  // Upstream's storage checks these, which knows pods only.
+  const broken = (message: string) => conflict(message, PODS);
   if ((uid ?? '') !== '' && uid !== pod.metadata.uid) {
-    throw conflict(
+    throw broken(
       `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`,
     );
   }
   if ((resourceVersion ?? '') !== '' && resourceVersion !== pod.metadata.resourceVersion) {
-    throw conflict(
+    throw broken(
       `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ` +
         `ResourceVersion in object meta: ${pod.metadata.resourceVersion}`,
     );

@@ -285,7 +285,7 @@ describe('bindings', () => {
       binding('a', {}, { uid: 'u' }),
       expect.stringMatching(
         new RegExp(
-          '^409 Conflict: Operation cannot be fulfilled on pods/binding "a": Precondition failed: ' +
+          '^409 Conflict: Operation cannot be fulfilled on pods "a": Precondition failed: ' +
             'UID in precondition: u, UID in object meta: [-0-9a-f]{36}$',
         ),
       ) as string,

@@ -8,7 +8,7 @@ import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
-import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import { AGE, NAME } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 import { type TokenServices, tokenSubresource } from './token.ts';
 
@@ -44,12 +44,8 @@ const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
 };
 
 export const serviceAccountTable: TableConvertor<ServiceAccount> = {
-  columns: [NAME, column('Secrets', 'Number of secrets that pods of the account may use.'), AGE],
-  cells: (account, now) => [
-    account.metadata.name,
-    (account.secrets ?? []).length,
-    since(account.metadata.creationTimestamp, now),
-  ],
+  columns: [NAME, AGE],
+  cells: ({ metadata }, now) => [metadata.name, since(metadata.creationTimestamp, now)],
 };
 
 export const serviceAccountKind = defineKind<ServiceAccount, StoreServices & TokenServices>({

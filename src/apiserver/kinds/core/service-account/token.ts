@@ -142,9 +142,11 @@ async function resolveBinding(
   const resource = BINDABLE[kind];
   if (apiVersion !== 'v1' || resource === undefined) {
     throw apierrors.badRequest(
-      `cannot bind token for serviceaccount ${JSON.stringify(account.metadata.name)} to ${apiVersion}, Kind=${kind}`,
+      // As Go prints a kind of the core group: '/v1, Kind=Pod'.
+      `cannot bind token to object of type ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`,
     );
   }
+  if (name === '') throw apierrors.badRequest('Name parameter required.');
   const object = await find<KubeObject>('', resource, kind === 'Node' ? '' : namespace, name);
   if (object === undefined) throw apierrors.notFound({ group: '', resource }, name);
   const { uid } = object.metadata;

@@ -204,9 +204,7 @@ function oneValidation(
       field.invalid(at.child('message'), message, 'message must be non-empty if specified'),
     );
   } else if (/[\n\r]/.test(message.trim())) {
-    errors.push(
-      field.invalid(at.child('message'), message, 'message must not contain line breaks'),
-    );
+    errors.push(field.invalid(at.child('message'), message, 'must not contain line breaks'));
   }
   return [...errors, ...optionalOneOf(reason, REASONS, at.child('reason'))];
 }

@@ -459,7 +459,7 @@ describe('validating policies', () => {
     ],
     [
       { validations: [{ expression: 'true', message: 'a\nb' }] },
-      ['spec.validations[0].message: Invalid value: "a\\nb": message must not contain line breaks'],
+      ['spec.validations[0].message: Invalid value: "a\\nb": must not contain line breaks'],
     ],
     [
       { validations: [{ expression: 'true', reason: 'other' }] },
