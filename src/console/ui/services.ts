@@ -1,15 +1,15 @@
 // The services that all pages use: made once, in main.tsx.
 
 import { createContext, useContext } from 'react';
-import type { Api } from './data/api.ts';
-import type { ClusterClock } from './data/cluster-clock.ts';
-import type { Connection } from './data/connection.ts';
-import type { Types } from './data/discovery.ts';
-import type { Extras } from './data/extras.ts';
-import { type ListWatchConfig, WATCH_SECONDS } from './data/list-watch.ts';
-import type { Session } from './data/session.ts';
-import type { Store } from './data/store.ts';
-import type { TableCache } from './data/table-cache.ts';
+import type { Api } from './data/server/api.ts';
+import type { ClusterClock } from './data/server/cluster-clock.ts';
+import type { Connection } from './data/server/connection.ts';
+import type { Types } from './data/server/discovery.ts';
+import type { Extras } from './data/server/extras.ts';
+import { type ListWatchConfig, WATCH_SECONDS } from './data/lists/list-watch.ts';
+import type { Session } from './data/server/session.ts';
+import type { Store } from './data/server/store.ts';
+import type { TableCache } from './data/lists/table-cache.ts';
 
 export interface Services {
   readonly api: Api;

@@ -1,7 +1,7 @@
 // Choices of the user that outlive the page: kept in the browser's local storage, which may be
 // full, blocked or edited.
 
-import { Store } from '../data/store.ts';
+import { Store } from '../data/server/store.ts';
 
 export interface Preferences {
   /** '' for all namespaces. */

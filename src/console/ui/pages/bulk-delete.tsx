@@ -3,11 +3,11 @@
 
 import { Alert, Button, Checkbox, Modal, Progress, Select, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import type { Api } from '../data/api.ts';
-import { isNotFound, messageOf } from '../data/api-error.ts';
-import { pluralTitle } from '../data/categories.ts';
-import { printable } from '../data/printable.ts';
-import { objectPath, type ResourceType } from '../data/resource-type.ts';
+import type { Api } from '../data/server/api.ts';
+import { isNotFound, messageOf } from '../data/server/api-error.ts';
+import { pluralTitle } from '../data/lists/categories.ts';
+import { printable } from '../data/text/printable.ts';
+import { objectPath, type ResourceType } from '../data/server/resource-type.ts';
 import { useServices } from '../services.ts';
 
 export interface DeleteTarget {

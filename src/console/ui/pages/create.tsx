@@ -3,10 +3,10 @@
 import { Alert, Button, Modal } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { KubeObject } from '../data/live-object.ts';
-import { apiVersionOf, collectionPath, type ResourceType } from '../data/resource-type.ts';
-import { objectRoute } from '../data/routes.ts';
-import { fromYaml, toYaml } from '../data/yaml-text.ts';
+import type { KubeObject } from '../data/lists/live-object.ts';
+import { apiVersionOf, collectionPath, type ResourceType } from '../data/server/resource-type.ts';
+import { objectRoute } from '../data/server/routes.ts';
+import { fromYaml, toYaml } from '../data/actions/yaml-text.ts';
 import { ErrorBox } from '../parts/basics.tsx';
 import { CodeEditor } from '../parts/code-editor.tsx';
 import { usePreferences } from '../parts/hooks.ts';

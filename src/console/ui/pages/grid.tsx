@@ -11,11 +11,11 @@ import {
   useRef,
   useState,
 } from 'react';
-import { cellSeverity } from '../data/cell-severity.ts';
-import { cellText, type ListColumn } from '../data/columns.ts';
-import { printable } from '../data/printable.ts';
-import type { Row } from '../data/row.ts';
-import type { Sorting } from '../data/sort.ts';
+import { cellSeverity } from '../data/lists/cell-severity.ts';
+import { cellText, type ListColumn } from '../data/lists/columns.ts';
+import { printable } from '../data/text/printable.ts';
+import type { Row } from '../data/lists/row.ts';
+import type { Sorting } from '../data/lists/sort.ts';
 import { SeverityMark } from '../parts/basics.tsx';
 import { useFixedRows } from '../parts/fixed-rows.ts';
 import { useNow } from '../parts/hooks.ts';

@@ -3,15 +3,15 @@
 import { Anchor, Button, Paper } from '@mantine/core';
 import { type ReactNode, useMemo, useState } from 'react';
 import { Link } from 'wouter';
-import { durationText } from '../data/age.ts';
-import { messageOf } from '../data/api-error.ts';
-import type { KubeObject } from '../data/live-object.ts';
-import type { Types } from '../data/discovery.ts';
-import { joinedTables, type TableSnapshot } from '../data/live-table.ts';
-import { printable } from '../data/printable.ts';
-import { type Problem, problemsOf, type Warning, warningOf } from '../data/problems.ts';
-import { collectionPath } from '../data/resource-type.ts';
-import { listRoute, objectRoute } from '../data/routes.ts';
+import { durationText } from '../data/text/age.ts';
+import { messageOf } from '../data/server/api-error.ts';
+import type { KubeObject } from '../data/lists/live-object.ts';
+import type { Types } from '../data/server/discovery.ts';
+import { joinedTables, type TableSnapshot } from '../data/lists/live-table.ts';
+import { printable } from '../data/text/printable.ts';
+import { type Problem, problemsOf, type Warning, warningOf } from '../data/insight/problems.ts';
+import { collectionPath } from '../data/server/resource-type.ts';
+import { listRoute, objectRoute } from '../data/server/routes.ts';
 import {
   Age,
   Empty,

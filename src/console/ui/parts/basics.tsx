@@ -3,12 +3,12 @@
 import { Alert, Badge, Button, Loader, Paper, Title, Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { durationText } from '../data/age.ts';
-import { ApiError, isForbidden, messageOf } from '../data/api-error.ts';
-import type { Severity } from '../data/cell-severity.ts';
-import { printable } from '../data/printable.ts';
-import type { ResourceType } from '../data/resource-type.ts';
-import { objectRoute } from '../data/routes.ts';
+import { durationText } from '../data/text/age.ts';
+import { ApiError, isForbidden, messageOf } from '../data/server/api-error.ts';
+import type { Severity } from '../data/lists/cell-severity.ts';
+import { printable } from '../data/text/printable.ts';
+import type { ResourceType } from '../data/server/resource-type.ts';
+import { objectRoute } from '../data/server/routes.ts';
 import { useNow } from './hooks.ts';
 
 const COLORS: Readonly<Record<Severity, string>> = {

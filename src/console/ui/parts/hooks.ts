@@ -2,14 +2,14 @@
 
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { preferences, type Preferences } from '../browser/preferences.ts';
-import { isAbort, UnreachableError } from '../data/api-error.ts';
-import type { ExtraName } from '../data/extras.ts';
-import type { Types } from '../data/discovery.ts';
-import { LiveList, type ListSnapshot, type LiveListConfig } from '../data/live-list.ts';
-import { LiveObject, type ObjectSnapshot } from '../data/live-object.ts';
-import type { LiveTable, TableSnapshot } from '../data/live-table.ts';
-import { collectionPath, type ResourceType } from '../data/resource-type.ts';
-import { type Readable, Store } from '../data/store.ts';
+import { isAbort, UnreachableError } from '../data/server/api-error.ts';
+import type { ExtraName } from '../data/server/extras.ts';
+import type { Types } from '../data/server/discovery.ts';
+import { LiveList, type ListSnapshot, type LiveListConfig } from '../data/lists/live-list.ts';
+import { LiveObject, type ObjectSnapshot } from '../data/lists/live-object.ts';
+import type { LiveTable, TableSnapshot } from '../data/lists/live-table.ts';
+import { collectionPath, type ResourceType } from '../data/server/resource-type.ts';
+import { type Readable, Store } from '../data/server/store.ts';
 import { followConfig, useServices } from '../services.ts';
 
 export const useStore = <T>(store: Readable<T>): T =>

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 import { Router } from 'wouter';
-import { ansiPieces } from '../data/ansi.ts';
+import { ansiPieces } from '../data/text/ansi.ts';
 import { ErrorBox, ObjectLink } from './basics.tsx';
 
 const HOSTILE = '<img src=x onerror=alert(1)>\u202e\u001b]0;x\u0007"\'&';

@@ -2,7 +2,7 @@
 
 import { Alert } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { durationText } from '../data/age.ts';
+import { durationText } from '../data/text/age.ts';
 import { useNow, useStore } from '../parts/hooks.ts';
 import { useServices } from '../services.ts';
 

@@ -2,9 +2,9 @@
 
 import { Alert, Button, Code, Divider, PasswordInput, Paper, Text, Title } from '@mantine/core';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
-import { isAbort, isUnauthorized, messageOf } from '../data/api-error.ts';
-import { printable } from '../data/printable.ts';
-import { providerPath } from '../data/session.ts';
+import { isAbort, isUnauthorized, messageOf } from '../data/server/api-error.ts';
+import { printable } from '../data/text/printable.ts';
+import { providerPath } from '../data/server/session.ts';
 import { useServices } from '../services.ts';
 import { Logo } from './logo.tsx';
 

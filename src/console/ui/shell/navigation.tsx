@@ -2,13 +2,13 @@
 
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { type Category, categorize, pluralTitle } from '../data/categories.ts';
-import { printable } from '../data/printable.ts';
-import { type ResourceType, typeId } from '../data/resource-type.ts';
-import { listRoute, textOf } from '../data/routes.ts';
+import { type Category, categorize, pluralTitle } from '../data/lists/categories.ts';
+import { printable } from '../data/text/printable.ts';
+import { type ResourceType, typeId } from '../data/server/resource-type.ts';
+import { listRoute, textOf } from '../data/server/routes.ts';
 import { useTypes } from '../parts/hooks.ts';
 import { useServices } from '../services.ts';
-import type { ExtraName } from '../data/extras.ts';
+import type { ExtraName } from '../data/server/extras.ts';
 
 const PAGES: readonly (readonly [title: string, route: string, needs?: ExtraName])[] = [
   ['Overview', '/'],

@@ -4,7 +4,7 @@
 import { type ReactNode } from 'react';
 import { lazyComponent } from '../parts/lazy-component.ts';
 import { Route, Switch } from 'wouter';
-import { namespaceOf, textOf } from '../data/routes.ts';
+import { namespaceOf, textOf } from '../data/server/routes.ts';
 import { ListPage } from '../pages/list.tsx';
 import { Overview } from '../pages/overview.tsx';
 import { Empty } from '../parts/basics.tsx';

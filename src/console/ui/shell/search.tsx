@@ -3,10 +3,10 @@
 import { Modal, TextInput } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import { pluralTitle } from '../data/categories.ts';
-import { printable } from '../data/printable.ts';
-import { listRoute, objectRoute } from '../data/routes.ts';
-import { type Hit, matchScore, SearchIndex } from '../data/search-index.ts';
+import { pluralTitle } from '../data/lists/categories.ts';
+import { printable } from '../data/text/printable.ts';
+import { listRoute, objectRoute } from '../data/server/routes.ts';
+import { type Hit, matchScore, SearchIndex } from '../data/lists/search-index.ts';
 import { useStore, useTypes } from '../parts/hooks.ts';
 import { useServices } from '../services.ts';
 import { GO_TO } from './keys.ts';

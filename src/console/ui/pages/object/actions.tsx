@@ -4,9 +4,9 @@ import { Button, Menu, Modal, NumberInput } from '@mantine/core';
 import { type ReactNode, Suspense, useState } from 'react';
 import { lazyComponent } from '../../parts/lazy-component.ts';
 import { useLocation } from 'wouter';
-import type { KubeObject } from '../../data/live-object.ts';
-import { jobOf } from '../../data/one-off.ts';
-import { collectionPath, objectPath, typeId } from '../../data/resource-type.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { jobOf } from '../../data/actions/one-off.ts';
+import { collectionPath, objectPath, typeId } from '../../data/server/resource-type.ts';
 import {
   cordonPatch,
   type Patch,
@@ -14,8 +14,8 @@ import {
   restartPatch,
   scalePatch,
   suspendPatch,
-} from '../../data/rollout.ts';
-import { objectRoute } from '../../data/routes.ts';
+} from '../../data/actions/rollout.ts';
+import { objectRoute } from '../../data/server/routes.ts';
 import { ErrorBox } from '../../parts/basics.tsx';
 import { useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';

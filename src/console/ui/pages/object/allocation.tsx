@@ -2,12 +2,12 @@
 
 import { Progress } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { allocationOf } from '../../data/allocation.ts';
-import type { KubeObject } from '../../data/live-object.ts';
-import { podQuery } from '../../data/pods-of.ts';
-import { printable } from '../../data/printable.ts';
-import { bytesText, coresText } from '../../data/quantity.ts';
-import { collectionPath } from '../../data/resource-type.ts';
+import { allocationOf } from '../../data/insight/allocation.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { podQuery } from '../../data/insight/pods-of.ts';
+import { printable } from '../../data/text/printable.ts';
+import { bytesText, coresText } from '../../data/text/quantity.ts';
+import { collectionPath } from '../../data/server/resource-type.ts';
 import { PlainTable, Section } from '../../parts/basics.tsx';
 import { useLiveList, useTypes } from '../../parts/hooks.ts';
 import type { TabProps } from './tab-props.ts';

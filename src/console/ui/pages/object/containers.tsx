@@ -1,10 +1,10 @@
 // The containers of a pod: image, state, restarts, resources.
 
 import type { ReactNode } from 'react';
-import type { Severity } from '../../data/cell-severity.ts';
-import type { KubeObject } from '../../data/live-object.ts';
-import { containersOf } from '../../data/pods-of.ts';
-import { printable } from '../../data/printable.ts';
+import type { Severity } from '../../data/lists/cell-severity.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { containersOf } from '../../data/insight/pods-of.ts';
+import { printable } from '../../data/text/printable.ts';
 import { PlainTable, Section, StatusBadge } from '../../parts/basics.tsx';
 
 interface State {

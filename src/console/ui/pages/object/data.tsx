@@ -2,8 +2,8 @@
 
 import { Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { printable } from '../../data/printable.ts';
-import { typeId } from '../../data/resource-type.ts';
+import { printable } from '../../data/text/printable.ts';
+import { typeId } from '../../data/server/resource-type.ts';
 import { Section } from '../../parts/basics.tsx';
 import type { TabProps } from './tab-props.ts';
 

@@ -2,12 +2,12 @@
 
 import { Alert, Button, Checkbox, Modal, Progress } from '@mantine/core';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { isAbort } from '../../data/api-error.ts';
-import { drainPlan, evictAll, type PodProgress } from '../../data/drain.ts';
-import type { KubeObject } from '../../data/live-object.ts';
-import { printable } from '../../data/printable.ts';
-import { objectPath } from '../../data/resource-type.ts';
-import { cordonPatch } from '../../data/rollout.ts';
+import { isAbort } from '../../data/server/api-error.ts';
+import { drainPlan, evictAll, type PodProgress } from '../../data/actions/drain.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { printable } from '../../data/text/printable.ts';
+import { objectPath } from '../../data/server/resource-type.ts';
+import { cordonPatch } from '../../data/actions/rollout.ts';
 import { ErrorBox, Loading } from '../../parts/basics.tsx';
 import { useLoad } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';

@@ -1,11 +1,11 @@
 // The events of an object, the latest first.
 
 import type { ReactNode } from 'react';
-import { durationText } from '../../data/age.ts';
-import type { KubeObject } from '../../data/live-object.ts';
-import { printable } from '../../data/printable.ts';
-import { warningOf } from '../../data/problems.ts';
-import { collectionPath } from '../../data/resource-type.ts';
+import { durationText } from '../../data/text/age.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { printable } from '../../data/text/printable.ts';
+import { warningOf } from '../../data/insight/problems.ts';
+import { collectionPath } from '../../data/server/resource-type.ts';
 import { Empty, ErrorBox, Section, SeverityMark } from '../../parts/basics.tsx';
 import { useLiveList, useNow, useTypes } from '../../parts/hooks.ts';
 

@@ -1,8 +1,8 @@
 // The tree of owners: up to the top, and down to what the object owns.
 
 import type { ReactNode } from 'react';
-import { printable } from '../../data/printable.ts';
-import { ownedBy, ownersOf, type Relative } from '../../data/related.ts';
+import { printable } from '../../data/text/printable.ts';
+import { ownedBy, ownersOf, type Relative } from '../../data/insight/related.ts';
 import { ErrorBox, Loading, ObjectLink, Section } from '../../parts/basics.tsx';
 import { useLoad, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';

@@ -4,19 +4,19 @@
 import { Button, Checkbox, Popover, SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { ansiPieces } from '../../data/ansi.ts';
-import type { KubeObject } from '../../data/live-object.ts';
+import { ansiPieces } from '../../data/text/ansi.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
 import {
   type LogLine,
   type LogSnapshot,
   type LogSource,
   LogStream,
   sourceKey,
-} from '../../data/log-stream.ts';
-import { containersOf, podQuery } from '../../data/pods-of.ts';
-import { printable } from '../../data/printable.ts';
-import { collectionPath } from '../../data/resource-type.ts';
-import { Store } from '../../data/store.ts';
+} from '../../data/insight/log-stream.ts';
+import { containersOf, podQuery } from '../../data/insight/pods-of.ts';
+import { printable } from '../../data/text/printable.ts';
+import { collectionPath } from '../../data/server/resource-type.ts';
+import { Store } from '../../data/server/store.ts';
 import { Empty } from '../../parts/basics.tsx';
 import { useLiveList, useStore, useTypes } from '../../parts/hooks.ts';
 import { followConfig, useServices } from '../../services.ts';

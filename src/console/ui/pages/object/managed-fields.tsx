@@ -1,10 +1,10 @@
 // The managers of fields: which program has set what, and when.
 
 import type { ReactNode } from 'react';
-import { fieldPaths } from '../../data/field-paths.ts';
-import type { KubeObject } from '../../data/live-object.ts';
-import { printable } from '../../data/printable.ts';
-import type { ManagedFieldsEntry } from '../../data/table.ts';
+import { fieldPaths } from '../../data/text/field-paths.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { printable } from '../../data/text/printable.ts';
+import type { ManagedFieldsEntry } from '../../data/lists/table.ts';
 import { Age, Empty, Section } from '../../parts/basics.tsx';
 
 export function ManagedFieldsTab({ object }: { readonly object: KubeObject }): ReactNode {

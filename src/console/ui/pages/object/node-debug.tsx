@@ -3,11 +3,11 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { KubeObject } from '../../data/live-object.ts';
-import { nodeDebugPod } from '../../data/one-off.ts';
-import { printable } from '../../data/printable.ts';
-import { collectionPath } from '../../data/resource-type.ts';
-import { objectRoute } from '../../data/routes.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { nodeDebugPod } from '../../data/actions/one-off.ts';
+import { printable } from '../../data/text/printable.ts';
+import { collectionPath } from '../../data/server/resource-type.ts';
+import { objectRoute } from '../../data/server/routes.ts';
 import { ErrorBox } from '../../parts/basics.tsx';
 import { usePreferences, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';

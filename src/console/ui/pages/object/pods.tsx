@@ -1,10 +1,10 @@
 // The pods of a workload, a service or a node, live.
 
 import type { ReactNode } from 'react';
-import { podQuery } from '../../data/pods-of.ts';
-import { printable } from '../../data/printable.ts';
-import { collectionPath, typeId } from '../../data/resource-type.ts';
-import { statusWords } from '../../data/status-words.ts';
+import { podQuery } from '../../data/insight/pods-of.ts';
+import { printable } from '../../data/text/printable.ts';
+import { collectionPath, typeId } from '../../data/server/resource-type.ts';
+import { statusWords } from '../../data/insight/status-words.ts';
 import { Age, Empty, ErrorBox, ObjectLink, Section, SeverityMark } from '../../parts/basics.tsx';
 import { useLiveList, useTypes } from '../../parts/hooks.ts';
 import type { TabProps } from './tab-props.ts';

@@ -2,9 +2,14 @@
 
 import { Button, Progress } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { printable } from '../../data/printable.ts';
-import { collectionPath, objectPath } from '../../data/resource-type.ts';
-import { type Revision, revisionsOf, revisionTypeId, undoPatch } from '../../data/rollout.ts';
+import { printable } from '../../data/text/printable.ts';
+import { collectionPath, objectPath } from '../../data/server/resource-type.ts';
+import {
+  type Revision,
+  revisionsOf,
+  revisionTypeId,
+  undoPatch,
+} from '../../data/actions/rollout.ts';
 import {
   Age,
   Empty,

@@ -2,9 +2,9 @@
 
 import { Button, Modal, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import type { KubeObject } from '../../data/live-object.ts';
-import { printable } from '../../data/printable.ts';
-import { imagePatch, type Patch } from '../../data/rollout.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { printable } from '../../data/text/printable.ts';
+import { imagePatch, type Patch } from '../../data/actions/rollout.ts';
 
 interface Container {
   readonly name: string;

@@ -2,11 +2,11 @@
 
 import { Badge } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { KubeObject } from '../../data/live-object.ts';
-import { printable } from '../../data/printable.ts';
-import { mentionsOf } from '../../data/related.ts';
-import { typeId } from '../../data/resource-type.ts';
-import { conditionSeverity, conditionsOf } from '../../data/status-words.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { printable } from '../../data/text/printable.ts';
+import { mentionsOf } from '../../data/insight/related.ts';
+import { typeId } from '../../data/server/resource-type.ts';
+import { conditionSeverity, conditionsOf } from '../../data/insight/status-words.ts';
 import { Age, ObjectLink, PlainTable, Section, SeverityMark } from '../../parts/basics.tsx';
 import { useTypes } from '../../parts/hooks.ts';
 import { Allocation } from './allocation.tsx';

@@ -6,9 +6,9 @@ import { Terminal } from '@xterm/xterm';
 import '@xterm/xterm/css/xterm.css';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { openExec } from '../../browser/exec-socket.ts';
-import { addDebugContainer } from '../../data/debug-container.ts';
-import type { KubeObject } from '../../data/live-object.ts';
-import { containersOf } from '../../data/pods-of.ts';
+import { addDebugContainer } from '../../data/actions/debug-container.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { containersOf } from '../../data/insight/pods-of.ts';
 import { ErrorBox } from '../../parts/basics.tsx';
 import { useServices } from '../../services.ts';
 

@@ -4,16 +4,16 @@
 import { SegmentedControl } from '@mantine/core';
 import { type ReactNode, Suspense, useState } from 'react';
 import { lazyComponent } from '../../parts/lazy-component.ts';
-import type { Severity } from '../../data/cell-severity.ts';
+import type { Severity } from '../../data/lists/cell-severity.ts';
 import {
   type Cause,
   type CauseSeverity,
   type Explanation,
   pictureOf,
-} from '../../data/explanation.ts';
-import { printable } from '../../data/printable.ts';
-import { typeId } from '../../data/resource-type.ts';
-import { layoutTree } from '../../data/tree-layout.ts';
+} from '../../data/insight/explanation.ts';
+import { printable } from '../../data/text/printable.ts';
+import { typeId } from '../../data/server/resource-type.ts';
+import { layoutTree } from '../../data/insight/tree-layout.ts';
 import { ErrorBox, Loading, ObjectLink, Section, SeverityMark } from '../../parts/basics.tsx';
 import { usePolled, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';

@@ -3,12 +3,12 @@
 
 import { Alert, Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { ApiError, isConflict } from '../../data/api-error.ts';
-import type { KubeObject } from '../../data/live-object.ts';
-import { printable } from '../../data/printable.ts';
-import { rebase } from '../../data/rebase.ts';
-import { objectPath } from '../../data/resource-type.ts';
-import { fromYaml, inOrderOf, toYaml } from '../../data/yaml-text.ts';
+import { ApiError, isConflict } from '../../data/server/api-error.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { printable } from '../../data/text/printable.ts';
+import { rebase } from '../../data/actions/rebase.ts';
+import { objectPath } from '../../data/server/resource-type.ts';
+import { fromYaml, inOrderOf, toYaml } from '../../data/actions/yaml-text.ts';
 import { ErrorBox } from '../../parts/basics.tsx';
 import { CodeEditor, DiffView } from '../../parts/code-editor.tsx';
 import { useServices } from '../../services.ts';

@@ -2,10 +2,10 @@
 
 import { Button, Checkbox } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { type Applied, applyObjects } from '../../data/apply-objects.ts';
-import { discover } from '../../data/discovery.ts';
-import { printable } from '../../data/printable.ts';
-import { allFromYaml, YamlError } from '../../data/yaml-text.ts';
+import { type Applied, applyObjects } from '../../data/actions/apply-objects.ts';
+import { discover } from '../../data/server/discovery.ts';
+import { printable } from '../../data/text/printable.ts';
+import { allFromYaml, YamlError } from '../../data/actions/yaml-text.ts';
 import { Empty, ErrorBox, ObjectLink, Section, SeverityMark } from '../../parts/basics.tsx';
 import { CodeEditor } from '../../parts/code-editor.tsx';
 import { usePreferences } from '../../parts/hooks.ts';

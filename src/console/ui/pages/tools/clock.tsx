@@ -2,7 +2,7 @@
 
 import { Button, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { printable } from '../../data/printable.ts';
+import { printable } from '../../data/text/printable.ts';
 import { ErrorBox, Section } from '../../parts/basics.tsx';
 import { useExtra, usePolled } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';

@@ -3,11 +3,11 @@
 import { Paper, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { setPreference } from '../../browser/preferences.ts';
-import { clusterMap, type MapBox } from '../../data/cluster-map.ts';
-import type { ListSnapshot } from '../../data/live-list.ts';
-import type { TableSnapshot } from '../../data/live-table.ts';
-import { printable } from '../../data/printable.ts';
-import { collectionPath } from '../../data/resource-type.ts';
+import { clusterMap, type MapBox } from '../../data/insight/cluster-map.ts';
+import type { ListSnapshot } from '../../data/lists/live-list.ts';
+import type { TableSnapshot } from '../../data/lists/live-table.ts';
+import { printable } from '../../data/text/printable.ts';
+import { collectionPath } from '../../data/server/resource-type.ts';
 import { Empty, Loading, ObjectLink, SeverityMark } from '../../parts/basics.tsx';
 import { Flow } from '../../parts/flow.tsx';
 import { useLiveList, usePreferences, useTableRows, useTypes } from '../../parts/hooks.ts';

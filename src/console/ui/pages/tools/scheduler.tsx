@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from 'react';
 import { TextInput } from '@mantine/core';
-import { printable } from '../../data/printable.ts';
+import { printable } from '../../data/text/printable.ts';
 import { Age, Empty, ErrorBox, Loading, ObjectLink, SeverityMark } from '../../parts/basics.tsx';
 import { usePolled, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';

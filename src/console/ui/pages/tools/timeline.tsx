@@ -4,20 +4,20 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { sleep } from '../../browser/clock.ts';
-import { isAbort, isExpired, isForbidden, isNotFound } from '../../data/api-error.ts';
-import { cellSeverity } from '../../data/cell-severity.ts';
-import { linesOf } from '../../data/lines.ts';
-import type { WatchEvent } from '../../data/list-watch.ts';
-import { printable } from '../../data/printable.ts';
-import { collectionPath, type ResourceType, typeId } from '../../data/resource-type.ts';
-import { TABLE_ACCEPT, type TableColumn, type TableDocument } from '../../data/table.ts';
+import { isAbort, isExpired, isForbidden, isNotFound } from '../../data/server/api-error.ts';
+import { cellSeverity } from '../../data/lists/cell-severity.ts';
+import { linesOf } from '../../data/text/lines.ts';
+import type { WatchEvent } from '../../data/lists/list-watch.ts';
+import { printable } from '../../data/text/printable.ts';
+import { collectionPath, type ResourceType, typeId } from '../../data/server/resource-type.ts';
+import { TABLE_ACCEPT, type TableColumn, type TableDocument } from '../../data/lists/table.ts';
 import {
   type Change,
   oldestRevision,
   type PastObject,
   readBase,
   Timeline,
-} from '../../data/timeline.ts';
+} from '../../data/insight/timeline.ts';
 import {
   Empty,
   ErrorBox,

@@ -2,10 +2,10 @@
 
 import { type ReactNode, useEffect, useState } from 'react';
 import { sleep } from '../../browser/clock.ts';
-import { isAbort, messageOf } from '../../data/api-error.ts';
-import { linesOf } from '../../data/lines.ts';
-import { printable } from '../../data/printable.ts';
-import { type ClientRates, type TrafficLine, TrafficRates } from '../../data/traffic.ts';
+import { isAbort, messageOf } from '../../data/server/api-error.ts';
+import { linesOf } from '../../data/text/lines.ts';
+import { printable } from '../../data/text/printable.ts';
+import { type ClientRates, type TrafficLine, TrafficRates } from '../../data/insight/traffic.ts';
 import { Loading, PlainTable, Section } from '../../parts/basics.tsx';
 import { type Services, useServices } from '../../services.ts';
 

@@ -2,10 +2,10 @@
 
 import { Progress, SegmentedControl, TextInput } from '@mantine/core';
 import { type ReactNode, useMemo, useState } from 'react';
-import type { KubeObject } from '../../data/live-object.ts';
-import { printable } from '../../data/printable.ts';
-import { bytesText, coresText, parseQuantity } from '../../data/quantity.ts';
-import { MAX_KUBELETS, type Usage, UsageReader, type Usages } from '../../data/usage.ts';
+import type { KubeObject } from '../../data/lists/live-object.ts';
+import { printable } from '../../data/text/printable.ts';
+import { bytesText, coresText, parseQuantity } from '../../data/text/quantity.ts';
+import { MAX_KUBELETS, type Usage, UsageReader, type Usages } from '../../data/insight/usage.ts';
 import { Empty, ErrorBox, Loading, ObjectLink, PlainTable, Section } from '../../parts/basics.tsx';
 import { usePolled, usePreferences, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';

@@ -2,9 +2,15 @@
 
 import { Autocomplete, Select, TextInput } from '@mantine/core';
 import { type ReactNode, useMemo, useState } from 'react';
-import { collectionPath, typeId } from '../../data/resource-type.ts';
-import { printable } from '../../data/printable.ts';
-import { type Binding, type Grant, type Rbac, type Role, whoCan } from '../../data/who-can.ts';
+import { collectionPath, typeId } from '../../data/server/resource-type.ts';
+import { printable } from '../../data/text/printable.ts';
+import {
+  type Binding,
+  type Grant,
+  type Rbac,
+  type Role,
+  whoCan,
+} from '../../data/insight/who-can.ts';
 import { Empty, ErrorBox, Loading, ObjectLink, PlainTable, Section } from '../../parts/basics.tsx';
 import { useLoad, usePreferences, useTypes } from '../../parts/hooks.ts';
 import { useServices } from '../../services.ts';
