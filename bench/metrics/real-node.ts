@@ -18,7 +18,7 @@ const PODS = 20;
 const READS = 40;
 /** Between two requests of metrics-server, in ms. */
 const PERIOD_MS = 15_000;
-/** Of requests after which the heap is read. */
+/** The rounds of requests after which the heap is read. */
 const ROUNDS = 3;
 /** From the last request to the heap's figure, in ms: what connections still hold is not statistics. */
 const SETTLE_MS = 6_000;

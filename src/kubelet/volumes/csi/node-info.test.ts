@@ -1,4 +1,4 @@
-// What drivers report of themselves, against the API server.
+// The reports of drivers about themselves, against the API server.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nodes } from '#api/groups/core/v1/index.ts';
