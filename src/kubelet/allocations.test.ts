@@ -1,9 +1,9 @@
 // The order in which deferred resizes of pods get the resources of the node.
 
-import { expect, test } from 'vitest';
-import { Allocations } from './allocations.ts';
+import { describe, expect, test } from 'vitest';
+import { Allocations, type AllocationsConfig } from './allocations.ts';
 import { makePod } from './testing/make-pod.ts';
-import { podUid, type Pod } from './types.ts';
+import { podUid, type Container, type Pod } from './types.ts';
 
 /** A node of 10 CPUs. `pods`: the active pods, by name. */
 function node() {
@@ -104,4 +104,75 @@ test('a pod that is seen again with the same resources is not resized', () => {
   set('web', '1');
   set('web', '1');
   expect(resized).toEqual([]);
+});
+
+describe('what is counted and forbidden', () => {
+  const pod = (memory: string, more: Partial<Container> = {}): Pod =>
+    makePod({
+      metadata: { name: 'a', uid: 'a' },
+      spec: {
+        containers: [
+          { name: 'main', image: 'i', resources: { requests: { memory }, limits: {} }, ...more },
+        ],
+      },
+    });
+
+  function counted(config: Partial<AllocationsConfig> = {}) {
+    const counts: string[] = [];
+    const allocations = new Allocations({
+      allocatable: () => ({ cpu: '10', memory: '10Gi' }),
+      active: () => [],
+      metrics: {
+        resizeRequested: ({ spec }, before) => {
+          const [from, to] = [before.spec, spec].map(
+            ({ containers }) => containers[0]?.resources.requests?.['memory'],
+          );
+          if (from !== to) counts.push(`${from} to ${to}`);
+        },
+        resizeInfeasible: (detail) => counts.push(detail),
+      },
+      ...config,
+    });
+    return { counts, allocations };
+  }
+
+  test('a request is counted once, also while the resize waits', () => {
+    const { counts, allocations } = counted();
+    allocations.allocate(pod('1Gi'));
+    expect(counts).toEqual([]);
+    allocations.allocate(pod('2Gi'));
+    allocations.allocate(pod('2Gi'));
+    expect(counts).toEqual(['1Gi to 2Gi']);
+    const tooMuch = pod('20Gi');
+    allocations.allocate(tooMuch);
+    expect(allocations.countPending()).toEqual({ deferred: 0, infeasible: 1 });
+    allocations.allocate(tooMuch);
+    allocations.allocate(pod('3Gi'));
+    expect(counts.slice(1)).toEqual(['2Gi to 20Gi', '20Gi to 3Gi']);
+    expect(allocations.countPending()).toEqual({ deferred: 0, infeasible: 0 });
+  });
+
+  test('memory that may be in the swap is resized by a restart only', () => {
+    const { counts, allocations } = counted({ maySwap: () => true });
+    allocations.allocate(pod('1Gi'));
+    const { pending } = allocations.allocate(pod('2Gi'));
+    expect(pending).toEqual({
+      reason: 'Infeasible',
+      message: 'In-place resize of containers with swap is not supported.',
+    });
+    expect(counts).toEqual(['1Gi to 2Gi', 'swap_limitation']);
+
+    const restarts = {
+      resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }],
+    };
+    const other = counted({ maySwap: () => true }).allocations;
+    other.allocate(pod('1Gi', restarts));
+    expect(other.allocate(pod('2Gi', restarts)).pending).toBeUndefined();
+  });
+
+  test('with NoSwap, memory is resized', () => {
+    const { allocations } = counted({ maySwap: () => false });
+    allocations.allocate(pod('1Gi'));
+    expect(allocations.allocate(pod('2Gi')).pending).toBeUndefined();
+  });
 });

@@ -46,6 +46,16 @@ export interface AllocationsConfig {
   readonly onResized?: (pod: Pod, asked: boolean) => void;
   /** The managers with the static policy: Guaranteed pods keep their amounts of the resource. */
   readonly staticManagers?: readonly StaticManager[];
+  /** Reports whether a container may use swap. Default: none may. */
+  readonly maySwap?: (pod: Pod, container: Container) => boolean;
+  readonly metrics?: AllocationMetrics;
+}
+
+export interface AllocationMetrics {
+  /** Called when the spec of a pod has other resources than before. */
+  resizeRequested(pod: Pod, before: Pod): void;
+  /** Called whenever a resize is found to be impossible by a rule. */
+  resizeInfeasible(detail: string): void;
 }
 
 export type StaticManager = 'CPU' | 'Memory';
@@ -54,6 +64,8 @@ export class Allocations {
   readonly #config: AllocationsConfig;
   readonly #given = new Map<string, Given>();
   readonly #pending = new Map<string, PendingResize>();
+  /** By UID: the pods whose resize has to wait, as they were last seen. */
+  readonly #wanted = new Map<string, Pod>();
 
   constructor(config: AllocationsConfig) {
     this.#config = config;
@@ -66,11 +78,15 @@ export class Allocations {
   allocate(pod: Pod): Allocation {
     const uid = podUid(pod);
     const before = this.current(pod);
+    const last = this.#wanted.get(uid) ?? (this.#given.has(uid) ? before : pod);
+    if (last !== pod) this.#config.metrics?.resizeRequested(pod, last);
     if (!this.#given.has(uid)) this.#given.set(uid, whatIs(before));
     if (before === pod) {
+      this.#wanted.delete(uid);
       this.#pending.delete(uid);
       return { pod, pending: undefined };
     }
+    this.#wanted.set(uid, pod);
     for (const each of this.#waiting(pod)) this.#try(each, each === pod);
     return { pod: this.current(pod), pending: this.#pending.get(uid) };
   }
@@ -104,6 +120,7 @@ export class Allocations {
     }
     const isResize = isResized(pod, this.current(pod));
     this.#pending.delete(uid);
+    this.#wanted.delete(uid);
     this.#given.set(uid, whatIs(pod));
     if (isResize) this.#config.onResized?.(pod, asked);
   }
@@ -149,9 +166,40 @@ export class Allocations {
     return [...this.#pending].filter(([, { reason }]) => reason === 'Deferred').map(([uid]) => uid);
   }
 
+  /** Returns the numbers of pods with pending resizes, by reason. */
+  countPending(): { readonly deferred: number; readonly infeasible: number } {
+    const deferred = this.deferred().length;
+    return { deferred, infeasible: this.#pending.size - deferred };
+  }
+
   forget(uid: string): void {
     this.#given.delete(uid);
     this.#pending.delete(uid);
+    this.#wanted.delete(uid);
+  }
+
+  /** Returns the obstacle for a pod with memory that may be in the swap. */
+  #swapping(pod: Pod): PendingResize | undefined {
+    const before = this.current(pod);
+    const had = new Map(containersOf(before).map((container) => [container.name, container]));
+    const { maySwap } = this.#config;
+    const isObstacle = containersOf(pod).some((container) => {
+      const last = had.get(container.name);
+      if (maySwap === undefined || last === undefined) return false;
+      const [wanted, given] = [container, last].map(({ resources }) =>
+        amounts(resources?.requests).get('memory'),
+      );
+      const restarts = (last.resizePolicy ?? []).some(
+        ({ resourceName, restartPolicy }) =>
+          resourceName === 'memory' && restartPolicy === 'RestartContainer',
+      );
+      if ((wanted ?? 0) === (given ?? 0) || restarts) return false;
+      return maySwap(pod, container) || maySwap(before, last);
+    });
+    if (!isObstacle) return undefined;
+    this.#config.metrics?.resizeInfeasible('swap_limitation');
+    const message = 'In-place resize of containers with swap is not supported.';
+    return { reason: 'Infeasible', message };
   }
 
   /** Returns the obstacle for a pod whose containers have exclusive CPUs or memory. */
@@ -161,6 +209,9 @@ export class Allocations {
       isRequestResized(pod, this.current(pod), name.toLowerCase()),
     );
     if (manager === undefined) return undefined;
+    this.#config.metrics?.resizeInfeasible(
+      `guaranteed_pod_${manager.toLowerCase()}_manager_static_policy`,
+    );
     const message =
       `Resize is infeasible for Guaranteed Pods alongside ${manager} Manager policy ` +
       `"${POLICIES[manager]}"`;
@@ -168,8 +219,8 @@ export class Allocations {
   }
 
   #obstacle(pod: Pod): PendingResize | undefined {
-    const pinned = this.#pinned(pod);
-    if (pinned !== undefined) return pinned;
+    const forbidden = this.#swapping(pod) ?? this.#pinned(pod);
+    if (forbidden !== undefined) return forbidden;
     const capacity = amounts(this.#config.allocatable());
     const wanted = podRequests(pod);
     // A decrease is always possible.
@@ -199,6 +250,11 @@ export class Allocations {
 }
 
 const POLICIES: Readonly<Record<StaticManager, string>> = { CPU: 'static', Memory: 'Static' };
+
+const containersOf = ({ spec }: Pod): readonly Container[] => [
+  ...spec.containers,
+  ...(spec.initContainers ?? []),
+];
 
 /** Returns the resources of which the pod requests more than before. */
 function increases(pod: Pod, before: Pod): readonly ('cpu' | 'memory')[] {

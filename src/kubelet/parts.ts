@@ -68,6 +68,7 @@ import type {
   RunningContainer,
 } from './resource-managers/resource-managers.ts';
 import { RuntimeManager } from './runtime/runtime-manager.ts';
+import { maySwap } from './runtime/swap.ts';
 import type { KubeletServer } from './server/server.ts';
 import type { StaticPods } from './static-pods/static-pods.ts';
 import type { ShutdownManager } from './shutdown/shutdown-manager.ts';
@@ -278,6 +279,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     ],
     allocatable: () => node.allocatable,
     active: () => active.list(),
+    maySwap: (pod, container) => swap !== undefined && maySwap(pod, container, swap),
+    metrics: metrics.resizes,
     onResized: (pod, asked) => {
       syncer.resizeBegun(pod);
       if (!asked) workers.sync(podUid(pod));
@@ -295,9 +298,10 @@ export async function makeParts(base: Base): Promise<Parts> {
   const leftovers = new Leftovers({ garbage, pleg, logger, signal });
   const hooks = new HookRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork });
   const killer = new ContainerKiller({ runtime, clock, logger, events, hooks });
-  const swap = hostFiles
+  const machineSwap = hostFiles
     ? await readSwapFacts(config.swapBehavior ?? 'NoSwap', memoryCapacity)
     : undefined;
+  const swap = machineSwap && { ...machineSwap, isCritical: isCriticalPod };
   const userNamespaces = new UserNamespaces({
     files: hostFiles ? mappingFiles(rootDir) : mappingsInMemory(),
     idsPerPod: config.userNamespaceIdsPerPod ?? IDS_PER_POD,
@@ -335,7 +339,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     hostFiles,
     memoryCapacity,
     ...(managers !== undefined && { placements: managers }),
-    swap: swap && { ...swap, isCritical: isCriticalPod },
+    swap,
     cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     userNamespace: (pod, handler) => userNamespaces.optionsFor(pod, handler),
@@ -480,6 +484,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     probes,
     volumes,
     csi,
+    allocations,
     podEvents: events,
   });
   reporter = makeReporter({ base, settings, node, nodeInformer, server, csi });

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp, removeCgroup } from './clean-up.ts';
 import { run } from './cable.ts';
-import { grantCsiPermissions, startCsiDriver } from './csi/node-driver.ts';
+import { createCsiObjects, startCsiDriver } from './csi/node-driver.ts';
 import { cgroupRootOf, EVICTION_HARD, startJoinedNode } from './joined-node.ts';
 import {
   asMachine,
@@ -143,7 +143,7 @@ export async function startCluster({
       inits.push({ machine: other, init: node.init });
     }
     if (csiDriver) {
-      grantCsiPermissions(kubectl, kubeconfig, dir);
+      createCsiObjects(kubectl, kubeconfig, dir);
       for (const each of inits) {
         const driver = await startCsiDriver({ ...each, dir, clusterDir: first, logFile });
         undo.push(() => driver.stop());

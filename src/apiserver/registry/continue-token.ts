@@ -64,7 +64,7 @@ function parsedToken(text: string): Parsed {
   checkType('v', 'string', token['v']);
   checkType('rv', 'int64', token['rv']);
   checkType('start', 'string', token['start']);
-  return token as Parsed;
+  return token;
 }
 
 /** Returns the syntax error in bytes that need not be UTF-8: Go names the byte. */

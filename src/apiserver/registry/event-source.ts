@@ -523,7 +523,7 @@ export class EventSource {
    */
   bookmark(
     revision: number | string,
-    { annotations, emptyObject }: BookmarkParts = {},
+    { annotations, emptyObject }: BookmarkParts,
   ): EncodedWatchEvent {
     const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
     const { apiVersion, kind } = this.#config;

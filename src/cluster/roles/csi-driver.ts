@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { checkCanMount } from '../csi/check-can-mount.ts';
-import { snapshotDefinitions } from '#controllers/csi/index.ts';
+import { groupSnapshotDefinitions, snapshotDefinitions } from '#controllers/csi/index.ts';
 import { CSI_PERMISSIONS } from '../csi/csi-objects.ts';
 import { runCsiDriver } from '../csi/run-csi-driver.ts';
 import {
@@ -66,6 +66,7 @@ export async function csiPermissionsYaml(): Promise<string> {
     { apiVersion, kind: 'ClusterRole', ...clusterRole },
     { apiVersion, kind: 'ClusterRoleBinding', ...clusterRoleBinding },
     ...snapshotDefinitions,
+    ...groupSnapshotDefinitions,
   ];
   return (await Promise.all(objects.map((object) => formatYamlLazily(object)))).join('---\n');
 }

@@ -57,6 +57,8 @@ export interface ImageManagerConfig {
   readonly pullRate?: PullRate;
   /** Returns credentials of the node for the image. Absent: there are none. */
   readonly nodeCredentials?: (image: string, signal: AbortSignal) => Promise<readonly AuthConfig[]>;
+  /** Called after each pull, with the image's size in bytes and the time with the wait for others. */
+  readonly onPulled?: (bytes: number, seconds: number) => void;
   /** The delay after the first failed pull, in milliseconds. Default: 10,000. */
   readonly backoffMs?: number;
   /** The maximum delay, in milliseconds. Default: 300,000. */
@@ -169,8 +171,10 @@ export class ImageManager {
         signal,
       );
       const took = formatDuration(Math.trunc(ms));
-      const withWaiting = formatDuration(Math.trunc(clock.monotonic() - begin));
+      const allMs = clock.monotonic() - begin;
+      const withWaiting = formatDuration(Math.trunc(allMs));
       const size = (await images.imageStatus({ image, annotations }, { signal })).image?.size ?? 0;
+      this.#config.onPulled?.(size, allMs / 1000);
       report(
         'Normal',
         'Pulled',

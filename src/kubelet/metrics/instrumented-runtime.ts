@@ -116,7 +116,10 @@ function counted(
     // The result is observed separately, so that the caller does not wait longer than without
     // metrics.
     const ended = (failed: boolean): void => {
-      metrics.runtimeOperation(operation, seconds(), failed);
+      const took = seconds();
+      metrics.runtimeOperation(operation, took, failed);
+      if (operation === 'run_podsandbox' && took !== undefined)
+        metrics.sandboxRun(typeof args[1] === 'string' ? args[1] : '', took, failed);
       if (CHANGES.has(operation)) onChange();
     };
     Promise.resolve(result).then(

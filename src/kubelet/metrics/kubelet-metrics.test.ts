@@ -107,6 +107,10 @@ const ON_DASHBOARDS: readonly (readonly [
   ['/metrics', 'kubelet_pod_start_duration_seconds', 'histogram', []],
   ['/metrics', 'kubelet_pod_worker_duration_seconds', 'histogram', ['operation_type']],
   ['/metrics', 'kubelet_pleg_relist_duration_seconds', 'histogram', []],
+  ['/metrics', 'kubelet_pleg_relist_interval_seconds', 'histogram', []],
+  ['/metrics', 'kubelet_run_podsandbox_duration_seconds', 'histogram', ['runtime_handler']],
+  ['/metrics', 'kubelet_image_pull_duration_seconds', 'histogram', ['image_size_in_bytes']],
+  ['/metrics', 'kubelet_pod_in_progress_resizes', 'gauge', []],
   [
     '/metrics',
     'kubelet_http_requests_total',

@@ -10,6 +10,7 @@ import {
   Instruments,
   type Sample,
 } from '#machinery/metrics/instruments.ts';
+import { type OpenResizes, ResizeMetrics } from './resize-metrics.ts';
 import { ResourceManagerMetrics } from './resource-manager-metrics.ts';
 import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-manager.ts';
 
@@ -23,6 +24,25 @@ const POD_START_BUCKETS: readonly number[] = [
 const RUNTIME_BUCKETS = exponentialBuckets(0.005, 2.5, 14);
 /** Upstream's 15 buckets from 0.1 to 40 seconds. */
 const CLAIM_BUCKETS = exponentialBuckets(0.1, (40 / 0.1) ** (1 / 14), 15);
+const PULL_BUCKETS: readonly number[] = [
+  1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
+];
+const MiB = 2 ** 20;
+/** The sizes of images above which a label is used, in bytes. */
+const IMAGE_SIZES: readonly (readonly [above: number, label: string])[] = [
+  [0, '0-10MB'],
+  [10 * MiB, '10MB-100MB'],
+  [100 * MiB, '100MB-500MB'],
+  [500 * MiB, '500MB-1GB'],
+  [1024 * MiB, '1GB-5GB'],
+  [5 * 1024 * MiB, '5GB-10GB'],
+  [10 * 1024 * MiB, '10GB-20GB'],
+  [20 * 1024 * MiB, '20GB-30GB'],
+  [30 * 1024 * MiB, '30GB-40GB'],
+  [40 * 1024 * MiB, '40GB-60GB'],
+  [60 * 1024 * MiB, '60GB-100GB'],
+  [100 * 1024 * MiB, 'GT100GB'],
+];
 const NONE: readonly string[] = [];
 
 /** Functions that read current values when metrics are read. */
@@ -36,6 +56,7 @@ export interface KubeletGauges {
   desiredPods(): { readonly api: number; readonly static: number };
   /** Returns the wall-clock time of the last relist in milliseconds; 0 before the first. */
   lastRelist(): number;
+  resizes(): OpenResizes;
 }
 
 export class KubeletMetrics implements RuntimeMetrics {
@@ -43,11 +64,18 @@ export class KubeletMetrics implements RuntimeMetrics {
   readonly #instruments = new Instruments();
   readonly #startedAt: number;
   readonly resourceManagers: ResourceManagerMetrics;
+  readonly resizes: ResizeMetrics;
   #shutdown = { start: 0, end: 0 };
   readonly #runtimeOperations: Family<Counter>;
   readonly #runtimeErrors: Family<Counter>;
   readonly #runtimeDuration: Family<Histogram>;
   readonly #relistDuration: Family<Histogram>;
+  readonly #relistInterval: Family<Histogram>;
+  /** The monotonic time of the last relist. */
+  #relistedAt: number | undefined;
+  readonly #sandboxDuration: Family<Histogram>;
+  readonly #sandboxErrors: Family<Counter>;
+  readonly #imagePulls: Family<Histogram>;
   readonly #workerDuration: Family<Histogram>;
   readonly #podStart: Family<Histogram>;
   readonly #startedPods: Family<Counter>;
@@ -77,6 +105,7 @@ export class KubeletMetrics implements RuntimeMetrics {
     this.#clock = clock;
     this.#startedAt = clock.now();
     this.resourceManagers = new ResourceManagerMetrics(this.#instruments);
+    this.resizes = new ResizeMetrics(this.#instruments);
     const counter = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
       this.#instruments.counter({ name: `kubelet_${name}`, help, labels });
     const histogram = (
@@ -106,6 +135,28 @@ export class KubeletMetrics implements RuntimeMetrics {
       'pleg_relist_duration_seconds',
       'Duration of listing all pods of the runtime.',
       DEFAULT_BUCKETS,
+    );
+    this.#relistInterval = histogram(
+      'pleg_relist_interval_seconds',
+      'Time between two listings of all pods of the runtime.',
+      DEFAULT_BUCKETS,
+    );
+    this.#sandboxDuration = histogram(
+      'run_podsandbox_duration_seconds',
+      'Duration of starting a sandbox, by the handler of the RuntimeClass.',
+      DEFAULT_BUCKETS,
+      'runtime_handler',
+    );
+    this.#sandboxErrors = counter(
+      'run_podsandbox_errors_total',
+      'Sandboxes that the runtime could not start, by the handler of the RuntimeClass.',
+      'runtime_handler',
+    );
+    this.#imagePulls = histogram(
+      'image_pull_duration_seconds',
+      'Duration of a pull and of its wait for others, by the size of the image.',
+      PULL_BUCKETS,
+      'image_size_in_bytes',
     );
     this.#workerDuration = histogram(
       'pod_worker_duration_seconds',
@@ -225,7 +276,8 @@ export class KubeletMetrics implements RuntimeMetrics {
       DEFAULT_BUCKETS,
       ...request,
     );
-    // Counters without labels exist from the start, as upstream's do.
+    // Metrics without labels exist from the start, as upstream's do.
+    this.#relistInterval.with();
     for (const family of [
       this.#startedPods,
       this.#startedUserNamespaced,
@@ -244,8 +296,22 @@ export class KubeletMetrics implements RuntimeMetrics {
     if (failed) this.#runtimeErrors.with(operation).value++;
   }
 
+  sandboxRun(handler: string, seconds: number, failed: boolean): void {
+    this.#sandboxDuration.with(handler).observe(seconds);
+    if (failed) this.#sandboxErrors.with(handler).value++;
+  }
+
+  imagePulled(bytes: number, seconds: number): void {
+    const [, size = 'N/A'] = IMAGE_SIZES.findLast(([above]) => bytes > above) ?? [];
+    this.#imagePulls.with(size).observe(seconds);
+  }
+
   relisted(seconds: number): void {
     this.#relistDuration.with().observe(seconds);
+    const now = this.#clock.monotonic();
+    if (this.#relistedAt !== undefined)
+      this.#relistInterval.with().observe((now - this.#relistedAt) / 1000);
+    this.#relistedAt = now;
   }
 
   podSynced(operation: 'create' | 'sync' | 'kill' | 'terminated', seconds: number): void {
@@ -305,6 +371,10 @@ export class KubeletMetrics implements RuntimeMetrics {
       failed: this.#imageVolumeErrors,
     };
     families[event].with().value += count;
+  }
+
+  podResized(success: boolean, ms: number): void {
+    this.resizes.resized(success, ms);
   }
 
   credentialPluginRan(plugin: string, seconds: number, failed: boolean): void {
@@ -398,6 +468,7 @@ export class KubeletMetrics implements RuntimeMetrics {
       NONE,
       [[NONE, this.#startedAt / 1000]],
     );
+    this.resizes.set(gauges.resizes());
     return this.#instruments.text();
   }
 

@@ -15,6 +15,7 @@ export function makeImageManager(
     images,
     clock,
     events,
+    onPulled: (bytes: number, seconds: number) => metrics.imagePulled(bytes, seconds),
     ...(maxParallelPulls !== undefined && { maxParallelPulls }),
     ...(pullRate !== undefined && { pullRate }),
   };

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { versionInfo } from '#machinery/version-info.ts';
+import type { Allocations } from '../allocations.ts';
 import { CgroupReader } from '../cgroups/reader.ts';
 import type { CgroupSystem } from '../cgroups/system.ts';
 import type { KubeletConfig } from '../config.ts';
@@ -51,6 +52,7 @@ export interface ServerParts {
   readonly statuses: StatusManager;
   readonly probes: ProbeManager;
   readonly volumes: VolumeManager;
+  readonly allocations: Allocations;
 }
 
 export function makeServer(parts: ServerParts): KubeletServer {
@@ -74,7 +76,7 @@ export function makeServer(parts: ServerParts): KubeletServer {
     logger,
     access: new ApiAccess({ client, clock, nodeName: config.nodeName, settings: config.access }),
     metrics,
-    gauges: makeGauges(config, desired, pleg),
+    gauges: makeGauges(parts),
     probeMetrics: () => probes.metrics.text(),
     runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
     usage: () =>
@@ -154,11 +156,8 @@ function systemContainers(
   });
 }
 
-function makeGauges(
-  { nodeName, clock }: KubeletConfig,
-  desired: DesiredPods,
-  pleg: Pleg,
-): KubeletGauges {
+function makeGauges({ base, desired, pleg, allocations, statuses }: ServerParts): KubeletGauges {
+  const { nodeName, clock } = base.config;
   return {
     nodeName,
     runningPods: () =>
@@ -169,6 +168,12 @@ function makeGauges(
       const fromFiles = all.filter(isStaticPod).length;
       return { api: all.length - fromFiles, static: fromFiles };
     },
+    resizes: () => ({
+      ...allocations.countPending(),
+      inProgress: [...desired.values()].filter((pod) =>
+        statuses.get(podUid(pod))?.conditions?.some(({ type }) => type === 'PodResizeInProgress'),
+      ).length,
+    }),
     lastRelist: () => Math.max(0, clock.now() - (clock.monotonic() - pleg.lastRelist)),
   };
 }

@@ -2,6 +2,7 @@
 // resize policy requires it, by a restart.
 
 import type { LinuxContainerResources, RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -24,6 +25,9 @@ import { amounts, podLimits } from '../pod/resources.ts';
 export interface ContainerResizerConfig {
   readonly runtime: RuntimeService;
   readonly logger: Logger;
+  readonly clock: Clock;
+  /** Called after each attempt, with its duration. */
+  readonly onResized?: (success: boolean, ms: number) => void;
   /** Returns the resources of a container. */
   readonly resourcesOf: (pod: Pod, container: Container) => LinuxContainerResources;
 }
@@ -109,6 +113,8 @@ export class ContainerResizer {
     signal: AbortSignal,
   ): Promise<boolean> {
     const uid = podUid(pod);
+    const { clock, onResized } = this.#config;
+    const begin = clock.monotonic();
     try {
       const changes = this.#changes(pod, status).filter(({ record }) => !stopped.has(record.id));
       if (changes.length > 0) await this.#checkMemory(pod, status, signal);
@@ -118,9 +124,11 @@ export class ContainerResizer {
         this.started(pod, container, record.id);
       }
       this.#errors.delete(uid);
+      if (changes.length > 0) onResized?.(true, clock.monotonic() - begin);
       return true;
     } catch (error) {
       signal.throwIfAborted();
+      onResized?.(false, clock.monotonic() - begin);
       this.#config.logger.warn('container not resized', { pod: describePod(pod), err: error });
       this.#errors.set(uid, errorMessage(error));
       return false;

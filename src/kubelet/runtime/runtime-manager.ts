@@ -73,6 +73,7 @@ export interface RuntimeMetrics {
    */
   containerStarted(type: ContainerType, code?: string): void;
   imageVolumes(event: 'requested' | 'mounted' | 'failed', count: number): void;
+  podResized(success: boolean, ms: number): void;
 }
 
 /** Where containers run. */
@@ -216,6 +217,8 @@ export class RuntimeManager {
     this.#config = config;
     this.#backoff = new Backoff(config.clock, config.restartBackoffMs, config.maxRestartBackoffMs);
     this.resizer = new ContainerResizer({
+      clock: config.clock,
+      onResized: (success, ms) => config.metrics?.podResized(success, ms),
       runtime: config.runtime,
       logger: config.logger,
       resourcesOf: (pod, container) => this.#resourcesOf(pod, container),

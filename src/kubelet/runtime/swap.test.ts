@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { makeContainer, makePod } from '../testing/make-pod.ts';
-import { type SwapFacts, swapResources } from './swap.ts';
+import { maySwap, type SwapFacts, swapResources } from './swap.ts';
 
 const Gi = 2 ** 30;
 const facts: SwapFacts = {
@@ -50,4 +50,18 @@ test('on cgroups v1 memory and swap have one limit', () => {
   const v1: SwapFacts = { ...facts, cgroupVersion: 1 };
   expect(swapResources(makePod(), container, 1000, v1)).toEqual({ memorySwapLimitInBytes: 1000 });
   expect(swapResources(makePod(), container, 0, v1)).toEqual({});
+});
+
+test.each([
+  [{ requests: { memory: '4Gi' } }, {}, true],
+  [{ requests: { memory: '41Gi' } }, {}, true],
+  [{ requests: { memory: '4Gi' }, limits: { memory: '4Gi' } }, {}, false],
+  [{}, {}, false],
+  [{ requests: { memory: '4Gi' } }, { behavior: 'NoSwap' as const }, false],
+  [{ requests: { memory: '4Gi' } }, { cgroupVersion: 1 as const }, false],
+  [{ requests: { memory: '4Gi' } }, { isCritical: () => true }, false],
+])('a container with %j and the facts %j may swap: %s', (resources, changes, may) => {
+  const container = makeContainer('main', { resources });
+  const pod = makePod({ spec: { containers: [container] } });
+  expect(maySwap(pod, container, { ...facts, ...changes })).toBe(may);
 });

@@ -34,17 +34,25 @@ export function swapResources(
   return { unified: { 'memory.swap.max': String(swapLimit(pod, container, facts)) } };
 }
 
-function swapLimit(pod: Pod, container: Container, facts: SwapFacts): number {
-  const { behavior, memoryBytes, swapBytes } = facts;
-  const bytesOf = (list: 'requests' | 'limits'): number =>
-    amountOf('memory', container.resources?.[list]?.['memory'] ?? '0');
-  const request = bytesOf('requests');
-  const isLimited =
-    behavior === 'LimitedSwap' &&
+/** Reports whether the container may use swap. */
+export function maySwap(pod: Pod, container: Container, facts: SwapFacts): boolean {
+  const [request, limit] = [memoryOf(container, 'requests'), memoryOf(container, 'limits')];
+  return (
+    facts.behavior === 'LimitedSwap' &&
+    facts.cgroupVersion === 2 &&
     !facts.isCritical(pod) &&
     qosClass(pod) === 'Burstable' &&
-    request > 0 &&
-    request !== bytesOf('limits') &&
-    request <= memoryBytes;
+    request !== limit
+  );
+}
+
+function swapLimit(pod: Pod, container: Container, facts: SwapFacts): number {
+  const { memoryBytes, swapBytes } = facts;
+  const request = memoryOf(container, 'requests');
+  const isLimited = maySwap(pod, container, facts) && request > 0 && request <= memoryBytes;
   return isLimited ? Math.trunc((request / memoryBytes) * swapBytes) : 0;
+}
+
+function memoryOf({ resources }: Container, list: 'requests' | 'limits'): number {
+  return amountOf('memory', resources?.[list]?.['memory'] ?? '0');
 }

@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { run } from '../cable.ts';
 import { roleKubeconfig } from '../joined-node.ts';
 import { insideMachine, KUBELET_ROOT, type Machine } from '../machines.ts';
@@ -13,11 +14,14 @@ import { runCox, type RunningRole, startRole } from '../role.ts';
  */
 const MAX_VOLUMES = 64;
 
-/** Creates the roles of the driver's controllers, and the API of snapshots. */
-export function grantCsiPermissions(kubectl: string, kubeconfig: string, dir: string): void {
-  const file = join(dir, 'csi-permissions.yaml');
-  writeFileSync(file, runCox('csi-driver', '--print-permissions'));
-  run(kubectl, `--kubeconfig=${kubeconfig}`, 'apply', '-f', file);
+const attributesClass = fileURLToPath(new URL('./attributes-class.yaml', import.meta.url));
+
+/** Creates the roles of the driver's controllers, the APIs of snapshots, and a class of attributes. */
+export function createCsiObjects(kubectl: string, kubeconfig: string, dir: string): void {
+  const permissions = join(dir, 'csi-permissions.yaml');
+  writeFileSync(permissions, runCox('csi-driver', '--print-permissions'));
+  for (const file of [permissions, attributesClass])
+    run(kubectl, `--kubeconfig=${kubeconfig}`, 'apply', '-f', file);
 }
 
 interface NodeDriverConfig {

@@ -177,7 +177,7 @@ async function reviewAccess(
   attributes: Attributes,
 ): Promise<FreshObject> {
   const { decision, reason } = await authorizer.authorize(attributes);
-  const ignored = ignoredSelectors(review as { readonly spec?: WhatSpec });
+  const ignored = ignoredSelectors(review);
   const status = {
     allowed: decision === 'allow',
     ...(decision === 'deny' && { denied: true }),

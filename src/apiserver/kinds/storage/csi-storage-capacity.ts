@@ -22,8 +22,6 @@ const csiStorageCapacityStrategy: ResourceStrategy<CSIStorageCapacity> = {
   warningsOnUpdate: (capacity) => csiStorageCapacityWarnings(capacity),
 };
 
-const UNSET = '<unset>';
-
 export const csiStorageCapacityKind = defineKind<CSIStorageCapacity>({
   type: csiStorageCapacities,
   strategy: csiStorageCapacityStrategy,
