@@ -487,7 +487,7 @@ describe('groups of snapshots', () => {
     expect(await take([ids[0]!, ids[0]!])).toBe('INVALID_ARGUMENT');
     expect(await take(ids, { parameters: { speed: 'high' } })).toBe('INVALID_ARGUMENT');
     expect(calls).toEqual([]);
-    expect(await take(ids)).toBe('OK');
+    expect(await take(ids, { parameters: { deletionPolicy: 'Delete' } })).toBe('OK');
     expect(await take([ids[0]!])).toBe('ALREADY_EXISTS');
   });
 });

@@ -26,6 +26,12 @@ export interface GroupControllerParts {
   readonly mutex: KeyedMutex;
 }
 
+/**
+ * The name of a field of group snapshot classes. Upstream's suite repeats it among the parameters;
+ * the controllers, not the driver, act on the field.
+ */
+const DELETION_POLICY = 'deletionPolicy';
+
 export function groupControllerService(
   parts: GroupControllerParts,
 ): RpcHandlers<CsiSchema, 'GroupController'> {
@@ -98,7 +104,7 @@ export function groupControllerService(
     CreateVolumeGroupSnapshot: async ({ name, sourceVolumeIds, parameters }) => {
       required(name, 'name');
       if (name.length > MAX_NAME) throw new RpcError('INVALID_ARGUMENT', 'the name is too long');
-      const [unknown] = Object.keys(parameters);
+      const unknown = Object.keys(parameters).find((key) => key !== DELETION_POLICY);
       if (unknown !== undefined)
         throw new RpcError('INVALID_ARGUMENT', `parameter ${unknown} does not exist`);
       const ids = new Set(sourceVolumeIds);
