@@ -77,6 +77,17 @@ describe('choosing tests', () => {
     );
   });
 
+  test('of nodes by their label, from each set', () => {
+    const ofNodes = '[sig-node] four [NodeConformance]';
+    expect(chooseTests([...tests, ofNodes], needs, parseSelection({ set: 'node' }))).toEqual([
+      ofNodes,
+    ]);
+    expect(chooseTests([...tests, ofNodes], needs, parseSelection({ set: 'A,node' }))).toEqual([
+      tests[0],
+      ofNodes,
+    ]);
+  });
+
   test('without those that have passed or were skipped', () => {
     const result = (name: string, outcome: TestResult['outcome']): TestResult => ({
       name,

@@ -4,7 +4,9 @@
 
 import {
   conformanceSets,
+  isOfNodes,
   isOtherSet,
+  NODE_SET,
   otherSets,
   sigOf,
   setDescriptions,
@@ -89,6 +91,8 @@ export function conformanceDocument(input: DocumentInput): string {
     '',
     '[conformance-others.md](conformance-others.md) lists those that do not pass.',
     '',
+    ofNodes(rows),
+    '',
     ...problems(conformance, causes, '##'),
   ].join('\n');
 }
@@ -115,6 +119,16 @@ export function othersDocument(input: DocumentInput): string {
       ];
     }),
   ].join('\n');
+}
+
+/** Counts the tests that have been run of the set `node`. */
+function ofNodes(rows: readonly Row[]): string {
+  const run = rows.filter(({ result }) => result !== undefined && isOfNodes(result.name));
+  const passed = run.filter(({ result }) => result?.outcome === 'passed');
+  return (
+    `Of all tests above that have been run, ${run.length} are labelled [NodeConformance] ` +
+    `(\`--set ${NODE_SET}\`), and ${passed.length} of these passed.`
+  );
 }
 
 const GENERATED =

@@ -50,7 +50,8 @@ const usage = `usage: npm run conformance -- [flags]
                      more sets, without conformance tests, which run only if they are named:
                      default: tests that upstream enables by default, without slow: those with
                      the label [Slow]; policy: network policies; dra: dynamic resource allocation;
-                     csi: the reference CSI driver; kubectl: the scripts of test/cmd
+                     csi: the reference CSI driver; kubectl: the scripts of test/cmd;
+                     node: all tests labelled [NodeConformance], each of which is in another set, too
   --smoke            twenty quick tests of several SIGs
   --remaining        only tests that have neither passed nor been skipped in the last recorded run
   --parallel N       so many tests at a time (default 4); serial ones follow alone

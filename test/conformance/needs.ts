@@ -35,6 +35,11 @@ export const runsSimulated = (set: TestSet): boolean =>
 export const isOtherSet = (set: TestSet | undefined): boolean =>
   (otherSets as readonly (TestSet | undefined)[]).includes(set);
 
+/** The set of all tests labelled [NodeConformance], each of which is in another set, too. */
+export const NODE_SET = 'node';
+const NODE_LABEL = '[NodeConformance]';
+export const isOfNodes = (name: string): boolean => name.includes(NODE_LABEL);
+
 /** Labels that upstream appends to names; their place in the name differs between versions. */
 const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;
 

@@ -1,7 +1,15 @@
 // Chooses tests by the flags.
 
 import { UserError } from '#cluster/user-error.ts';
-import { isOtherSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
+import {
+  isOfNodes,
+  isOtherSet,
+  isTestSet,
+  NODE_SET,
+  testKey,
+  testSets,
+  type TestSet,
+} from './needs.ts';
 import type { TestResult } from './results.ts';
 import { smokeTests } from './smoke.ts';
 
@@ -9,7 +17,7 @@ export interface Selection {
   readonly focus: RegExp | undefined;
   readonly skip: RegExp | undefined;
   /** Undefined: all conformance tests, with those in no set. */
-  readonly sets: ReadonlySet<TestSet> | undefined;
+  readonly sets: ReadonlySet<TestSet | typeof NODE_SET> | undefined;
   /** Only tests of the smoke set. */
   readonly smoke: boolean;
 }
@@ -40,12 +48,14 @@ function pattern(flag: string, text: string | undefined): RegExp | undefined {
   }
 }
 
-function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
+function parseSets(text: string | undefined): Selection['sets'] {
   if (text === undefined) return undefined;
-  const sets = new Set<TestSet>();
+  const sets = new Set<TestSet | typeof NODE_SET>();
   for (const name of text.split(',')) {
-    if (!isTestSet(name))
-      throw new UserError(`--set: there is no set '${name}'; there are ${testSets.join(', ')}`);
+    if (name !== NODE_SET && !isTestSet(name))
+      throw new UserError(
+        `--set: there is no set '${name}'; there are ${[...testSets, NODE_SET].join(', ')}`,
+      );
     sets.add(name);
   }
   return sets;
@@ -71,7 +81,13 @@ export function chooseTests(
     if (done?.has(testKey(name)) === true) return false;
     if (smoke && !smokeTests.has(testKey(name))) return false;
     if (sets === undefined && isOtherSet(set)) return false;
-    if (sets !== undefined && (set === undefined || !sets.has(set))) return false;
+    if (sets !== undefined && !isInSets(name, set, sets)) return false;
     return (focus?.test(name) ?? true) && !skip?.test(name);
   });
 }
+
+const isInSets = (
+  name: string,
+  set: TestSet | undefined,
+  sets: NonNullable<Selection['sets']>,
+): boolean => (set !== undefined && sets.has(set)) || (sets.has(NODE_SET) && isOfNodes(name));
