@@ -26,7 +26,7 @@ import { customObjectSteps } from './object-steps.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
 import { requests } from './requests.ts';
 import { samples } from './samples.ts';
-import { compareSteps } from './steps.ts';
+import { compareSteps, sortedManagers } from './steps.ts';
 import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
@@ -245,6 +245,8 @@ async function removeDefinitions(): Promise<void> {
 async function compareAnswers(shot: Shot): Promise<Answer> {
   const [ours, theirs] = await Promise.all([server.send(shot), reference.send(shot)]);
   const title = `${shot.method} ${shot.path}: ${shot.changes.join('; ')}`;
-  report.record(title, differences(ours, theirs), flags.verbose ? shot.body : undefined);
+  const sorted = (answer: Answer): Answer => ({ ...answer, body: sortedManagers(answer.body) });
+  const lines = differences(sorted(ours), sorted(theirs));
+  report.record(title, lines, flags.verbose ? shot.body : undefined);
   return theirs;
 }

@@ -15,6 +15,7 @@ import { Reference } from './reference.ts';
 
 const READY_TIMEOUT_MS = 180_000;
 const POLL_MS = 200;
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 export interface Upstream {
   readonly url: string;
@@ -48,8 +49,18 @@ export async function startUpstream(progress: (text: string) => void): Promise<U
     children.set(name, spawn(program, args, { stdio: ['ignore', log, log] }));
     closeSync(log);
   };
+  // A run that is ended, as after its time, leaves no servers behind.
+  const abandon = (): void => {
+    for (const child of children.values()) child.kill('SIGKILL');
+    rmSync(dir, { recursive: true, force: true });
+  };
+  const end = (): never => process.exit(1);
+  process.once('exit', abandon);
+  for (const signal of SIGNALS) process.once(signal, end);
   const stop = async (): Promise<void> => {
-    for (const child of [...children.values()].reverse()) await end(child);
+    process.removeListener('exit', abandon);
+    for (const signal of SIGNALS) process.removeListener(signal, end);
+    for (const child of [...children.values()].reverse()) await ended(child);
     rmSync(dir, { recursive: true, force: true });
   };
   const etcdUrl = `http://127.0.0.1:${client}`;
@@ -112,9 +123,10 @@ async function isReady(reference: Reference): Promise<boolean> {
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode !== null || signalCode !== null;
 
-async function end(child: ChildProcess): Promise<void> {
+/** Ends the process, and resolves when it has ended. */
+async function ended(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return;
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill('SIGTERM');
-  await ended;
+  await exit;
 }

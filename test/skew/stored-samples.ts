@@ -66,7 +66,6 @@ export const statuses: Readonly<Record<string, Json>> = {
     podIPs: [{ ip: '192.0.2.9' }],
     startTime: TIME,
     conditions: [condition('Ready')],
-    qosClass: 'BestEffort',
   },
   PodDisruptionBudget: {
     observedGeneration: 1,
@@ -80,7 +79,6 @@ export const statuses: Readonly<Record<string, Json>> = {
   ReplicaSet: { replicas: 2, readyReplicas: 1, availableReplicas: 1, observedGeneration: 1 },
   ReplicationController: { replicas: 2, readyReplicas: 1, observedGeneration: 1 },
   ResourceQuota: { hard: { pods: '4' }, used: { pods: '1' } },
-  Service: { loadBalancer: { ingress: [{ ip: '192.0.2.3', ipMode: 'VIP' }] } },
   StatefulSet: {
     replicas: 2,
     readyReplicas: 1,

@@ -101,8 +101,9 @@ export async function recordStored(version: string, into = folder): Promise<Reco
       Object.values(objects).map((object) => kindText(object as Record<string, string>)),
     );
     const missing = server.kinds
-      .filter(({ strategy, storedKind, type }) => {
-        return strategy !== undefined && storedKind === undefined && !NOT_KEPT.has(type.kind);
+      .filter(({ strategy, storedKind, isCustom, type }) => {
+        const isStored = strategy !== undefined && storedKind === undefined;
+        return isStored && isCustom !== true && !NOT_KEPT.has(type.kind);
       })
       .map(({ type }) => kindText({ apiVersion: apiVersionOf(type), kind: type.kind }))
       .filter((kind) => !recorded.has(kind));
@@ -113,7 +114,7 @@ export async function recordStored(version: string, into = folder): Promise<Reco
     mkdirSync(target, { recursive: true });
     writeFileSync(join(target, SNAPSHOT), gzipSync(readFileSync(file), { level: 9 }));
     writeFileSync(join(target, OBJECTS), gzipSync(JSON.stringify(objects), { level: 9 }));
-    return { count: paths.length, missing };
+    return { count: Object.keys(objects).length, missing };
   });
 }
 

@@ -60,6 +60,17 @@ describe('list', () => {
     );
   });
 
+  test.each([
+    ['?pretty=1', 'application/json'],
+    ['', 'application/yaml'],
+  ])('items have no kind either in other forms: %s %s', async (query, accept) => {
+    await create('a');
+    const { text } = await send(t.server, { path: `${PATH}${query}`, headers: { accept } });
+    expect(text).toContain('ConfigMapList');
+    expect(text).toMatch(/resourceVersion: "\d+"|"resourceVersion": "\d+"/);
+    expect(text).not.toMatch(/kind"?: "?ConfigMap"?,?\n/);
+  });
+
   test('without matches is empty', async () => {
     expect((await list()).json.items).toEqual([]);
     expect((await list('', '/api/v1/namespaces/none/configmaps')).json.items).toEqual([]);

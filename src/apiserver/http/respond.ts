@@ -103,7 +103,9 @@ async function respondInPieces(
         kind: body.listKind,
         apiVersion: body.apiVersion,
         metadata: body.metadata,
-        items: body.items.map((item) => item.object()),
+        items: body.items.map((item) =>
+          body.identifiedItems === true ? item.object() : itemOf(item),
+        ),
       };
       await sendComplete(request, sink, code, headers, await encodeValue(list, format), head);
       return;
@@ -138,6 +140,13 @@ async function respondInPieces(
     case 'taken':
       await body.done;
   }
+}
+
+/** Returns the object as an item of a list, which has its kind only if it needs one. */
+function itemOf(item: EncodedObject): unknown {
+  const bytes = Buffer.allocUnsafe(item.itemLength());
+  item.copyItem(bytes, 0);
+  return JSON.parse(bytes.toString('utf8'));
 }
 
 async function encode(object: EncodedObject, format: ResponseFormat): Promise<Uint8Array> {

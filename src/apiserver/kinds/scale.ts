@@ -3,9 +3,10 @@
 
 import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
 import {
-  type ManagedFieldsEntry,
+  entriesOf,
   parentEntries,
   scaleEntries,
+  withEntries,
 } from '#api/machinery/managed-fields/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -118,21 +119,6 @@ export function scaleSubresource<T extends KubeObject>(
       },
     },
   });
-}
-
-function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] | undefined {
-  return object.metadata.managedFields;
-}
-
-function withEntries<T extends KubeObject>(
-  object: T,
-  managedFields: readonly ManagedFieldsEntry[] | undefined,
-): T {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return {
-    ...object,
-    metadata: managedFields === undefined ? metadata : { ...metadata, managedFields },
-  };
 }
 
 function checkScale(scale: Scale, object: KubeObject, { group, resource }: GroupResource): void {

@@ -20,7 +20,7 @@ import {
 } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { type Counter, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
+import { EvictionMetrics } from '../eviction-metrics.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { controllerOf } from '../controller-ref.ts';
@@ -40,7 +40,6 @@ export interface DeviceTaintEvictionConfig extends ControllerConfig {
 
 const NAME = 'device-taint-eviction-controller';
 const BY_POOL = 'device-pool';
-const LATENCY_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240];
 const NONE: readonly ReadTaint[] = [];
 
 const poolKey = (driver: string, pool: string): string => `${driver}/${pool}`;
@@ -54,25 +53,18 @@ export class DeviceTaintEvictionController implements Controller {
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #slices: SharedInformer<ReadSlice>;
   readonly #recorder: EventRecorder;
-  readonly #deletions: Counter;
-  /** The time from when a pod had to be evicted until it was deleted. */
-  readonly #latency: Histogram;
+  readonly #metrics: EvictionMetrics;
   /** By key: the UIDs of pods with a future eviction time. */
   readonly #due = new Map<string, string>();
 
   constructor(config: DeviceTaintEvictionConfig) {
     const { workers = 10 } = config;
     this.#config = config;
-    const instruments = config.instruments ?? new Instruments();
-    const names = 'device_taint_eviction_controller_pod_deletion';
-    this.#deletions = instruments
-      .counter({ name: `${names}s_total`, help: 'Pods deleted.' })
-      .with();
-    const duration = {
-      name: `${names}_duration_seconds`,
-      help: 'From when a pod had to leave its devices to its deletion.',
-    };
-    this.#latency = instruments.histogram(duration, LATENCY_BUCKETS_SECONDS).with();
+    this.#metrics = new EvictionMetrics(
+      'device_taint_eviction_controller',
+      'From when a pod had to leave its devices to its deletion.',
+      config.instruments,
+    );
     const builder = new ControllerBuilder(config, {
       queue: NAME,
       workers,
@@ -200,8 +192,7 @@ export class DeviceTaintEvictionController implements Controller {
         signal,
       });
       await scoped.delete(name, { preconditions: { uid }, signal });
-      this.#deletions.value++;
-      this.#latency.observe((clock.now() - dueMs) / 1000);
+      this.#metrics.deleted(clock.now() - dueMs);
     } catch (error) {
       // Another pod of that name, or a changed one: reconcile again.
       if (apierrors.isConflict(error)) return requeue;

@@ -11,7 +11,7 @@ import {
   requeueAfter,
 } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { type Counter, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
+import { EvictionMetrics } from '../eviction-metrics.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { disruptionTarget } from '../disruption-target.ts';
@@ -33,8 +33,6 @@ interface Countdown {
   readonly since: number;
 }
 
-const LATENCY_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240];
-
 export class TaintEvictionController implements Controller {
   readonly name = 'taint-eviction-controller';
   readonly run: Controller['run'];
@@ -42,25 +40,18 @@ export class TaintEvictionController implements Controller {
   readonly #pods: SharedInformer<ReadPod>;
   readonly #nodes: SharedInformer<Immutable<Node>>;
   readonly #recorder: EventRecorder;
-  readonly #deletions: Counter;
-  /** The time from when a pod had to be evicted until it was deleted. */
-  readonly #latency: Histogram;
+  readonly #metrics: EvictionMetrics;
   /** By the pod's key: the running countdown. */
   readonly #countdowns = new Map<string, Countdown>();
 
   constructor(config: TaintEvictionConfig) {
     const { workers = 8 } = config;
     this.#config = config;
-    const instruments = config.instruments ?? new Instruments();
-    const names = 'taint_eviction_controller_pod_deletion';
-    this.#deletions = instruments
-      .counter({ name: `${names}s_total`, help: 'Pods deleted.' })
-      .with();
-    const duration = {
-      name: `${names}_duration_seconds`,
-      help: "From the end of a pod's time on its node to its deletion.",
-    };
-    this.#latency = instruments.histogram(duration, LATENCY_BUCKETS_SECONDS).with();
+    this.#metrics = new EvictionMetrics(
+      'taint_eviction_controller',
+      "From the end of a pod's time on its node to its deletion.",
+      config.instruments,
+    );
     const builder = new ControllerBuilder(config, {
       queue: 'noexec_taint_pod',
       workers,
@@ -152,8 +143,7 @@ export class TaintEvictionController implements Controller {
         signal,
       });
       await scoped.delete(name, { preconditions: { uid }, signal });
-      this.#deletions.value++;
-      this.#latency.observe((clock.monotonic() - dueMs) / 1000);
+      this.#metrics.deleted(clock.monotonic() - dueMs);
     } catch (error) {
       // Another pod of that name, or a changed one: reconcile again.
       if (apierrors.isConflict(error)) return requeue;

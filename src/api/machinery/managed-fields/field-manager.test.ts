@@ -5,7 +5,8 @@ import { parseYaml } from '../codec/yaml.ts';
 import { decodeObject } from '../codec/decode.ts';
 import { DescriptorCodec } from '../codec/descriptor-codec.ts';
 import { allSchemas } from '#api/all-schemas.ts';
-import { FieldManager, withoutNewTimes, type ManagedObject } from './field-manager.ts';
+import type { ManagedObject } from './entries.ts';
+import { FieldManager, withoutNewTimes } from './field-manager.ts';
 import { FieldSet } from './field-set.ts';
 import type { ManagedFieldsEntry } from './managers.ts';
 

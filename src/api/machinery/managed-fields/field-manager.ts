@@ -14,6 +14,7 @@ import { runWaitingSteps, type WaitingSteps } from '#machinery/turn.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { capUpdaters } from './cap.ts';
 import { ConflictsError } from './conflicts.ts';
+import { entriesOf, type ManagedObject, unmanaged, withEntries } from './entries.ts';
 import { FieldSet } from './field-set.ts';
 import { fieldsLastApplied, UPGRADING_MANAGER, withLastApplied } from './last-applied.ts';
 import {
@@ -63,16 +64,6 @@ export interface FieldManagerConfig {
    * Other versions in which objects may have been written. Default: only the endpoint's version.
    */
   readonly versions?: Versions;
-}
-
-/** An API object, as far as field management uses it. */
-export interface ManagedObject {
-  readonly metadata: object;
-}
-
-interface Metadata {
-  readonly uid?: string;
-  readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -489,41 +480,6 @@ export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T 
   );
   if (!sameButTimes || !deepEqual(unmanaged(object), unmanaged(live))) return object;
   return withEntries(object, liveEntries);
-}
-
-function entriesOf(object: ManagedObject | undefined): readonly ManagedFieldsEntry[] | undefined {
-  const metadata: Metadata | undefined = object?.metadata;
-  return metadata?.managedFields;
-}
-
-function unmanaged(object: ManagedObject): ManagedObject {
-  const metadata = object.metadata as Metadata;
-  if (metadata.managedFields === undefined) return object;
-  const { managedFields: _, ...rest } = metadata;
-  return { ...object, metadata: rest };
-}
-
-/** Sets the entries. managedFields stay the last field of the metadata, as in the schema. */
-function withEntries<T extends ManagedObject>(
-  object: T,
-  entries: readonly ManagedFieldsEntry[] | undefined,
-): T {
-  const oldEntries = entriesOf(object);
-  if (oldEntries === entries) return object;
-  if (oldEntries === undefined) {
-    // Copied first, then modified: an object literal with a spread and further members is several
-    // times slower.
-    const metadata: { managedFields?: readonly ManagedFieldsEntry[] } = { ...object.metadata };
-    metadata.managedFields = entries;
-    const copy: { metadata: object } = { ...object };
-    copy.metadata = metadata;
-    return copy as T;
-  }
-  const { managedFields: _, ...metadata } = object.metadata as Metadata;
-  return {
-    ...object,
-    metadata: entries === undefined ? metadata : { ...metadata, managedFields: entries },
-  };
 }
 
 /** Reports whether an object could not be converted to the version of an owner. */

@@ -1,7 +1,9 @@
 // Managed fields and server-side apply. Start reading at field-manager.ts.
 
+export { entriesOf, withEntries } from './entries.ts';
+export type { ManagedObject } from './entries.ts';
 export { FieldManager, withoutNewTimes } from './field-manager.ts';
-export type { FieldManagerConfig, ManagedKind, ManagedObject } from './field-manager.ts';
+export type { FieldManagerConfig, ManagedKind } from './field-manager.ts';
 export { FieldSet } from './field-set.ts';
 export type { Path } from './field-set.ts';
 export { fieldsOfSet, setOfFields } from './fields-v1.ts';

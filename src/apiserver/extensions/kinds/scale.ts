@@ -3,10 +3,11 @@
 
 import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
 import {
-  type ManagedFieldsEntry,
+  entriesOf,
   parentEntries,
   type ScaledKind,
   scaleEntries,
+  withEntries,
 } from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
@@ -208,19 +209,4 @@ function withStatusErrors<T>(value: () => T): T {
       code: 500,
     });
   }
-}
-
-function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] | undefined {
-  return object.metadata.managedFields;
-}
-
-function withEntries<T extends KubeObject>(
-  object: T,
-  managedFields: readonly ManagedFieldsEntry[] | undefined,
-): T {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return {
-    ...object,
-    metadata: managedFields === undefined ? metadata : { ...metadata, managedFields },
-  };
 }

@@ -6,27 +6,14 @@ import { ReadContext } from './read-context.ts';
 import { readerOf, RESOURCE_FIELDS } from './reader.ts';
 import { decodeMetadata } from './object-meta.ts';
 import { sortKeysInPlace } from './sorted.ts';
+import { anywhere } from './schema-predicate.ts';
 import { type StructuralSchema, valuesOf } from './structural-schema.ts';
 
 type Apply = (value: unknown) => void;
 
 const nothing: Apply = () => undefined;
 
-const withDefaults = new WeakMap<StructuralSchema, boolean>();
-
-/** Reports whether a nested schema has a default. */
-function hasDefaultsInside(schema: StructuralSchema): boolean {
-  let cached = withDefaults.get(schema);
-  if (cached === undefined) {
-    cached = [...schema.properties.values(), schema.items, valuesOf(schema)].some(hasDefaults);
-    withDefaults.set(schema, cached);
-  }
-  return cached;
-}
-
-function hasDefaults(schema: StructuralSchema | undefined): boolean {
-  return schema !== undefined && (schema.default !== undefined || hasDefaultsInside(schema));
-}
+const hasDefaults = anywhere((schema) => schema.default !== undefined);
 
 /**
  * Returns a function that sets the defaults of an object: for missing fields, and for nulls of
@@ -34,7 +21,7 @@ function hasDefaults(schema: StructuralSchema | undefined): boolean {
  * does not apply the schema's own default.
  */
 export function compileDefaults(schema: StructuralSchema | undefined): Apply {
-  if (schema === undefined || !hasDefaultsInside(schema)) return nothing;
+  if (schema === undefined || !hasDefaults(schema)) return nothing;
   const properties = [...schema.properties]
     .filter(([, property]) => hasDefaults(property))
     .map(compileProperty);

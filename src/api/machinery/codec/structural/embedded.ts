@@ -14,24 +14,10 @@ import * as validation from '#machinery/validation/validation.ts';
 import { DecodeError } from '../decode-error.ts';
 import { childPath } from './lists.ts';
 import { decodeMetadata } from './object-meta.ts';
+import { anywhere } from './schema-predicate.ts';
 import { schemaOfField, type StructuralSchema } from './structural-schema.ts';
 
-const withEmbedded = new WeakMap<StructuralSchema, boolean>();
-
-function hasEmbedded(schema: StructuralSchema | undefined): boolean {
-  if (schema === undefined) return false;
-  let cached = withEmbedded.get(schema);
-  if (cached === undefined) {
-    const { additionalProperties } = schema;
-    cached =
-      schema.embeddedResource ||
-      hasEmbedded(schema.items) ||
-      (typeof additionalProperties === 'object' && hasEmbedded(additionalProperties)) ||
-      [...schema.properties.values()].some(hasEmbedded);
-    withEmbedded.set(schema, cached);
-  }
-  return cached;
-}
+const hasEmbedded = anywhere(({ embeddedResource }) => embeddedResource);
 
 /**
  * Returns the errors of the embedded resources in the value. `at`: the value's path; undefined for

@@ -3,26 +3,10 @@
 import { getOwn, isPlainObject, setOwn, stableStringify } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+import { anywhere } from './schema-predicate.ts';
 import { schemaOfField, type StructuralSchema } from './structural-schema.ts';
 
-const withUnique = new WeakMap<StructuralSchema, boolean>();
-
-/** Reports whether the schema or a nested one has such a list. */
-function hasUniqueLists(schema: StructuralSchema | undefined): boolean {
-  if (schema === undefined) return false;
-  let cached = withUnique.get(schema);
-  if (cached === undefined) {
-    const { listType, additionalProperties } = schema;
-    cached =
-      listType === 'set' ||
-      listType === 'map' ||
-      hasUniqueLists(schema.items) ||
-      (typeof additionalProperties === 'object' && hasUniqueLists(additionalProperties)) ||
-      [...schema.properties.values()].some(hasUniqueLists);
-    withUnique.set(schema, cached);
-  }
-  return cached;
-}
+const hasUniqueLists = anywhere(({ listType }) => listType === 'set' || listType === 'map');
 
 /**
  * Returns errors for duplicate items in the object's lists. `at`: the object's path; undefined for
