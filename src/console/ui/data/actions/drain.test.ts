@@ -51,7 +51,11 @@ describe('evictions', () => {
   beforeEach(() => {
     server = new FakeServer();
     clock = new TestClock();
-    api = new Api(server.fetch, { answered: () => undefined, unreachable: () => undefined });
+    api = new Api(server.fetch, {
+      session: 0,
+      answered: () => undefined,
+      unreachable: () => undefined,
+    });
     progress = [];
     abort = new AbortController();
   });

@@ -12,7 +12,11 @@ afterEach(() => {
 
 function logs(server: FakeServer): { stream: LogStream; clock: TestClock } {
   const clock = new TestClock();
-  const api = new Api(server.fetch, { answered: () => undefined, unreachable: () => undefined });
+  const api = new Api(server.fetch, {
+    session: 0,
+    answered: () => undefined,
+    unreachable: () => undefined,
+  });
   const stream = new LogStream({
     api,
     clock,

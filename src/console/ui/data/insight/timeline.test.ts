@@ -52,7 +52,7 @@ describe('Timeline', () => {
 });
 
 describe('reading the past', () => {
-  const observer = { answered: () => undefined, unreachable: () => undefined };
+  const observer = { session: 0, answered: () => undefined, unreachable: () => undefined };
   const { signal } = new AbortController();
 
   test('the oldest revision is found by halving', async () => {

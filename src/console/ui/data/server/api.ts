@@ -17,8 +17,10 @@ export interface RequestOptions {
 
 /** Called with what each request says about the server. */
 export interface ApiObserver {
-  /** The server answered; 401 means that the session has ended. */
-  answered(code: number): void;
+  /** The number of the session that a request is sent in. */
+  readonly session: number;
+  /** The server answered; 401 means that the session of the request has ended. */
+  answered(code: number, session: number): void;
   unreachable(): void;
 }
 
@@ -52,8 +54,9 @@ export class Api {
       body: text,
       signal,
     };
+    const { session } = this.#observer;
     const response = await this.#send(path, init, method === 'GET' ? 1 : 0);
-    if (options.proxied !== true) this.#observer.answered(response.status);
+    if (options.proxied !== true) this.#observer.answered(response.status, session);
     if (!response.ok) throw await toApiError(response);
     return response;
   }

@@ -20,6 +20,7 @@ export class Connection implements ApiObserver {
   readonly #probe: () => Promise<void>;
   #probing = false;
   #hadSession = false;
+  #session = 0;
 
   /** `probe` sends a cheap request; its result reaches the connection as any other. */
   constructor(clock: Clock, probe: () => Promise<void>) {
@@ -27,9 +28,14 @@ export class Connection implements ApiObserver {
     this.#probe = probe;
   }
 
-  answered(code: number): void {
+  get session(): number {
+    return this.#session;
+  }
+
+  answered(code: number, session: number): void {
     if (code === 401) {
-      if (this.state.get().kind !== 'signed-out')
+      // The answer to a request of the last session may come after the next sign-in.
+      if (session === this.#session && this.state.get().kind !== 'signed-out')
         this.state.set({ kind: 'signed-out', expired: this.#hadSession });
       return;
     }
@@ -51,6 +57,7 @@ export class Connection implements ApiObserver {
   }
 
   signedIn(): void {
+    this.#session++;
     this.#hadSession = true;
     this.state.set({ kind: 'online' });
   }
