@@ -79,6 +79,14 @@ describe('path elements', () => {
     ];
     expect(sortElements(ordered.toReversed())).toEqual(ordered);
   });
+
+  test('sorts plain text values by their content, as it sorts values with escapes', () => {
+    const texts = ['', ' ', ' a', '!', '!0', '!1', '!10', 'a', 'a b', 'a!', 'a#', 'ab', 'b'];
+    const plain = texts.map(valueElement);
+    expect(sortElements(plain.toReversed())).toEqual(plain);
+    const escaped = valueElement('c"');
+    expect(sortElements([escaped, ...plain.toReversed()])).toEqual([...plain, escaped]);
+  });
 });
 
 describe('FieldsV1', () => {

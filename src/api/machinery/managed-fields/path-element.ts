@@ -157,11 +157,26 @@ function isPlainKey(element: PathElement): boolean {
   return PLAIN_KEY.test(element);
 }
 
+/**
+ * The text of a text value without escapes. Its content sorts as Go sorts it, but not the text: the
+ * quote at the end follows a space and `!`.
+ */
+const PLAIN_VALUE = /^v:"[ !#-[\]-~]*"$/;
+
+function isPlainValue(element: PathElement): boolean {
+  return PLAIN_VALUE.test(element);
+}
+
 const KIND_ORDER: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
 
 /** Sorts in place, in the order of FieldsV1: fields by name, then keys, values, indices. */
 export function sortElements(elements: PathElement[]): PathElement[] {
   if (elements.every(isPlainField) || elements.every(isPlainKey)) return elements.sort();
+  if (elements.every(isPlainValue)) {
+    const contents = elements.map((element) => element.slice(3, -1)).sort();
+    for (const [index, content] of contents.entries()) elements[index] = `v:"${content}"`;
+    return elements;
+  }
   const sortable = elements.map((element) => ({
     element,
     content: element.startsWith('f:') ? element : parsed(element),
