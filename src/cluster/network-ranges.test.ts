@@ -86,6 +86,8 @@ describe('ranges of nodes', () => {
     [1000, '10.244.0.0/14'],
     [1025, '10.240.0.0/13'],
     [10_000, '10.192.0.0/10'],
+    [32_768, '10.128.0.0/9'],
+    [50_000, '240.0.0.0/8'],
   ])('%i nodes get a /24 each, no two the same, from %s', (nodes, cidr) => {
     const range = defaultPodRange(nodes);
     expect(range.cidr).toBe(cidr);
@@ -94,6 +96,12 @@ describe('ranges of nodes', () => {
     expect(parts.size).toBe(nodes);
     for (const part of parts) expect(part).toMatch(/\.0\/24$/);
     checkApart(range, parse('10.96.0.0/16'));
+  });
+
+  test('100,000 nodes have room', () => {
+    const range = defaultPodRange(100_000);
+    expect(range.cidr).toBe('240.0.0.0/7');
+    expect(nodeRanges(range, 99_999)).toEqual(['241.134.159.0/24']);
   });
 
   test('stay the same when nodes are added', () => {

@@ -21,14 +21,23 @@ export interface FamilyRange extends IpRange {
 }
 
 const DEFAULT_POD_BASE = 0x0a_f4_00_00;
+/** The nodes of 10.128.0.0/9. With more, the pods' range would meet the default one of services. */
+const MOST_NODES = 32_768;
+/** The first address of 240.0.0.0/4, which no network uses. */
+const RESERVED_BASE = 0xf0_00_00_00;
 
 /**
  * The range of pods of a cluster with so many nodes where none is given: 10.244.0.0/16, or as many
  * bits shorter as are needed for a /24 for each node (/14 for 1,000). A node with a given index
- * always gets the same /24, so that the number of nodes may change between starts.
+ * always gets the same /24, so that the number of nodes may change between starts. More than 32,768
+ * nodes get a part of 240.0.0.0/4.
  */
 export function defaultPodRange(nodes: number): PodRange {
   const prefix = Math.min(16, 24 - Math.ceil(Math.log2(nodes)));
+  if (nodes > MOST_NODES) {
+    const cidr = `${formatIp({ family: 'IPv4', value: BigInt(RESERVED_BASE) })}/${prefix}`;
+    return { cidr, parts: [{ ...(parseCidr(cidr) as IpRange), cidr }] };
+  }
   const base = DEFAULT_POD_BASE - (DEFAULT_POD_BASE % 2 ** (32 - prefix));
   const cidr = `${formatIp({ family: 'IPv4', value: BigInt(base) })}/${prefix}`;
   const range = parseCidr(cidr) as IpRange;
