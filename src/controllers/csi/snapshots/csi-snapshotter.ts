@@ -299,7 +299,11 @@ export class CsiSnapshotter implements Controller {
   async #fill(content: Content, signal: AbortSignal): Promise<void> {
     const { client, service } = this.#config;
     const { source, volumeSnapshotRef: ref, volumeSnapshotClassName = '' } = content.spec;
-    const secrets = await secretValues(client, deletionSecret(content), signal);
+    const secrets = await secretValues(
+      client,
+      secretOf(content, SECRET_NAME, SECRET_NAMESPACE),
+      signal,
+    );
     let snapshot;
     if (source.volumeHandle !== undefined) {
       const { parameters = {} } = this.#classes.lister.get('', volumeSnapshotClassName) ?? {};
@@ -361,7 +365,11 @@ export class CsiSnapshotter implements Controller {
       try {
         await service.deleteSnapshot({
           snapshotId: handle,
-          secrets: await secretValues(client, deletionSecret(content), signal),
+          secrets: await secretValues(
+            client,
+            secretOf(content, SECRET_NAME, SECRET_NAMESPACE),
+            signal,
+          ),
         });
       } catch (error) {
         if (!signal.aborted)
@@ -402,8 +410,13 @@ function contentName({ metadata, spec, status }: Snapshot): string {
 const refKey = ({ volumeSnapshotRef: { namespace = '', name = '' } }: Content['spec']): string =>
   `${namespace}/${name}`;
 
-function deletionSecret({ metadata }: Content): { name: string; namespace: string } | undefined {
-  const name = metadata.annotations?.[SECRET_NAME];
+/** Returns the secret that two annotations of the object name. */
+export function secretOf(
+  { metadata }: Pick<Content, 'metadata'>,
+  nameKey: string,
+  namespaceKey: string,
+): { name: string; namespace: string } | undefined {
+  const name = metadata.annotations?.[nameKey];
   if (name === undefined) return undefined;
-  return { name, namespace: metadata.annotations?.[SECRET_NAMESPACE] ?? '' };
+  return { name, namespace: metadata.annotations?.[namespaceKey] ?? '' };
 }

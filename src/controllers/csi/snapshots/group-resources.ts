@@ -1,18 +1,13 @@
 // The API of groups of snapshots, groupsnapshot.storage.k8s.io/v1beta2, as custom resources: that of
 // upstream's external-snapshotter.
 
-import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
-import type { New } from '#api/machinery/meta/v1/index.ts';
 import { defineCustomResource, type KindOf } from '#client/custom-resource/index.ts';
+import { approved, column, error, text, time } from './schema-parts.ts';
 
 export const GROUP_SNAPSHOT_GROUP = 'groupsnapshot.storage.k8s.io';
 const VERSION = 'v1beta2';
 
-const text = { type: 'string' } as const;
-const time = { type: 'string', format: 'date-time' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
-const error = { type: 'object', properties: { message: text, time } } as const;
-const column = (name: string, type: string, jsonPath: string) => ({ name, type, jsonPath });
 const immutable = (what: string) =>
   [{ rule: 'self == oldSelf', message: `${what} immutable` }] as const;
 const onceSet = (what: string) =>
@@ -243,18 +238,7 @@ export type VolumeGroupSnapshotContent = KindOf<typeof volumeGroupSnapshotConten
 export type VolumeGroupSnapshotClass = KindOf<typeof volumeGroupSnapshotClasses>;
 
 /** The definitions, for an administrator to create. */
-export const groupSnapshotDefinitions: readonly New<CustomResourceDefinition>[] = [
-  volumeGroupSnapshots,
-  volumeGroupSnapshotContents,
-  volumeGroupSnapshotClasses,
-].map(({ definition }) => ({
-  ...definition,
-  metadata: {
-    ...definition.metadata,
-    annotations: {
-      // Groups of *.k8s.io need it.
-      'api-approved.kubernetes.io':
-        'https://github.com/kubernetes-csi/external-snapshotter/pull/1337',
-    },
-  },
-}));
+export const groupSnapshotDefinitions = approved(
+  [volumeGroupSnapshots, volumeGroupSnapshotContents, volumeGroupSnapshotClasses],
+  1337,
+);

@@ -29,7 +29,7 @@ import type { CsiControllerConfig } from '../csi-config.ts';
 import { DriverNodes } from '../driver-nodes.ts';
 import { MERGE_PATCH, statusPatch } from '../patches.ts';
 import { secretValues } from '../secrets.ts';
-import { SECRET_NAME, SECRET_NAMESPACE, SNAPSHOT_NODE } from './csi-snapshotter.ts';
+import { SECRET_NAME, SECRET_NAMESPACE, secretOf, SNAPSHOT_NODE } from './csi-snapshotter.ts';
 import { Finalizers } from './finalizers.ts';
 import { GROUP_HANDLE, groupOf, IN_GROUP, memberNames } from './group-members.ts';
 import {
@@ -508,7 +508,11 @@ export class GroupSnapshotter implements Controller {
   async #fill(content: Content, signal: AbortSignal): Promise<void> {
     const { client, service, clock } = this.#config;
     const { source, volumeGroupSnapshotRef: ref } = content.spec;
-    const secrets = await secretValues(client, deletionSecret(content), signal);
+    const secrets = await secretValues(
+      client,
+      secretOf(content, GROUP_SECRET_NAME, GROUP_SECRET_NAMESPACE),
+      signal,
+    );
     let taken: CsiMessage<'VolumeGroupSnapshot'> | undefined;
     if (source.volumeHandles !== undefined) {
       const className = content.spec.volumeGroupSnapshotClassName ?? '';
@@ -576,7 +580,11 @@ export class GroupSnapshotter implements Controller {
           snapshotIds:
             given?.volumeSnapshotHandles ??
             infos.flatMap(({ snapshotHandle }) => snapshotHandle ?? []),
-          secrets: await secretValues(client, deletionSecret(content), signal),
+          secrets: await secretValues(
+            client,
+            secretOf(content, GROUP_SECRET_NAME, GROUP_SECRET_NAMESPACE),
+            signal,
+          ),
         });
       } catch (error) {
         if (!signal.aborted)
@@ -664,9 +672,3 @@ const refKey = ({ volumeGroupSnapshotRef: { namespace = '', name = '' } }: Conte
 
 const nanoseconds = (time: CsiMessage<'Timestamp'> | undefined): number =>
   (time?.seconds ?? 0) * 1e9 + (time?.nanos ?? 0);
-
-function deletionSecret({ metadata }: Content): { name: string; namespace: string } | undefined {
-  const name = metadata.annotations?.[GROUP_SECRET_NAME];
-  if (name === undefined) return undefined;
-  return { name, namespace: metadata.annotations?.[GROUP_SECRET_NAMESPACE] ?? '' };
-}

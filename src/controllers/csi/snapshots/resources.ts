@@ -1,17 +1,12 @@
 // The API of volume snapshots, snapshot.storage.k8s.io/v1, as custom resources: that of upstream's
 // external-snapshotter.
 
-import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
-import type { New } from '#api/machinery/meta/v1/index.ts';
 import { defineCustomResource, type KindOf } from '#client/custom-resource/index.ts';
+import { approved, column, error, text, time } from './schema-parts.ts';
 
 export const SNAPSHOT_GROUP = 'snapshot.storage.k8s.io';
 
-const text = { type: 'string' } as const;
-const time = { type: 'string', format: 'date-time' } as const;
-const error = { type: 'object', properties: { message: text, time } } as const;
 const deletionPolicy = { type: 'string', enum: ['Delete', 'Retain'] } as const;
-const column = (name: string, type: string, jsonPath: string) => ({ name, type, jsonPath });
 const IMMUTABLE = [{ rule: 'self == oldSelf', message: 'source is immutable' }] as const;
 
 export const volumeSnapshots = defineCustomResource({
@@ -155,18 +150,7 @@ export type VolumeSnapshotContent = KindOf<typeof volumeSnapshotContents>;
 export type VolumeSnapshotClass = KindOf<typeof volumeSnapshotClasses>;
 
 /** The definitions, for an administrator to create. */
-export const snapshotDefinitions: readonly New<CustomResourceDefinition>[] = [
-  volumeSnapshots,
-  volumeSnapshotContents,
-  volumeSnapshotClasses,
-].map(({ definition }) => ({
-  ...definition,
-  metadata: {
-    ...definition.metadata,
-    annotations: {
-      // Groups of *.k8s.io need it.
-      'api-approved.kubernetes.io':
-        'https://github.com/kubernetes-csi/external-snapshotter/pull/814',
-    },
-  },
-}));
+export const snapshotDefinitions = approved(
+  [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses],
+  814,
+);
