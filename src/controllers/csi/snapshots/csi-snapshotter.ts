@@ -16,6 +16,7 @@ import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { newQuantity } from '#machinery/text/quantity.ts';
@@ -416,7 +417,8 @@ export function secretOf(
   nameKey: string,
   namespaceKey: string,
 ): { name: string; namespace: string } | undefined {
-  const name = metadata.annotations?.[nameKey];
+  const annotations = metadata.annotations ?? {};
+  const name = ownValue(annotations, nameKey);
   if (name === undefined) return undefined;
-  return { name, namespace: metadata.annotations?.[namespaceKey] ?? '' };
+  return { name, namespace: ownValue(annotations, namespaceKey) ?? '' };
 }
