@@ -17,6 +17,7 @@ import { ConflictsError } from './conflicts.ts';
 import { entriesOf, type ManagedObject, unmanaged, withEntries } from './entries.ts';
 import { FieldSet } from './field-set.ts';
 import { fieldsLastApplied, UPGRADING_MANAGER, withLastApplied } from './last-applied.ts';
+import { groupLargeLists } from './list-items.ts';
 import {
   decodeManagers,
   encodeManagers,
@@ -149,11 +150,21 @@ export class FieldManager {
       const creation = this.#cachedCreation(object, manager, this.#time());
       if (creation !== undefined) return withEntries(object, creation.entries);
     }
-    return runWaitingSteps(this.updateInSteps(live, object, manager, options));
+    return runWaitingSteps(this.#update(live, object, manager, options));
   }
 
   /** Does the same as `update`, in steps: for large objects. */
   *updateInSteps<T extends ManagedObject>(
+    live: T | undefined,
+    object: T,
+    manager: string,
+    options?: { readonly reset?: boolean },
+  ): WaitingSteps<T> {
+    yield* groupLargeLists(this.#type, object);
+    return yield* this.#update(live, object, manager, options);
+  }
+
+  *#update<T extends ManagedObject>(
     live: T | undefined,
     object: T,
     manager: string,

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { SeededRandom, type Random } from '#machinery/random.ts';
 import { FieldSet, type Path } from './field-set.ts';
-import { fieldsOfSet, setOfFields } from './fields-v1.ts';
+import { fieldsInSteps, fieldsOfSet, setOfFields } from './fields-v1.ts';
 import {
   describeElement,
   keyElement,
@@ -120,6 +120,22 @@ describe('FieldsV1', () => {
     const make = (): FieldSet => set(['a', 'b'], ['c']);
     expect(fieldsOfSet(make())).toBe(fieldsOfSet(make()));
     expect(fieldsOfSet(set(['a'], ['c']))).not.toBe(fieldsOfSet(make()));
+  });
+  test('a large set is written in steps', () => {
+    const names = Array.from({ length: 20_000 }, (_, i) => String(i).padStart(5, '0'));
+    const large = FieldSet.building();
+    const labels = FieldSet.building();
+    for (const each of [large, labels]) for (const name of names) each.insert(`f:${name}`);
+    large.put('f:labels', false, labels);
+    const steps = fieldsInSteps(large);
+    let pauses = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) pauses++;
+    expect(pauses).toBeGreaterThanOrEqual(10);
+    const { 'f:labels': labelFields, ...others } = step.value;
+    expect(Object.keys(labelFields as object)).toEqual(names.map((name) => `f:${name}`));
+    expect(Object.keys(others)).toEqual(names.map((name) => `f:${name}`));
+    expect(setOfFields(step.value)).toBe(large);
   });
 });
 

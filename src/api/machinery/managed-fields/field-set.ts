@@ -88,12 +88,14 @@ export class FieldSet {
     return size;
   }
 
+  /** Returns the elements in the order of FieldsV1. */
+  elements(): PathElement[] {
+    return sortElements([...this.#nodes.keys()]);
+  }
+
   /** Returns the entries in the order of FieldsV1. */
   entries(): (readonly [PathElement, FieldNode])[] {
-    return sortElements([...this.#nodes.keys()]).map((element) => [
-      element,
-      this.#nodes.get(element)!,
-    ]);
+    return this.elements().map((element) => [element, this.#nodes.get(element)!]);
   }
 
   node(element: PathElement): FieldNode | undefined {

@@ -6,6 +6,7 @@
 // value lives.
 
 import { isPlainObject } from '#machinery/deep.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import { FieldSet } from './field-set.ts';
 import { parsePathElement, PathElementError } from './path-element.ts';
 
@@ -68,11 +69,17 @@ function readNode(fields: Readonly<Record<string, unknown>>): {
   return { member: member || children === undefined, children };
 }
 
+/** Returns the JSON of a set. */
 export function fieldsOfSet(set: FieldSet): FieldsV1 {
+  return runSteps(fieldsInSteps(set));
+}
+
+/** Does the same as `fieldsOfSet`, in steps: for large sets. */
+export function* fieldsInSteps(set: FieldSet): Steps<FieldsV1> {
   const cached = jsonBySet.get(set);
   if (cached !== undefined) return cached;
   const twin = rememberedTwin(set);
-  const fields = twin === set ? write(set, false) : jsonBySet.get(twin)!;
+  const fields = twin === set ? yield* write(set, false, { fields: 0 }) : jsonBySet.get(twin)!;
   jsonBySet.set(set, fields);
   if (twin === set) setsByJson.set(fields, set);
   return fields;
@@ -106,15 +113,28 @@ const written = {
   parent: new WeakMap<FieldSet, FieldsV1>(),
 };
 
-function write(set: FieldSet, member: boolean): FieldsV1 {
+/** The number of fields that are sorted or written in one step. */
+const FIELDS_PER_STEP = 4096;
+
+/** `step`: the number of fields of the current step. */
+function* write(set: FieldSet, member: boolean, step: { fields: number }): Steps<FieldsV1> {
   const cache = written[member ? 'member' : 'parent'];
   const before = cache.get(set);
   if (before !== undefined) return before;
   const fields: Record<string, unknown> = {};
   if (member) fields[SELF] = EMPTY;
+  const elements = set.elements();
+  step.fields += elements.length;
   // Every key has a prefix (f:, k: …), so names such as __proto__ are harmless.
-  for (const [element, node] of set.entries()) {
-    fields[element] = node.children === undefined ? EMPTY : write(node.children, node.member);
+  for (const element of elements) {
+    if (step.fields >= FIELDS_PER_STEP) {
+      step.fields = 0;
+      yield;
+    }
+    step.fields++;
+    const node = set.node(element)!;
+    fields[element] =
+      node.children === undefined ? EMPTY : yield* write(node.children, node.member, step);
   }
   cache.set(set, fields);
   return fields;

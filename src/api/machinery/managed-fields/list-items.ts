@@ -1,7 +1,8 @@
 // The keys of the items of a granular list.
 
 import { quote } from '#machinery/text/go-format.ts';
-import { asMap, type ListShape } from './merge-type.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
+import { asList, asMap, type ListShape, type MergeType } from './merge-type.ts';
 import { keyElement, valueElement, type PathElement } from './path-element.ts';
 
 /** Returns the item's path element, or an error text. */
@@ -55,16 +56,26 @@ function setItemElement(item: unknown): PathElement | { problem: string } {
   return valueElement(item);
 }
 
-/**
- * Groups items by their path element, in order. Items without one are left out. An element may have
- * several items.
- */
-export function groupItems(
-  list: ListShape,
-  items: readonly unknown[],
-): Map<PathElement, unknown[]> {
+/** Items by their path element, in order. An element may have several items. */
+export type ItemGroups = ReadonlyMap<PathElement, readonly unknown[]>;
+
+/** The number of items from which on a list is grouped once and in steps, and that of a step. */
+const LARGE_LIST = 4096;
+
+/** The groups of large lists, which are immutable. */
+const largeGroups = new WeakMap<readonly unknown[], { list: ListShape; groups: ItemGroups }>();
+
+/** Groups items by their path element. Items without one are left out. */
+export function groupItems(list: ListShape, items: readonly unknown[]): ItemGroups {
+  const cached = largeGroups.get(items);
+  return cached?.list === list ? cached.groups : runSteps(groupInSteps(list, items));
+}
+
+function* groupInSteps(list: ListShape, items: readonly unknown[]): Steps<ItemGroups> {
   const groups = new Map<PathElement, unknown[]>();
-  for (const item of items) {
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0 && i % LARGE_LIST === 0) yield;
+    const item = items[i];
     const element = itemElement(list, item);
     if (typeof element !== 'string') continue;
     const group = groups.get(element);
@@ -72,4 +83,28 @@ export function groupItems(
     else group.push(item);
   }
   return groups;
+}
+
+/**
+ * Groups the large lists of a value in steps, except those within another large list. `groupItems`
+ * returns these groups as long as the lists live.
+ */
+export function* groupLargeLists(type: MergeType, value: unknown): Steps<void> {
+  const items = asList(value);
+  if (items !== undefined) {
+    const { list } = type;
+    if (list === undefined || list.atomic) return;
+    if (items.length < LARGE_LIST) {
+      for (const item of items) yield* groupLargeLists(list.items, item);
+      return;
+    }
+    largeGroups.set(items, { list, groups: yield* groupInSteps(list, items) });
+    yield;
+    return;
+  }
+  const { map } = type;
+  if (map === undefined || map.atomic) return;
+  const fields = asMap(value) ?? {};
+  for (const [name, field] of map.fields)
+    if (Object.hasOwn(fields, name)) yield* groupLargeLists(field.type, fields[name]);
 }

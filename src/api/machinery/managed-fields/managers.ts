@@ -4,7 +4,7 @@
 import { quote } from '#machinery/text/go-format.ts';
 import type { Steps } from '#machinery/turn.ts';
 import type { FieldSet } from './field-set.ts';
-import { fieldsOfSet, setOfFields } from './fields-v1.ts';
+import { fieldsInSteps, setOfFields } from './fields-v1.ts';
 import { compareText, PathElementError } from './path-element.ts';
 
 /**
@@ -134,7 +134,7 @@ export function* encodeManagers(
   const entries: ManagedFieldsEntry[] = [];
   for (const [id, manager] of [...managers].sort(([, a], [, b]) => compareManagers(a, b))) {
     if (entries.length > 0) yield;
-    entries.push(encodeEntry(id, manager));
+    entries.push(yield* encodeEntry(id, manager));
   }
   return entries;
 }
@@ -145,7 +145,7 @@ function remember(entry: ManagedFieldsEntry, id: string, manager: Manager): void
 }
 
 /** Returns the entry with its fields in the order of the schema. */
-function encodeEntry(id: string, owner: Manager): ManagedFieldsEntry {
+function* encodeEntry(id: string, owner: Manager): Steps<ManagedFieldsEntry> {
   const cached = encoded.get(owner);
   if (cached !== undefined) return cached;
   const { manager, operation, apiVersion, subresource, time, fields } = owner;
@@ -155,7 +155,7 @@ function encodeEntry(id: string, owner: Manager): ManagedFieldsEntry {
   entry['apiVersion'] = apiVersion;
   if (time !== undefined) entry['time'] = time;
   entry['fieldsType'] = 'FieldsV1';
-  const fieldsV1 = fieldsOfSet(fields);
+  const fieldsV1 = yield* fieldsInSteps(fields);
   entry['fieldsV1'] = fieldsV1;
   if (subresource !== '') entry['subresource'] = subresource;
   encoded.set(owner, entry);
