@@ -21,11 +21,12 @@ import { type StorageClass, storageClasses } from '#api/groups/storage/v1/index.
 import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
+import { reconciled, type ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
+import { retriedOnConflict } from '../retried-on-conflict.ts';
 import {
   BETA_STORAGE_PROVISIONER,
   SELECTED_NODE,
@@ -146,15 +147,12 @@ export class LocalProvisioner implements Controller {
   async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const claim = this.#claims.lister.getByKey(key);
     if (claim === undefined) return reconciled;
-    try {
-      if (claim.spec.volumeName === undefined) await this.#provision(claim, signal);
-      else await this.#grow(claim, claim.spec.volumeName, signal);
-    } catch (error) {
-      if (apierrors.isConflict(error)) return requeue;
-      if (apierrors.isNotFound(error)) return reconciled;
-      throw error;
-    }
-    return reconciled;
+    const { volumeName } = claim.spec;
+    return await retriedOnConflict(
+      volumeName === undefined
+        ? this.#provision(claim, signal)
+        : this.#grow(claim, volumeName, signal),
+    );
   }
 
   async #provision(claim: ReadClaim, signal: AbortSignal): Promise<void> {
@@ -264,15 +262,11 @@ export class LocalProvisioner implements Controller {
   async #reconcileVolume(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const volume = this.#volumes.lister.getByKey(key);
     if (volume === undefined || !isOurs(volume)) return reconciled;
-    try {
-      if (isToBeRemoved(volume)) await this.#remove(volume, signal);
-      else await this.#setFinalizers(volume, finalizersOf(volume), signal);
-    } catch (error) {
-      if (apierrors.isConflict(error)) return requeue;
-      if (apierrors.isNotFound(error)) return reconciled;
-      throw error;
-    }
-    return reconciled;
+    return await retriedOnConflict(
+      isToBeRemoved(volume)
+        ? this.#remove(volume, signal)
+        : this.#setFinalizers(volume, finalizersOf(volume), signal),
+    );
   }
 
   /** Removes the directory, then the volume. */

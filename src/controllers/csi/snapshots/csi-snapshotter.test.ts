@@ -143,9 +143,7 @@ test('failures are reported, and tried again; a smaller copy is refused', async 
   const content = await take();
   const { status } = await snapshots().get('it');
   expect(status?.readyToUse).toBe(false);
-  expect(status?.error?.message).toMatch(
-    /^Failed to check and update snapshot content: .*no room$/,
-  );
+  expect(status?.error?.message).toMatch(/^Failed to create snapshot: .*no room$/);
   state.fault = undefined;
   await cluster.clock.advance('5m');
   expect((await snapshots().get('it')).status).toMatchObject({ readyToUse: true });

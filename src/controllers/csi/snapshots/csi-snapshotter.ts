@@ -14,21 +14,20 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { ownValue } from '#machinery/collections/string-map.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { errorMessage } from '#machinery/error-message.ts';
 import { newQuantity } from '#machinery/text/quantity.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { ControllerBuilder } from '../../builder.ts';
 import type { Controller } from '../../controller.ts';
+import { retriedOnConflict } from '../../retried-on-conflict.ts';
 import type { CsiControllerConfig } from '../csi-config.ts';
 import { DriverNodes } from '../driver-nodes.ts';
 import { MERGE_PATCH, statusPatch } from '../patches.ts';
-import { secretValues } from '../secrets.ts';
+import { contentAnnotations, reservedParameter } from './content-parts.ts';
+import { ContentReconciler } from './content-reconciler.ts';
 import { Finalizers } from './finalizers.ts';
-import { groupOf, IN_GROUP, isMemberContent, memberContentName } from './group-members.ts';
+import { groupOf, IN_GROUP, memberContentName } from './group-names.ts';
 import {
   SNAPSHOT_GROUP,
   type VolumeSnapshot,
@@ -38,19 +37,14 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from './resources.ts';
+import { CONTENT_PROTECTION, SNAPSHOT_SECRET, VolumeContents } from './volume-contents.ts';
 
 type Snapshot = Immutable<VolumeSnapshot>;
 type Content = Immutable<VolumeSnapshotContent>;
 type SnapshotClass = Immutable<VolumeSnapshotClass>;
 
 const BOUND_PROTECTION = 'snapshot.storage.kubernetes.io/volumesnapshot-bound-protection';
-const CONTENT_PROTECTION = 'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection';
 const DEFAULT_CLASS = 'snapshot.storage.kubernetes.io/is-default-class';
-export const SECRET_NAME = 'snapshot.storage.kubernetes.io/deletion-secret-name';
-export const SECRET_NAMESPACE = 'snapshot.storage.kubernetes.io/deletion-secret-namespace';
-/** The annotation with the node that has the snapshot, where each node has a driver of its own. */
-export const SNAPSHOT_NODE = 'csi.coxswain.dev/node';
-const RESERVED = 'csi.storage.k8s.io/';
 
 export class CsiSnapshotter implements Controller {
   readonly name = 'csi-snapshotter';
@@ -64,6 +58,7 @@ export class CsiSnapshotter implements Controller {
   readonly #nodes: DriverNodes;
   readonly #recorder: EventRecorder;
   readonly #finalizers: Finalizers;
+  readonly #reconciler: ContentReconciler<Content>;
 
   constructor(config: CsiControllerConfig) {
     this.#config = config;
@@ -71,12 +66,12 @@ export class CsiSnapshotter implements Controller {
     const builder = new ControllerBuilder(config, {
       queue: 'csi_snapshotter_snapshots',
       workers: 2,
-      reconcile: (key, signal) => this.#retrying(this.#reconcileSnapshot(key, signal)),
+      reconcile: (key, signal) => retriedOnConflict(this.#reconcileSnapshot(key, signal)),
     });
     const contentQueue = builder.addQueue({
       queue: 'csi_snapshotter_contents',
       workers: 2,
-      reconcile: (name, signal) => this.#retrying(this.#reconcileContent(name, signal)),
+      reconcile: (name, signal) => retriedOnConflict(this.#reconcileContent(name, signal)),
     });
     const enqueue = (name: string): void => contentQueue.add(name);
     this.#recorder = builder.recorder(`external-snapshotter ${config.driver}`);
@@ -91,17 +86,12 @@ export class CsiSnapshotter implements Controller {
     this.#claims = builder.informerFor(persistentVolumeClaims);
     this.#volumes = builder.informerFor(persistentVolumes);
     this.#nodes = new DriverNodes(builder, config);
+    this.#reconciler = new ContentReconciler(
+      config,
+      new VolumeContents(config.service, this.#snapshots.lister, this.#classes.lister),
+      this.#recorder,
+    );
     this.run = builder.complete();
-  }
-
-  async #retrying(work: Promise<void>): Promise<ReconcileResult> {
-    try {
-      await work;
-    } catch (error) {
-      if (apierrors.isConflict(error)) return requeue;
-      if (!apierrors.isNotFound(error)) throw error;
-    }
-    return reconciled;
   }
 
   async #reconcileSnapshot(key: string, signal: AbortSignal): Promise<void> {
@@ -115,7 +105,7 @@ export class CsiSnapshotter implements Controller {
       if (memberContentName(snapshot) !== undefined) return;
       return await this.#createContent(snapshot, signal);
     }
-    if (!(await this.#isOurs(content))) return;
+    if (!(await this.#reconciler.isOurs(content))) return;
     if (snapshot.metadata.deletionTimestamp !== undefined)
       return await this.#deleteSnapshot(snapshot, content, signal);
     await this.#finalizers.add(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
@@ -124,7 +114,7 @@ export class CsiSnapshotter implements Controller {
 
   /** Creates the content for a snapshot of a claim with a volume of this driver. */
   async #createContent(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
-    const { client, driver, nodeName } = this.#config;
+    const { client, driver } = this.#config;
     const { namespace = '', name, uid, resourceVersion } = snapshot.metadata;
     const claimName = snapshot.spec.source.persistentVolumeClaimName;
     const claim = this.#claims.lister.get(namespace, claimName ?? '');
@@ -144,9 +134,7 @@ export class CsiSnapshotter implements Controller {
     if (chosen.driver !== driver)
       throw new Error(`VolumeSnapshotClass ${chosen.metadata.name} is of driver ${chosen.driver}`);
     await this.#finalizers.add(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);
-    const { parameters = {} } = chosen;
-    const secretName = parameters[`${RESERVED}snapshotter-secret-name`];
-    const secretNamespace = parameters[`${RESERVED}snapshotter-secret-namespace`];
+    const { parameters } = chosen;
     const apiVersion = `${SNAPSHOT_GROUP}/v1`;
     try {
       await client.resource(volumeSnapshotContents).create(
@@ -154,13 +142,10 @@ export class CsiSnapshotter implements Controller {
           metadata: {
             name: contentName(snapshot),
             finalizers: [CONTENT_PROTECTION],
-            annotations: {
-              ...(nodeName !== undefined && { [SNAPSHOT_NODE]: nodeName }),
-              ...(secretName !== undefined && {
-                [SECRET_NAME]: secretName,
-                [SECRET_NAMESPACE]: secretNamespace ?? '',
-              }),
-            },
+            annotations: contentAnnotations(this.#config, SNAPSHOT_SECRET, {
+              name: reservedParameter(parameters, 'snapshotter-secret-name'),
+              namespace: reservedParameter(parameters, 'snapshotter-secret-namespace'),
+            }),
           },
           spec: {
             driver,
@@ -274,127 +259,7 @@ export class CsiSnapshotter implements Controller {
 
   async #reconcileContent(name: string, signal: AbortSignal): Promise<void> {
     const content = this.#contents.lister.get('', name);
-    if (content === undefined || !(await this.#isOurs(content))) return;
-    if (content.metadata.deletionTimestamp !== undefined)
-      return await this.#deleteContent(content, signal);
-    await this.#finalizers.add(volumeSnapshotContents, content, CONTENT_PROTECTION, signal);
-    // The status of a group's content is written with the group.
-    if (content.status?.readyToUse === true || isMemberContent(content)) return;
-    try {
-      await this.#fill(content, signal);
-    } catch (error) {
-      if (signal.aborted || apierrors.isConflict(error)) throw error;
-      const message = `Failed to check and update snapshot content: ${errorMessage(error)}`;
-      this.#recorder.event(content, 'Warning', 'SnapshotCreationFailed', message);
-      const failed = { message, time: formatTime(this.#config.clock.now()) };
-      await this.#setStatus(
-        content,
-        { ...content.status, readyToUse: false, error: failed },
-        signal,
-      );
-      throw error;
-    }
-  }
-
-  /** Takes the snapshot, or finds the one that the content names. */
-  async #fill(content: Content, signal: AbortSignal): Promise<void> {
-    const { client, service } = this.#config;
-    const { source, volumeSnapshotRef: ref, volumeSnapshotClassName = '' } = content.spec;
-    const secrets = await secretValues(
-      client,
-      secretOf(content, SECRET_NAME, SECRET_NAMESPACE),
-      signal,
-    );
-    let snapshot;
-    if (source.volumeHandle !== undefined) {
-      const { parameters = {} } = this.#classes.lister.get('', volumeSnapshotClassName) ?? {};
-      const own = Object.entries(parameters).filter(([key]) => !key.startsWith(RESERVED));
-      snapshot = (
-        await service.createSnapshot({
-          name: `snapshot-${ref.uid ?? ''}`,
-          sourceVolumeId: source.volumeHandle,
-          parameters: Object.fromEntries(own),
-          secrets,
-        })
-      ).snapshot;
-    } else {
-      const { entries } = await service.listSnapshots({
-        snapshotId: source.snapshotHandle ?? '',
-        secrets,
-      });
-      snapshot = entries[0]?.snapshot;
-    }
-    if (snapshot === undefined || snapshot.snapshotId === '')
-      throw new Error('the driver has no such snapshot');
-    const { seconds = 0, nanos = 0 } = snapshot.creationTime ?? {};
-    await this.#setStatus(
-      content,
-      {
-        snapshotHandle: snapshot.snapshotId,
-        creationTime: seconds * 1e9 + nanos,
-        readyToUse: snapshot.readyToUse,
-        restoreSize: snapshot.sizeBytes,
-      },
-      signal,
-    );
-    // A driver may upload the snapshot before it can be used.
-    if (!snapshot.readyToUse) throw new Error('the snapshot is not ready yet');
-  }
-
-  async #setStatus(content: Content, status: object, signal: AbortSignal): Promise<void> {
-    await this.#config.client
-      .resource(volumeSnapshotContents)
-      .patch(content.metadata.name, MERGE_PATCH, statusPatch(content.status, status), {
-        subresource: 'status',
-        signal,
-      });
-  }
-
-  async #deleteContent(content: Content, signal: AbortSignal): Promise<void> {
-    const { client, service } = this.#config;
-    const { deletionPolicy, source, volumeSnapshotRef: ref } = content.spec;
-    const snapshot = this.#snapshots.lister.get(ref.namespace ?? '', ref.name ?? '');
-    // A content that was deleted by hand stays until its snapshot goes.
-    if (
-      snapshot !== undefined &&
-      snapshot.metadata.uid === ref.uid &&
-      snapshot.metadata.deletionTimestamp === undefined
-    )
-      return;
-    const handle = content.status?.snapshotHandle ?? source.snapshotHandle;
-    if (deletionPolicy === 'Delete' && handle !== undefined && !isMemberContent(content)) {
-      try {
-        await service.deleteSnapshot({
-          snapshotId: handle,
-          secrets: await secretValues(
-            client,
-            secretOf(content, SECRET_NAME, SECRET_NAMESPACE),
-            signal,
-          ),
-        });
-      } catch (error) {
-        if (!signal.aborted)
-          this.#recorder.event(
-            content,
-            'Warning',
-            'SnapshotDeleteError',
-            `Failed to delete snapshot: ${errorMessage(error)}`,
-          );
-        throw error;
-      }
-    }
-    await this.#finalizers.remove(volumeSnapshotContents, content, CONTENT_PROTECTION, signal);
-  }
-
-  /** Reports whether the content is a snapshot of this driver, on this node. */
-  async #isOurs({ metadata, spec }: Content): Promise<boolean> {
-    const { driver, nodeName, service } = this.#config;
-    if (spec.driver !== driver) return false;
-    const node = metadata.annotations?.[SNAPSHOT_NODE];
-    if (nodeName === undefined || node === nodeName) return true;
-    if (node !== undefined || spec.source.snapshotHandle === undefined) return false;
-    const { entries } = await service.listSnapshots({ snapshotId: spec.source.snapshotHandle });
-    return entries.length > 0;
+    if (content !== undefined) await this.#reconciler.reconcile(content, signal);
   }
 }
 
@@ -410,15 +275,3 @@ function contentName({ metadata, spec, status }: Snapshot): string {
 
 const refKey = ({ volumeSnapshotRef: { namespace = '', name = '' } }: Content['spec']): string =>
   `${namespace}/${name}`;
-
-/** Returns the secret that two annotations of the object name. */
-export function secretOf(
-  { metadata }: Pick<Content, 'metadata'>,
-  nameKey: string,
-  namespaceKey: string,
-): { name: string; namespace: string } | undefined {
-  const annotations = metadata.annotations ?? {};
-  const name = ownValue(annotations, nameKey);
-  if (name === undefined) return undefined;
-  return { name, namespace: ownValue(annotations, namespaceKey) ?? '' };
-}

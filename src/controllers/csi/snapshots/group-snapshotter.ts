@@ -15,23 +15,23 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { reconciled, type ReconcileResult, requeue } from '#client/workqueue/index.ts';
-import type { CsiMessage } from '#csi/schema.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { isRpcError } from '#machinery/grpc/rpc-error.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { ControllerBuilder } from '../../builder.ts';
 import type { Controller } from '../../controller.ts';
+import { retriedOnConflict } from '../../retried-on-conflict.ts';
 import type { CsiControllerConfig } from '../csi-config.ts';
 import { DriverNodes } from '../driver-nodes.ts';
 import { MERGE_PATCH, statusPatch } from '../patches.ts';
-import { secretValues } from '../secrets.ts';
-import { SECRET_NAME, SECRET_NAMESPACE, secretOf, SNAPSHOT_NODE } from './csi-snapshotter.ts';
+import { contentAnnotations, reservedParameter } from './content-parts.ts';
+import { ContentReconciler } from './content-reconciler.ts';
 import { Finalizers } from './finalizers.ts';
-import { GROUP_HANDLE, groupOf, IN_GROUP, memberNames } from './group-members.ts';
+import { GROUP_CONTENT_PROTECTION, GROUP_SECRET, GroupContents } from './group-contents.ts';
+import { GroupMembers } from './group-members.ts';
+import { groupOf } from './group-names.ts';
 import {
   GROUP_SNAPSHOT_GROUP,
   type VolumeGroupSnapshot,
@@ -41,23 +41,16 @@ import {
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
 } from './group-resources.ts';
-import { type VolumeSnapshot, volumeSnapshotContents, volumeSnapshots } from './resources.ts';
+import { volumeSnapshots } from './resources.ts';
 
 type Group = Immutable<VolumeGroupSnapshot>;
 type Content = Immutable<VolumeGroupSnapshotContent>;
 type GroupClass = Immutable<VolumeGroupSnapshotClass>;
 type Volume = Immutable<PersistentVolume>;
-type SnapshotInfo = NonNullable<NonNullable<Content['status']>['volumeSnapshotInfoList']>[number];
-
 const PREFIX = 'groupsnapshot.storage.kubernetes.io/';
 const BOUND_PROTECTION = `${PREFIX}volumegroupsnapshot-bound-protection`;
-const CONTENT_PROTECTION = `${PREFIX}volumegroupsnapshotcontent-bound-protection`;
 const BEING_DELETED = `${PREFIX}volumegroupsnapshot-being-deleted`;
 const DEFAULT_CLASS = `${PREFIX}is-default-class`;
-const GROUP_SECRET_NAME = `${PREFIX}deletion-secret-name`;
-const GROUP_SECRET_NAMESPACE = `${PREFIX}deletion-secret-namespace`;
-const RESERVED = 'csi.storage.k8s.io/';
-const BY_HANDLE = 'volume-handle';
 
 export class GroupSnapshotter implements Controller {
   readonly name = 'csi-group-snapshotter';
@@ -66,12 +59,13 @@ export class GroupSnapshotter implements Controller {
   readonly #groups: SharedInformer<Group>;
   readonly #contents: SharedInformer<Content>;
   readonly #classes: SharedInformer<GroupClass>;
-  readonly #snapshots: SharedInformer<Immutable<VolumeSnapshot>>;
   readonly #claims: SharedInformer<Immutable<PersistentVolumeClaim>>;
   readonly #volumes: SharedInformer<Volume>;
   readonly #nodes: DriverNodes;
   readonly #recorder: EventRecorder;
   readonly #finalizers: Finalizers;
+  readonly #members: GroupMembers;
+  readonly #reconciler: ContentReconciler<Content>;
 
   constructor(config: CsiControllerConfig) {
     this.#config = config;
@@ -79,12 +73,12 @@ export class GroupSnapshotter implements Controller {
     const builder = new ControllerBuilder(config, {
       queue: 'csi_snapshotter_groups',
       workers: 2,
-      reconcile: (key, signal) => retrying(this.#reconcileGroup(key, signal)),
+      reconcile: (key, signal) => retriedOnConflict(this.#reconcileGroup(key, signal)),
     });
     const contentQueue = builder.addQueue({
       queue: 'csi_snapshotter_group_contents',
       workers: 2,
-      reconcile: (name, signal) => retrying(this.#reconcileContent(name, signal)),
+      reconcile: (name, signal) => retriedOnConflict(this.#reconcileContent(name, signal)),
     });
     const enqueue = (name: string): void => contentQueue.add(name);
     this.#recorder = builder.recorder(`external-snapshotter ${config.driver}`);
@@ -96,7 +90,7 @@ export class GroupSnapshotter implements Controller {
       predicate: { delete: false },
     });
     // A member that is deleted with its group.
-    this.#snapshots = builder.watches(
+    const snapshots = builder.watches(
       volumeSnapshots,
       (snapshot) => {
         const group = groupOf(snapshot);
@@ -107,24 +101,27 @@ export class GroupSnapshotter implements Controller {
     this.#classes = builder.informerFor(volumeGroupSnapshotClasses);
     this.#claims = builder.informerFor(persistentVolumeClaims);
     this.#volumes = builder.informerFor(persistentVolumes);
-    this.#volumes.addIndexers({
-      [BY_HANDLE]: ({ spec }) => (spec.csi === undefined ? [] : [spec.csi.volumeHandle]),
-    });
     this.#nodes = new DriverNodes(builder, config);
+    this.#members = new GroupMembers(config.client, snapshots, this.#volumes);
+    this.#reconciler = new ContentReconciler(
+      config,
+      new GroupContents(config, this.#groups.lister, this.#classes.lister),
+      this.#recorder,
+    );
     this.run = builder.complete();
   }
 
   async #reconcileGroup(key: string, signal: AbortSignal): Promise<void> {
     const group = this.#groups.lister.getByKey(key);
-    if (group === undefined) return await this.#releaseOrphans(key, signal);
+    if (group === undefined) return await this.#members.releaseOrphans(key, signal);
     const content = this.#contents.lister.get('', contentName(group));
     const isDeleted = group.metadata.deletionTimestamp !== undefined;
     if (content === undefined) {
       if (!isDeleted) return await this.#createContent(group, signal);
-      await this.#releaseMembers(group, signal);
+      await this.#members.release(group, signal);
       return await this.#finalizers.remove(volumeGroupSnapshots, group, BOUND_PROTECTION, signal);
     }
-    if (!(await this.#isOurs(content))) return;
+    if (!(await this.#reconciler.isOurs(content))) return;
     if (isDeleted) return await this.#deleteGroup(group, content, signal);
     await this.#finalizers.add(volumeGroupSnapshots, group, BOUND_PROTECTION, signal);
     await this.#bind(group, content, signal);
@@ -223,24 +220,19 @@ export class GroupSnapshotter implements Controller {
     volumeHandles: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, nodeName } = this.#config;
+    const { client } = this.#config;
     const { namespace = '', name, uid, resourceVersion } = group.metadata;
-    const { parameters = {} } = chosen;
-    const secretName = parameters[`${RESERVED}group-snapshotter-secret-name`];
-    const secretNamespace = parameters[`${RESERVED}group-snapshotter-secret-namespace`] ?? '';
+    const { parameters } = chosen;
     await apierrors.unlessExists(
       client.resource(volumeGroupSnapshotContents).create(
         {
           metadata: {
             name: contentName(group),
-            finalizers: [CONTENT_PROTECTION],
-            annotations: {
-              ...(nodeName !== undefined && { [SNAPSHOT_NODE]: nodeName }),
-              ...(secretName !== undefined && {
-                [GROUP_SECRET_NAME]: secretName,
-                [GROUP_SECRET_NAMESPACE]: secretNamespace,
-              }),
-            },
+            finalizers: [GROUP_CONTENT_PROTECTION],
+            annotations: contentAnnotations(this.#config, GROUP_SECRET, {
+              name: reservedParameter(parameters, 'group-snapshotter-secret-name'),
+              namespace: reservedParameter(parameters, 'group-snapshotter-secret-namespace'),
+            }),
           },
           spec: {
             driver: chosen.driver,
@@ -296,7 +288,7 @@ export class GroupSnapshotter implements Controller {
       return;
     }
     for (const info of content.status?.volumeSnapshotInfoList ?? [])
-      await this.#createMember(group, content, info, signal);
+      await this.#members.create(group, content, info, signal);
     const { creationTime, readyToUse = false, error } = content.status ?? {};
     const before = group.status;
     await this.#setStatus(
@@ -318,91 +310,6 @@ export class GroupSnapshotter implements Controller {
       this.#recorder.event(group, 'Normal', 'GroupSnapshotReady', `${what} is ready to use.`);
   }
 
-  /** Creates the snapshot of one volume, and its content, unless they exist. */
-  async #createMember(
-    group: Group,
-    content: Content,
-    info: SnapshotInfo,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { client } = this.#config;
-    const { namespace = '', name, uid } = group.metadata;
-    const { driver, deletionPolicy } = content.spec;
-    const { volumeHandle = '', snapshotHandle, creationTime, restoreSize, readyToUse } = info;
-    const names = memberNames(uid, volumeHandle);
-    if (this.#snapshots.lister.get(namespace, names.snapshot) !== undefined) return;
-    const groupHandle = content.status?.volumeGroupSnapshotHandle ?? '';
-    const [volume] = this.#volumes.lister
-      .byIndex(BY_HANDLE, volumeHandle)
-      .filter(({ spec }) => spec.csi?.driver === driver);
-    const annotations = content.metadata.annotations ?? {};
-    const { [GROUP_SECRET_NAME]: secretName, [GROUP_SECRET_NAMESPACE]: secretNamespace } =
-      annotations;
-    const node = annotations[SNAPSHOT_NODE];
-    await apierrors.unlessExists(
-      client.resource(volumeSnapshotContents).create(
-        {
-          metadata: {
-            name: names.content,
-            annotations: {
-              [GROUP_HANDLE]: groupHandle,
-              ...(node !== undefined && { [SNAPSHOT_NODE]: node }),
-              ...(secretName !== undefined && {
-                [SECRET_NAME]: secretName,
-                [SECRET_NAMESPACE]: secretNamespace ?? '',
-              }),
-            },
-          },
-          spec: {
-            driver,
-            deletionPolicy,
-            source: { volumeHandle },
-            volumeSnapshotRef: { kind: 'VolumeSnapshot', name: names.snapshot, namespace },
-            ...(volume !== undefined && {
-              sourceVolumeMode: volume.spec.volumeMode ?? 'Filesystem',
-            }),
-          },
-        },
-        { signal },
-      ),
-    );
-    const status = {
-      snapshotHandle,
-      volumeGroupSnapshotHandle: groupHandle,
-      creationTime,
-      restoreSize,
-      readyToUse,
-    };
-    await client
-      .resource(volumeSnapshotContents)
-      .patch(names.content, MERGE_PATCH, { status }, { subresource: 'status', signal });
-    await apierrors.unlessExists(
-      client
-        .resource(volumeSnapshots)
-        .namespace(namespace)
-        .create(
-          {
-            metadata: {
-              name: names.snapshot,
-              finalizers: [IN_GROUP],
-              ownerReferences: [
-                {
-                  apiVersion: `${GROUP_SNAPSHOT_GROUP}/v1beta2`,
-                  kind: 'VolumeGroupSnapshot',
-                  name,
-                  uid,
-                },
-              ],
-            },
-            spec: {
-              source: { persistentVolumeClaimName: volume?.spec.claimRef?.name ?? '' },
-            },
-          },
-          { signal },
-        ),
-    );
-  }
-
   /** Deletes the members, and the content if its policy says so; then the group may go. */
   async #deleteGroup(group: Group, content: Content, signal: AbortSignal): Promise<void> {
     const { client } = this.#config;
@@ -418,7 +325,7 @@ export class GroupSnapshotter implements Controller {
         return;
       }
     }
-    await this.#releaseMembers(group, signal);
+    await this.#members.release(group, signal);
     await this.#finalizers.remove(volumeGroupSnapshots, group, BOUND_PROTECTION, signal);
   }
 
@@ -428,193 +335,6 @@ export class GroupSnapshotter implements Controller {
     await this.#config.client
       .resource(volumeGroupSnapshotContents)
       .patch(metadata.name, MERGE_PATCH, patch, { signal });
-  }
-
-  /** Deletes the snapshots of a deleted group. */
-  async #releaseMembers({ metadata }: Group, signal: AbortSignal): Promise<void> {
-    const { uid, namespace = '' } = metadata;
-    for (const snapshot of this.#snapshots.lister.list(namespace))
-      if (groupOf(snapshot)?.uid === uid) await this.#release(snapshot, signal);
-  }
-
-  /** Deletes the snapshots whose group is gone. */
-  async #releaseOrphans(key: string, signal: AbortSignal): Promise<void> {
-    const [namespace = '', name = ''] = key.split('/');
-    const members = this.#snapshots.lister
-      .list(namespace)
-      .filter((snapshot) => groupOf(snapshot)?.name === name);
-    if (members.length === 0) return;
-    // The cache may not have the group yet.
-    const uid = await this.#uidOf(namespace, name, signal);
-    for (const snapshot of members)
-      if (groupOf(snapshot)?.uid !== uid) await this.#release(snapshot, signal);
-  }
-
-  async #uidOf(namespace: string, name: string, signal: AbortSignal): Promise<string | undefined> {
-    try {
-      const resource = this.#config.client.resource(volumeGroupSnapshots).namespace(namespace);
-      return (await resource.get(name, { signal })).metadata.uid;
-    } catch (error) {
-      if (apierrors.isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
-  async #release(snapshot: Immutable<VolumeSnapshot>, signal: AbortSignal): Promise<void> {
-    const { name, namespace = '', deletionTimestamp, finalizers = [] } = snapshot.metadata;
-    if (!finalizers.includes(IN_GROUP)) return;
-    if (deletionTimestamp === undefined)
-      await this.#config.client
-        .resource(volumeSnapshots)
-        .namespace(namespace)
-        .delete(name, { signal });
-    else await this.#finalizers.remove(volumeSnapshots, snapshot, IN_GROUP, signal);
-  }
-
-  async #reconcileContent(name: string, signal: AbortSignal): Promise<void> {
-    const content = this.#contents.lister.get('', name);
-    if (content === undefined || !(await this.#isOurs(content))) return;
-    if (content.metadata.deletionTimestamp !== undefined)
-      return await this.#deleteContent(content, signal);
-    // A content that was given is bound first.
-    if (content.spec.volumeGroupSnapshotRef.uid === undefined) return;
-    await this.#finalizers.add(volumeGroupSnapshotContents, content, CONTENT_PROTECTION, signal);
-    if (content.status?.readyToUse === true) return;
-    try {
-      await this.#fill(content, signal);
-    } catch (error) {
-      if (signal.aborted || apierrors.isConflict(error)) throw error;
-      const isGiven = content.spec.source.groupSnapshotHandles !== undefined;
-      const message = isGiven
-        ? `Failed to check and update group snapshot content: ${errorMessage(error)}`
-        : `Failed to create group snapshot: ${errorMessage(error)}`;
-      const reason = isGiven
-        ? 'GroupSnapshotContentCheckandUpdateFailed'
-        : 'GroupSnapshotCreationFailed';
-      this.#recorder.event(content, 'Warning', reason, message);
-      const failed = { message, time: formatTime(this.#config.clock.now()) };
-      // The same error is not written again: each write would start another attempt.
-      if (content.status?.error?.message !== message)
-        await this.#setContentStatus(
-          content,
-          { ...content.status, readyToUse: false, error: failed },
-          signal,
-        );
-      throw error;
-    }
-  }
-
-  /** Takes the snapshots, or finds those that the content names. */
-  async #fill(content: Content, signal: AbortSignal): Promise<void> {
-    const { client, service, clock } = this.#config;
-    const { source, volumeGroupSnapshotRef: ref } = content.spec;
-    const secrets = await secretValues(
-      client,
-      secretOf(content, GROUP_SECRET_NAME, GROUP_SECRET_NAMESPACE),
-      signal,
-    );
-    let taken: CsiMessage<'VolumeGroupSnapshot'> | undefined;
-    if (source.volumeHandles !== undefined) {
-      const className = content.spec.volumeGroupSnapshotClassName ?? '';
-      const { parameters = {} } = this.#classes.lister.get('', className) ?? {};
-      const own = Object.entries(parameters).filter(([key]) => !key.startsWith(RESERVED));
-      const response = await service.createGroupSnapshot({
-        name: `groupsnapshot-${ref.uid ?? ''}`,
-        sourceVolumeIds: source.volumeHandles,
-        parameters: Object.fromEntries(own),
-        secrets,
-      });
-      taken = response.groupSnapshot;
-    } else {
-      const response = await service.getGroupSnapshot({
-        groupSnapshotId: source.groupSnapshotHandles?.volumeGroupSnapshotHandle ?? '',
-        snapshotIds: source.groupSnapshotHandles?.volumeSnapshotHandles ?? [],
-        secrets,
-      });
-      taken = response.groupSnapshot;
-    }
-    if (taken === undefined || taken.groupSnapshotId === '')
-      throw new Error('the driver has no such group snapshot');
-    const ms = Math.floor(nanoseconds(taken.creationTime) / 1e6);
-    const infos = taken.snapshots.map((each) => ({
-      volumeHandle: each.sourceVolumeId,
-      snapshotHandle: each.snapshotId,
-      creationTime: nanoseconds(each.creationTime),
-      readyToUse: each.readyToUse,
-      restoreSize: each.sizeBytes,
-    }));
-    await this.#setContentStatus(
-      content,
-      {
-        volumeGroupSnapshotHandle: taken.groupSnapshotId,
-        creationTime: formatTime(ms === 0 ? clock.now() : ms),
-        readyToUse: taken.readyToUse,
-        // The members of a given content are created with it.
-        ...(source.volumeHandles !== undefined && { volumeSnapshotInfoList: infos }),
-      },
-      signal,
-    );
-    // A driver may upload the snapshots before they can be used.
-    if (!taken.readyToUse) throw new Error('the group snapshot is not ready yet');
-  }
-
-  async #deleteContent(content: Content, signal: AbortSignal): Promise<void> {
-    const { client, service } = this.#config;
-    const { deletionPolicy, source, volumeGroupSnapshotRef: ref } = content.spec;
-    const group = this.#groups.lister.get(ref.namespace ?? '', ref.name ?? '');
-    // A content that was deleted by hand stays until its group goes.
-    if (
-      group !== undefined &&
-      group.metadata.uid === ref.uid &&
-      group.metadata.deletionTimestamp === undefined
-    )
-      return;
-    const { volumeGroupSnapshotHandle: own, volumeSnapshotInfoList: infos = [] } =
-      content.status ?? {};
-    const given = source.groupSnapshotHandles;
-    const handle = own ?? given?.volumeGroupSnapshotHandle;
-    if (deletionPolicy === 'Delete' && handle !== undefined) {
-      try {
-        await service.deleteGroupSnapshot({
-          groupSnapshotId: handle,
-          snapshotIds:
-            given?.volumeSnapshotHandles ??
-            infos.flatMap(({ snapshotHandle }) => snapshotHandle ?? []),
-          secrets: await secretValues(
-            client,
-            secretOf(content, GROUP_SECRET_NAME, GROUP_SECRET_NAMESPACE),
-            signal,
-          ),
-        });
-      } catch (error) {
-        if (!signal.aborted)
-          this.#recorder.event(
-            content,
-            'Warning',
-            'GroupSnapshotDeleteError',
-            'Failed to delete group snapshot',
-          );
-        throw error;
-      }
-    }
-    await this.#finalizers.remove(volumeGroupSnapshotContents, content, CONTENT_PROTECTION, signal);
-  }
-
-  /** Reports whether the content is a group of this driver, on this node. */
-  async #isOurs({ metadata, spec }: Content): Promise<boolean> {
-    const { driver, nodeName, service } = this.#config;
-    if (spec.driver !== driver) return false;
-    const node = metadata.annotations?.[SNAPSHOT_NODE];
-    if (nodeName === undefined || node === nodeName) return true;
-    const given = spec.source.groupSnapshotHandles;
-    if (node !== undefined || given === undefined) return false;
-    try {
-      await service.getGroupSnapshot({ groupSnapshotId: given.volumeGroupSnapshotHandle });
-      return true;
-    } catch (error) {
-      if (isRpcError(error, 'NOT_FOUND')) return false;
-      throw error;
-    }
   }
 
   async #fail(group: Group, reason: string, message: string, signal: AbortSignal): Promise<void> {
@@ -638,24 +358,10 @@ export class GroupSnapshotter implements Controller {
       );
   }
 
-  async #setContentStatus(content: Content, status: object, signal: AbortSignal): Promise<void> {
-    await this.#config.client
-      .resource(volumeGroupSnapshotContents)
-      .patch(content.metadata.name, MERGE_PATCH, statusPatch(content.status, status), {
-        subresource: 'status',
-        signal,
-      });
+  async #reconcileContent(name: string, signal: AbortSignal): Promise<void> {
+    const content = this.#contents.lister.get('', name);
+    if (content !== undefined) await this.#reconciler.reconcile(content, signal);
   }
-}
-
-async function retrying(work: Promise<void>): Promise<ReconcileResult> {
-  try {
-    await work;
-  } catch (error) {
-    if (apierrors.isConflict(error)) return requeue;
-    if (!apierrors.isNotFound(error)) throw error;
-  }
-  return reconciled;
 }
 
 /** Returns the name of the group's content: of the bound one, the given one, or the one to create. */
@@ -669,6 +375,3 @@ function contentName({ metadata, spec, status }: Group): string {
 
 const refKey = ({ volumeGroupSnapshotRef: { namespace = '', name = '' } }: Content['spec']) =>
   `${namespace}/${name}`;
-
-const nanoseconds = (time: CsiMessage<'Timestamp'> | undefined): number =>
-  (time?.seconds ?? 0) * 1e9 + (time?.nanos ?? 0);

@@ -1,4 +1,5 @@
-export { CsiSnapshotter, SNAPSHOT_NODE } from './csi-snapshotter.ts';
+export { SNAPSHOT_NODE } from './content-parts.ts';
+export { CsiSnapshotter } from './csi-snapshotter.ts';
 export { GroupSnapshotter } from './group-snapshotter.ts';
 export {
   GROUP_SNAPSHOT_GROUP,
