@@ -38,6 +38,7 @@ import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { giveMemoryBack } from '#cluster/memory-at-rest.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { flagValues } from './flag-values.ts';
+import { nameProcess } from './process-name.ts';
 import { checkFeatureGates } from './upstream/feature-gates.ts';
 import { progressLine, stopSignal } from './terminal.ts';
 import { type WorkerFlags, workersOf } from './worker-flags.ts';
@@ -86,7 +87,7 @@ export async function apiServer(
   } = options;
   const etcd = { servers, caFile, certFile, keyFile, prefix };
   // Requests do not depend on each other, so the server goes on after an error in one of them.
-  await run(options, (role, progress, _signal, faults) => {
+  await run('kube-apiserver', options, (role, progress, _signal, faults) => {
     faults.install();
     if (options.store !== 'memory') progress(`connecting to etcd at ${servers.join(', ')}`);
     return startApiServerRole({
@@ -103,7 +104,7 @@ export async function apiServer(
 export async function controllerManager(
   options: CommonOptions & ElectionOptions & Given<ControllerManagerRoleConfig>,
 ): Promise<void> {
-  await run(options, (role, _progress, _signal, faults) => {
+  await run('kube-controller-manager', options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startControllerManagerRole({
       ...options,
@@ -117,7 +118,7 @@ export async function controllerManager(
 export async function scheduler(
   options: CommonOptions & ElectionOptions & Given<SchedulerRoleConfig>,
 ): Promise<void> {
-  await run(options, (role, _progress, _signal, faults) => {
+  await run('kube-scheduler', options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startSchedulerRole({
       ...options,
@@ -129,7 +130,7 @@ export async function scheduler(
 }
 
 export async function proxy(options: CommonOptions & Given<ProxyRoleConfig>): Promise<void> {
-  await run(options, (role, _progress, _signal, faults) => {
+  await run('kube-proxy', options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startProxyRole({ ...options, ...role });
   });
@@ -164,7 +165,7 @@ export async function kubelet(
     options.featureGates ?? '',
   ].join(',');
   const merged = { ...others, ...options, featureGates: gates };
-  await run(merged, async (role, progress, signal, faults) => {
+  await run('kubelet', merged, async (role, progress, signal, faults) => {
     endAfterUncaught(faults);
     const { description, failed, stop } = await startKubeletRole({
       ...merged,
@@ -198,7 +199,7 @@ export async function dns(
   const { kubeconfig } = options;
   if (kubeconfig === undefined)
     throw new UserError('--kubeconfig is needed: who the server is, and where the API server is');
-  await run(options, (role, _progress, _signal, faults) => {
+  await run('cox-dns', options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startDnsRole({ ...options, ...role, kubeconfig });
   });
@@ -206,7 +207,7 @@ export async function dns(
 
 export async function runtime(options: CommonOptions & Given<RuntimeRoleConfig>): Promise<void> {
   // Calls do not depend on each other, so the server goes on after an error in one of them.
-  await run(options, (role, _progress, _signal, faults) => {
+  await run('cox-runtime', options, (role, _progress, _signal, faults) => {
     faults.install();
     return startRuntimeRole({ ...options, ...role });
   });
@@ -226,7 +227,7 @@ export async function csiDriver(
     throw new UserError(
       '--kubeconfig is needed: who the controllers are, and where the API server is',
     );
-  await run(options, (role, _progress, _signal, faults) => {
+  await run('cox-csi-driver', options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startCsiDriverRole({ ...options, ...role, kubeconfig });
   });
@@ -249,7 +250,7 @@ export async function ingress(
     throw new UserError(
       '--kubeconfig is needed: who the controller is, and where the API server is',
     );
-  await run(options, (role, _progress, _signal, faults) => {
+  await run('cox-ingress', options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startIngressRole({
       ...options,
@@ -331,10 +332,12 @@ function loggingOf({
   return { format: loggingFormat, level: levelOf(verbose ? 4 : v) };
 }
 
-async function run(options: CommonOptions, start: Start): Promise<void> {
+/** `name`: how the process is called, as in upstream where it has the component. */
+async function run(name: string, options: CommonOptions, start: Start): Promise<void> {
   for (const warning of checkFeatureGates(options.featureGates ?? ''))
     process.stderr.write(`cox: warning: ${warning}\n`);
   const logger: Logger = createLogger({ ...loggingOf(options), destination: process.stderr });
+  nameProcess(name, logger);
   const progress = progressLine(false);
   const stop = stopSignal();
   let fatal!: (error: Error) => void;

@@ -31,6 +31,7 @@ import {
   type AnnouncerSettings,
   NodePolicies,
   runAnnouncer,
+  keepIptablesHint,
   runPodNetwork,
 } from '#network/index.ts';
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
@@ -322,6 +323,9 @@ export class Components implements RunningComponents {
     const clock = this.#clockOf(label);
     const client = this.#clientOf(nodeUser(name));
     const onChange = (): void => this.#kubelets.get(name)?.checkNode();
+    this.#supervise(`iptables-hint/${name}`, 'network', (signal) =>
+      keepIptablesHint({ clock, logger }, signal),
+    );
     this.#supervise(label, 'network', (signal) =>
       runPodNetwork(
         {

@@ -3,6 +3,7 @@
 import type { CsiInput, CsiMessage, CsiSchema } from '#csi/schema.ts';
 import { RpcError } from '#machinery/grpc/rpc-error.ts';
 import type { RpcHandlers } from '#machinery/grpc/server.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import type { KeyedMutex } from '#machinery/keyed-mutex.ts';
 import { attributesOf } from './attributes.ts';
 import { checkCapabilities, required, requireCapability, unsupported } from './capability.ts';
@@ -30,10 +31,13 @@ const CAPABILITIES = [
 ] as const;
 
 const DEFAULT_BYTES = 1024 ** 3;
-/** Smaller images cannot hold a file system. */
-const MIN_IMAGE_BYTES = 16 * 1024 ** 2;
-/** mkfs.xfs makes no smaller file system. */
-const MIN_XFS_BYTES = 300 * 1024 ** 2;
+const MIB = 1024 ** 2;
+/**
+ * The smallest images: ext4 of less than 2 MiB has no journal; mkfs makes no journal of ext3, which
+ * has to have one, and no XFS, on a smaller device.
+ */
+const MIN_IMAGE_BYTES = MIB;
+const MIN_BYTES: Readonly<Record<string, number>> = { ext3: 2 * MIB, xfs: 300 * MIB };
 const MAX_NAME = 1024;
 const IMAGE_ALIGNMENT = 4096;
 
@@ -365,7 +369,10 @@ function isCompatible(
 }
 
 const minImageBytes = (capabilities: readonly Capability[]): number =>
-  capabilities.some(({ mount }) => mount?.fsType === 'xfs') ? MIN_XFS_BYTES : MIN_IMAGE_BYTES;
+  Math.max(
+    MIN_IMAGE_BYTES,
+    ...capabilities.map(({ mount }) => ownValue(MIN_BYTES, mount?.fsType ?? '') ?? 0),
+  );
 
 /**
  * Returns the size, at least `leastBytes`. `minImage`: the smallest size of an image; 0 for a

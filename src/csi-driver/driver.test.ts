@@ -218,16 +218,26 @@ describe('volumes', () => {
     expect(await codeOf(driver.call('CreateVolume', create('a', at('n'))))).toBe('OK');
   });
 
-  test('an image for XFS is as large as mkfs.xfs needs it', async () => {
+  test.each([
+    ['ext4', 1],
+    ['ext3', 2],
+    ['xfs', 300],
+  ])('an image for %s has at least the %i MiB that its mkfs needs', async (fsType, mebibytes) => {
     const { driver } = setUp();
-    const small = (fsType: string) => ({
-      volumeCapabilities: [mountCapability(fsType)],
-      capacityRange: { requiredBytes: 32 * MIB, limitBytes: 0 },
+    const volumeCapabilities = [mountCapability(fsType)];
+    const sized = (requiredBytes: number) => ({
+      volumeCapabilities,
+      capacityRange: { requiredBytes, limitBytes: 0 },
     });
-    await driver.call('CreateVolume', create('a', small('ext3')));
-    await driver.call('CreateVolume', create('b', small('xfs')));
-    expect(driver.volumes.byName('a')?.capacityBytes).toBe(32 * MIB);
-    expect(driver.volumes.byName('b')?.capacityBytes).toBe(300 * MIB);
+    await driver.call('CreateVolume', create('a', sized(1)));
+    await driver.call('CreateVolume', create('b', sized(320 * MIB)));
+    expect(driver.volumes.byName('a')?.capacityBytes).toBe(mebibytes * MIB);
+    expect(driver.volumes.byName('b')?.capacityBytes).toBe(320 * MIB);
+  });
+
+  test('an image that may not be as large as its file system needs is rejected', async () => {
+    const { driver } = setUp();
+    const small = (fsType: string) => ({ volumeCapabilities: [mountCapability(fsType)] });
     const limited = { ...small('xfs'), capacityRange: { requiredBytes: 0, limitBytes: 99 * MIB } };
     expect(await codeOf(driver.call('CreateVolume', create('c', limited)))).toBe('OUT_OF_RANGE');
   });

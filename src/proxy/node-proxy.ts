@@ -14,7 +14,7 @@ import { type Nft, NftSession, obstacleToNft } from '#machinery/net/nft/index.ts
 import type { Random } from '#machinery/random.ts';
 import type { VersionInfo } from '#machinery/version-info.ts';
 import { applyConntrackSettings, type ConntrackSettings } from './conntrack-settings.ts';
-import { serveProbes } from './health/http.ts';
+import { serveProbes } from '#machinery/serving/probes.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
 import { statusPages } from './health/status.ts';
 import type { ProxyMetrics } from './metrics.ts';

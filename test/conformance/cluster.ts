@@ -27,6 +27,7 @@ import {
   startGroup,
 } from './machines.ts';
 import type { Nodes } from './needs.ts';
+import { makeKeys, type SshKeys, startSshd } from './ssh.ts';
 import { mirrorToml, readContent, serveRegistry } from './registry.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -39,6 +40,13 @@ export interface RunningCluster {
   readonly kubeletRoot?: string;
   /** The number of nodes; undefined on simulated nodes. */
   readonly nodes?: number;
+  /** How the suite logs in to the nodes. Absent: it cannot. */
+  readonly ssh?: Pick<SshKeys, 'clientKey'>;
+  /**
+   * Upstream's name of the kind of installation, for the suite: 'local' is one whose nodes it can log
+   * in to. Default: 'skeleton', none in particular.
+   */
+  readonly provider?: 'local';
   stop(): Promise<void>;
 }
 
@@ -58,7 +66,7 @@ const realFlags = ({ pods, services, machines: [first] }: Network): readonly str
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
-  /** The real nodes: from one to six, or 'workers' for two. */
+  /** The real nodes: from one to six, or 'workers' or 'local' for two. */
   readonly nodes: Nodes;
   /** The number of its network: see networkOf. Default: 0. */
   readonly network?: number;
@@ -71,6 +79,12 @@ export interface ClusterConfig {
   /** Archives of images, which real nodes get from a registry. Default: published images. */
   readonly archives?: readonly string[];
 }
+
+/** A handler that tests of RuntimeClasses look for in this file, as upstream's own jobs configure it. */
+const HANDLERS = `version = 2
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.test-handler]
+  runtime_type = "io.containerd.runc.v2"
+`;
 
 /** The host of the images of tests. */
 const REGISTRY = 'registry.k8s.io';
@@ -104,7 +118,7 @@ export async function startCluster({
       undo.push(() => up.stop());
       return { kubeconfig, containerdSockets: [], stop };
     }
-    const nodes = places === 'workers' ? 2 : places;
+    const nodes = typeof places === 'number' ? places : 2;
     const network = networkOf(networkNumber);
     const [machine, ...others] = network.machines;
     const joined = others.slice(0, nodes - 1);
@@ -115,13 +129,13 @@ export async function startCluster({
     mkdirSync(ownRoot);
     // The mount point of the directory of each machine.
     mkdirSync(KUBELET_ROOT, { recursive: true });
-    const etc: Record<string, string> = {};
+    const etc: Record<string, string> = { 'containerd/config.toml': HANDLERS };
     if (archives.length > 0) {
       const registry = await serveRegistry(await readContent(archives), REGISTRY, network.gateway);
       undo.push(() => registry.close());
       etc[`containerd/certs.d/${REGISTRY}/hosts.toml`] = mirrorToml(REGISTRY, registry);
     }
-    const files = { dir: join(dir, 'machine'), directory: ownRoot, path: KUBELET_ROOT, etc };
+    const files = { dir: join(dir, 'machine'), binds: [[ownRoot, KUBELET_ROOT] as const], etc };
     const flags = realFlags(network);
     const onFirst = (command: readonly string[]): readonly [string, ...string[]] =>
       asMachine(machine, files, command);
@@ -151,14 +165,28 @@ export async function startCluster({
     }
     for (const each of [machine, ...joined]) routePods(podCidrOf(kubectl, kubeconfig, each), each);
     labelZones(kubectl, kubeconfig);
-    if (places === 'workers') {
+    let ssh: SshKeys | undefined;
+    if (typeof places !== 'number') {
       const taint = 'node-role.kubernetes.io/control-plane:NoSchedule';
       run(kubectl, `--kubeconfig=${kubeconfig}`, 'taint', 'node', machine.node, taint);
+      ssh = makeKeys(join(dir, 'ssh'));
+      for (const each of inits) {
+        const sshd = await startSshd({ ...each, keys: ssh, dir: join(dir, 'ssh'), logFile });
+        undo.push(() => sshd.stop());
+      }
     }
     // A test reads the results of health checks, which a kubelet asks an API server in a pod for.
     run(kubectl, `--kubeconfig=${kubeconfig}`, 'get', '--raw', '/readyz');
     undo.push(() => removeNamespaces(kubectl, kubeconfig));
-    return { kubeconfig, containerdSockets, kubeletRoot: KUBELET_ROOT, nodes, stop };
+    return {
+      kubeconfig,
+      containerdSockets,
+      kubeletRoot: KUBELET_ROOT,
+      nodes,
+      ...(ssh !== undefined && { ssh }),
+      ...(places === 'local' && { provider: places }),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

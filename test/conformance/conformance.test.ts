@@ -35,11 +35,14 @@ describe('the table of needs', () => {
   });
 
   test('has the nodes of tests that need others than usual', () => {
-    const { nodes } = parseNeeds('N\ta\ncsi\tb\t2\nN\tc\t6\ndefault\td\tworkers\n');
+    const { nodes } = parseNeeds(
+      'N\ta\ncsi\tb\t2\nN\tc\t6\ndefault\td\tworkers\ndefault\te\tlocal\n',
+    );
     expect([...nodes]).toEqual([
       ['b', 2],
       ['c', 6],
       ['d', 'workers'],
+      ['e', 'local'],
     ]);
   });
 
@@ -408,17 +411,19 @@ test('a machine is started with its own files of /etc', () => {
   const dir = mkdtempSync(join(tmpdir(), 'cox-machine-'));
   try {
     const [machine] = networkOf(1).machines;
-    const files = { dir, directory: '/a', path: '/b', etc: { 'one/two.toml': 'three' } };
+    const etc = { 'one/two.toml': 'three' };
+    const files = { dir, binds: [['/a', '/b'] as const], etc };
     const command = asMachine(machine, files, ['true', 'now']);
     expect(command.slice(0, 3)).toEqual([
       'nsenter',
       '--net=/run/netns/cox-conformance-1-first',
       'unshare',
     ]);
-    expect(command.slice(-7).join(' ')).toBe(
-      `first ${join(dir, 'etc')} ${join(dir, 'etc-work')} /a /b true now`,
+    expect(command.slice(-8).join(' ')).toBe(
+      `first ${join(dir, 'etc')} ${join(dir, 'etc-work')} /a /b -- true now`,
     );
     expect(readFileSync(join(dir, 'etc', 'one', 'two.toml'), 'utf8')).toBe('three');
+    expect(readFileSync(join(dir, 'etc', 'hosts'), 'utf8')).toMatch(/^127\.0\.1\.1 first$/m);
   } finally {
     rmSync(dir, { recursive: true });
   }

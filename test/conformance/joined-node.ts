@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import {
   asMachine,
   initOf,
+  insideMachine,
   KUBELET_ROOT,
   type Machine,
   type MachineFiles,
   type Network,
-  onMachine,
 } from './machines.ts';
+import { makeServices } from './services.ts';
 import { runCox, type RunningRole, startRole } from './role.ts';
 
 /** Machines that run tests are often nearly full, and tests of pods need no tenth of the disk. */
@@ -45,8 +46,10 @@ export async function startJoinedNode(
 ): Promise<JoinedNode> {
   const { node, address } = machine;
   const ownRoot = join(dir, 'kubelet-root');
-  const files = { dir: join(dir, 'machine'), directory: ownRoot, path: KUBELET_ROOT, etc };
   mkdirSync(ownRoot, { recursive: true });
+  const services = makeServices(join(dir, 'services'));
+  const binds = [[ownRoot, KUBELET_ROOT] as const, ...services.binds];
+  const files = { dir: join(dir, 'machine'), binds, etc };
   const pki = join(clusterDir, 'pki');
   const kubeconfig = (role: string, ...flags: readonly string[]): string =>
     roleKubeconfig(clusterDir, join(dir, `${role}.conf`), role, ...flags);
@@ -59,7 +62,7 @@ export async function startJoinedNode(
     roles.push(
       await startRole(
         `${node} kubelet`,
-        (command) => asMachine(machine, files, command),
+        (command) => asMachine(machine, files, services.kept('kubelet', command)),
         'kubelet',
         {
           kubeconfig: kubeconfig('kubelet', '--node', node),
@@ -84,15 +87,16 @@ export async function startJoinedNode(
       'hostname-override': node,
       'cluster-cidr': pods,
     };
-    const inNetwork = (command: readonly string[]): readonly [string, ...string[]] =>
-      onMachine(machine, command);
-    roles.push(await startRole(`${node} proxy`, inNetwork, 'proxy', proxyFlags, logFile));
+    const init = initOf(roles[0]?.pid ?? 0);
+    const inside = (command: readonly string[]): readonly [string, ...string[]] =>
+      insideMachine(init, services.kept('kube-proxy', command));
+    roles.push(await startRole(`${node} proxy`, inside, 'proxy', proxyFlags, logFile));
+    services.keep();
+    return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), init, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-  const init = initOf(roles[0]?.pid ?? 0);
-  return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), init, stop };
 }
 
 /** Makes the kubeconfig of a role, with a certificate of the cluster's authority. Returns its path. */

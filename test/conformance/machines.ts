@@ -155,7 +155,7 @@ const masquerade = (links: string): readonly string[] =>
   `POSTROUTING -s ${links} ! -d ${links} -j MASQUERADE`.split(' ');
 
 /** Returns the command that runs a program in the network of a machine. */
-export const onMachine = (
+const onMachine = (
   { namespace }: Machine,
   command: readonly string[],
 ): readonly [string, ...string[]] => ['nsenter', `--net=/run/netns/${namespace}`, ...command];
@@ -168,8 +168,12 @@ export const onMachine = (
 const INIT = `trap : TERM INT
 hostname "$0" && mount --make-rshared / && mount -t proc proc /proc || exit 1
 mount -t overlay -o "lowerdir=/etc,upperdir=$1,workdir=$2" etc /etc || exit 1
-[ "$3" = "$4" ] || mount --bind "$3" "$4" || exit 1
-shift 4
+shift 2
+while [ "$1" != -- ]; do
+  [ "$1" = "$2" ] || mount --bind "$1" "$2" || exit 1
+  shift 2
+done
+shift
 "$@" &
 while kill -0 $! 2>/dev/null; do wait $!; status=$?; done
 exit $status`;
@@ -180,9 +184,8 @@ const UNSHARE = 'unshare --uts --mount --pid --fork --propagation slave'.split('
 export interface MachineFiles {
   /** A directory for the machine's own files of /etc. */
   readonly dir: string;
-  /** This directory appears on the machine in the place of `path`. */
-  readonly directory: string;
-  readonly path: string;
+  /** Files and directories that appear on the machine in the place of others: from, to. */
+  readonly binds: readonly (readonly [string, string])[];
   /** Files below /etc, by their path there. All others are this machine's. */
   readonly etc: Readonly<Record<string, string>>;
 }
@@ -193,18 +196,19 @@ export interface MachineFiles {
  */
 export function asMachine(
   machine: Machine,
-  { dir, directory, path, etc }: MachineFiles,
+  { dir, binds, etc }: MachineFiles,
   command: readonly string[],
 ): readonly [string, ...string[]] {
   const [upper, work] = [join(dir, 'etc'), join(dir, 'etc-work')];
   mkdirSync(upper, { recursive: true });
   mkdirSync(work, { recursive: true });
-  for (const [name, text] of Object.entries(etc)) {
+  const hosts = `${readFileSync('/etc/hosts', 'utf8').trimEnd()}\n127.0.1.1 ${machine.node}\n`;
+  for (const [name, text] of Object.entries({ hosts, ...etc })) {
     mkdirSync(dirname(join(upper, name)), { recursive: true });
     writeFileSync(join(upper, name), text);
   }
-  const start = ['sh', '-c', INIT, machine.node, upper, work, directory, path, ...command];
-  return onMachine(machine, [...UNSHARE, ...start]);
+  const start = ['sh', '-c', INIT, machine.node, upper, work, ...binds.flat(), '--'];
+  return onMachine(machine, [...UNSHARE, ...start, ...command]);
 }
 
 /**

@@ -260,7 +260,7 @@ function groupsOf(
     const key = testKey(name);
     const kind = kindOf(needs.get(key) ?? 'N');
     const needed = needs.nodes.get(key) ?? 0;
-    const own = needed === 'workers' ? needed : Math.max(usual[kind], needed);
+    const own = typeof needed === 'number' ? Math.max(usual[kind], needed) : needed;
     const folder = kind === 'simulated' || own === usual[kind] ? kind : `${kind}-${own}`;
     const group = tests.get(folder) ?? { kind, on: own, names: [] };
     tests.set(folder, group);
@@ -313,6 +313,8 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
       kubeconfig: cluster.kubeconfig,
       ...(cluster.kubeletRoot !== undefined && { kubeletRoot: cluster.kubeletRoot }),
       ...(cluster.nodes !== undefined && { nodes: cluster.nodes }),
+      ...(cluster.provider !== undefined && { provider: cluster.provider }),
+      ...(cluster.ssh !== undefined && { sshKey: cluster.ssh.clientKey }),
       tests,
       parallel: Math.min(parallel, tests.length),
       outputDir,

@@ -61,9 +61,13 @@ export const isTestSet = (text: string): text is TestSet =>
 
 /**
  * Real nodes: their number, or 'workers': pods run only on a node that has joined, whose kubelet is a
- * process of its own, since the first node has the taint of a control plane.
+ * process of its own, since the first node has the taint of a control plane. The suite can log in to
+ * both nodes. 'local': the same, and the suite knows the cluster as one of its provider of this name.
  */
-export type Nodes = number | 'workers';
+export type Nodes = number | 'workers' | 'local';
+
+const isKind = (text: string): text is 'workers' | 'local' =>
+  text === 'workers' || text === 'local';
 
 /** The tests of the table, by key. */
 export interface Needs extends ReadonlyMap<string, TestSet> {
@@ -78,10 +82,15 @@ export function parseNeeds(table: string): Needs {
   for (const [index, line] of table.split('\n').entries()) {
     if (line === '' || line.startsWith('#')) continue;
     const [set = '', key = '', count] = line.split('\t');
-    if (!isTestSet(set) || key === '' || sets.has(key) || !/^(?:[2-6]|workers)$/.test(count ?? '2'))
+    if (
+      !isTestSet(set) ||
+      key === '' ||
+      sets.has(key) ||
+      !/^(?:[2-6]|workers|local)$/.test(count ?? '2')
+    )
       throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
     sets.set(key, set);
-    if (count !== undefined) nodes.set(key, count === 'workers' ? count : Number(count));
+    if (count !== undefined) nodes.set(key, isKind(count) ? count : Number(count));
   }
   return Object.assign(sets, { nodes });
 }

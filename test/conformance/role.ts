@@ -38,7 +38,21 @@ export async function startRole(
   logFile: string,
 ): Promise<RunningRole> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const child = startGroup(wrap([...NAMED, role, process.execPath, cox, role, ...args]));
+  const command = wrap([...NAMED, role, process.execPath, cox, role, ...args]);
+  return await startProgram(name, command, (line) => line.startsWith('ready:'), logFile);
+}
+
+/**
+ * Starts a program. Resolves when it prints a line that says that it is ready; rejects with a UserError
+ * if it ends instead.
+ */
+export async function startProgram(
+  name: string,
+  command: readonly [string, ...string[]],
+  isReady: (line: string) => boolean,
+  logFile: string,
+): Promise<RunningRole> {
+  const child = startGroup(command);
   let isEnded = false;
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve())).then(
     () => void (isEnded = true),
@@ -48,7 +62,7 @@ export async function startRole(
     await ended;
   };
   try {
-    await ready(name, child, ended, logFile);
+    await ready(name, child, ended, isReady, logFile);
   } catch (error) {
     await stop();
     throw error;
@@ -60,6 +74,7 @@ async function ready(
   name: string,
   child: ChildProcess,
   ended: Promise<void>,
+  isReady: (line: string) => boolean,
   logFile: string,
 ): Promise<void> {
   const lastLines: string[] = [];
@@ -69,7 +84,7 @@ async function ready(
       createInterface({ input: stream }).on('line', (line) => {
         appendFileSync(logFile, `${name}: ${line}\n`);
         lastLines.push(line);
-        if (line.startsWith('ready:')) resolve();
+        if (isReady(line)) resolve();
       });
     }
     child.once('error', reject);

@@ -26,6 +26,10 @@ export interface RunConfig {
   readonly kubeletRoot?: string;
   /** The number of nodes, if it is known. */
   readonly nodes?: number;
+  /** See RunningCluster. */
+  readonly provider?: string;
+  /** The file of the private key by which the suite logs in to nodes, as root. */
+  readonly sshKey?: string;
   /** Exact names. */
   readonly tests: readonly string[];
   readonly parallel: number;
@@ -75,14 +79,14 @@ export async function runSuite(config: RunConfig): Promise<Report> {
         binaries.suite,
         '--',
         `--kubeconfig=${config.kubeconfig}`,
-        '--provider=skeleton',
+        `--provider=${config.provider ?? 'skeleton'}`,
         `--kubectl-path=${binaries.kubectl}`,
         `--e2e-output-dir=${outputDir}`,
         DRIVER_FLAG,
         ...(config.kubeletRoot === undefined ? [] : [`--kubelet-root-dir=${config.kubeletRoot}`]),
         ...(config.nodes === undefined ? [] : [`--num-nodes=${config.nodes}`]),
       ],
-      { stdio: ['ignore', 'pipe', log], detached: true, cwd: outputDir },
+      { stdio: ['ignore', 'pipe', log], detached: true, cwd: outputDir, env: environment(config) },
     );
     createInterface({ input: child.stdout as Readable }).on('line', (line) => {
       writeSync(log, `${line}\n`);
@@ -103,6 +107,11 @@ export async function runSuite(config: RunConfig): Promise<Report> {
   if (alone) for (const { name, outcome } of parsed.results) config.onTest(name, outcome);
   return parsed;
 }
+
+const environment = ({ sshKey }: RunConfig): NodeJS.ProcessEnv => ({
+  ...process.env,
+  ...(sshKey !== undefined && { KUBE_SSH_KEY_PATH: sshKey, KUBE_SSH_USER: 'root' }),
+});
 
 /**
  * Reports finished tests from ginkgo's verbose output: `• [1.2 seconds]` or `• [FAILED] [1.2

@@ -50,6 +50,12 @@ export function addKubelet(program: Command): void {
       )
       .option('--port <port>', "port of the kubelet's own server (default: 10250)", port)
       .option(
+        '--healthz-bind-address <address>',
+        'address of /healthz without TLS (default: 127.0.0.1)',
+        ipAddress,
+      )
+      .option('--healthz-port <port>', 'its port; 0: nowhere (default: 10248)', port)
+      .option(
         '--cert-dir <dir>',
         "directory of files that no flag names, as 'cox certs node' makes them, and of issued " +
           'certificates (default for these: ROOT-DIR/pki)',
@@ -109,6 +115,11 @@ export function addKubelet(program: Command): void {
       .option(
         '--cluster-cidr <cidrs>',
         'addresses of all pods: other nodes cannot claim any outside',
+      )
+      .option(
+        '--make-iptables-util-chains [bool]',
+        'make KUBE-IPTABLES-HINT, by which pods know which iptables this machine uses (default: true)',
+        yesOrNo,
       )
       .addOption(podNetworkOption())
       .addOption(vxlanIdOption())

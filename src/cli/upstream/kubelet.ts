@@ -128,8 +128,8 @@ export const KUBELET_FLAGS: readonly UpstreamFlag[] = [
     'settings of this kind have their default values',
   ),
   ignored('hairpin-mode', 'string', 'promiscuous-bridge', 'the network plugin decides'),
-  ignored('healthz-bind-address', 'ip', '127.0.0.1', 'health is on the port of the kubelet', ['0']),
-  ignored('healthz-port', 'int32', '10248', 'health is on the port of the kubelet', ['0']),
+  implemented('healthz-bind-address', 'ip', '127.0.0.1'),
+  implemented('healthz-port', 'int32', '10248'),
   implemented('hostname-override', 'string', ''),
   ignored(
     'housekeeping-interval',
@@ -190,7 +190,7 @@ export const KUBELET_FLAGS: readonly UpstreamFlag[] = [
     '/etc/machine-id,/var/lib/dbus/machine-id',
     'settings of this kind have their default values',
   ),
-  ignored('make-iptables-util-chains', 'bool', 'true', 'the network plugin decides'),
+  implemented('make-iptables-util-chains', 'bool', 'true'),
   implemented('manifest-url', 'string', ''),
   implemented('manifest-url-header', 'colonSeparatedMultimapStringString', ''),
   ignored(

@@ -68,6 +68,8 @@ staticPodPath: /etc/kubernetes/manifests
     clientCaFile: join(dir, 'pki/ca.crt'),
     clusterDns: ['10.96.0.10'],
     clusterDomain: 'cluster.local',
+    healthzBindAddress: '127.0.0.1',
+    healthzPort: 10_248,
     maxPods: 50,
     podManifestPath: '/etc/kubernetes/manifests',
     rotateCertificates: true,

@@ -58,6 +58,7 @@ beforeAll(async () => {
     install: false,
     address: '127.0.0.1',
     port: 0,
+    healthzPort: 0,
     podCidr: '10.244.1.0/24',
     progress: () => undefined,
     signal: new AbortController().signal,

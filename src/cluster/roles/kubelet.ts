@@ -14,6 +14,7 @@ import { ResourceStateError } from '#kubelet/resource-managers/resource-managers
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import {
+  keepIptablesHint,
   NodePolicies,
   POD_NETWORK_PERMISSIONS,
   type PodNetworkMode,
@@ -35,6 +36,7 @@ import {
   selfSignedServing,
   servingFiles,
 } from './kubelet-certificates/serving.ts';
+import { HEALTHZ_ADDRESS, HEALTHZ_PORT, serveKubeletHealth } from './kubelet-health.ts';
 import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
 import {
   checkAuthority,
@@ -74,6 +76,9 @@ export interface KubeletRoleConfig
   /** The address of the kubelet's own server. Default: '0.0.0.0', port 10250. */
   readonly address?: string;
   readonly port?: number;
+  /** Where /healthz is served without TLS. Default: '127.0.0.1', port 10248; port 0: nowhere. */
+  readonly healthzBindAddress?: string;
+  readonly healthzPort?: number;
   /**
    * The directory of files that no flag names (their names are those of `cox certs`), and of issued
    * certificates. Default for the latter: `pki` in the root directory.
@@ -100,6 +105,8 @@ export interface KubeletRoleConfig
   readonly podNetwork?: PodNetworkMode;
   readonly vxlanId?: number;
   readonly vxlanPort?: number;
+  /** Whether KUBE-IPTABLES-HINT is made where pods have a network of their own. Default: true. */
+  readonly makeIptablesUtilChains?: boolean;
   /** Addresses of all pods, one range or one of each family: other nodes cannot have any outside. Default: unknown. */
   readonly clusterCidr?: string;
   /** Default: the machine's addresses. */
@@ -196,7 +203,11 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   let policies: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   let identity: KubeletClient | undefined;
   let servingRenewal: Pick<RunningRole, 'failed' | 'stop'> | undefined;
+  let hint: Pick<RunningRole, 'failed' | 'stop'> | undefined;
+  const health = startHealth(config);
   const stop = async (): Promise<void> => {
+    await health?.stop();
+    await hint?.stop();
     await servingRenewal?.stop();
     await network?.stop();
     await kubelet?.stop();
@@ -324,6 +335,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     signal.removeEventListener('abort', giveUp);
     signal.throwIfAborted();
     const running = kubelet;
+    if (runtime.podNetwork && config.makeIptablesUtilChains !== false)
+      hint = supervised('iptables-hint', (until) => keepIptablesHint({ clock, logger }, until));
     const { network: podNetwork } = runtime;
     if (podNetwork !== undefined) {
       const onChange = (): void => running.checkNode();
@@ -344,7 +357,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       port,
       description: `node ${nodeName} (${description}), its server on port ${port}`,
       failed: Promise.race(
-        [network, policies, servingRenewal, identity.rotation].flatMap((agent) =>
+        [network, policies, servingRenewal, identity.rotation, health, hint].flatMap((agent) =>
           agent === undefined ? [] : [agent.failed],
         ),
       ),
@@ -354,6 +367,19 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     await stop();
     throw asUserError(error, config);
   }
+}
+
+/** Health is served from the first moment on: programs that start a kubelet wait for it. */
+function startHealth({
+  healthzPort: port = HEALTHZ_PORT,
+  healthzBindAddress: address = HEALTHZ_ADDRESS,
+  clock,
+  logger,
+}: KubeletRoleConfig): Pick<RunningRole, 'failed' | 'stop'> | undefined {
+  if (port === 0) return undefined;
+  return supervised('healthz', (signal) =>
+    serveKubeletHealth({ address, port, clock, logger }, signal),
+  );
 }
 
 /** Reports whether flags name the serving certificate, or `--cert-dir` has one for this node. */

@@ -5,7 +5,7 @@ import { versionInfo } from '#machinery/version-info.ts';
 import type { ServiceRules } from '../model.ts';
 import { ProxyHealth } from './proxy-health.ts';
 import { ServiceHealth } from './service-health.ts';
-import { serveProbes } from './http.ts';
+import { serveProbes } from '#machinery/serving/probes.ts';
 import { statusPages } from './status.ts';
 
 const node = (taints: readonly string[] = []) =>

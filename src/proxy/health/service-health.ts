@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { RulesUpdate } from '../model.ts';
-import { type ProbeServer, serveProbes } from './http.ts';
+import { type ProbeServer, serveProbes } from '#machinery/serving/probes.ts';
 
 export interface ServiceHealthConfig {
   /** Returns the addresses to listen at; undefined: all. */

@@ -1,5 +1,5 @@
 // The configuration file of a private containerd, which uses nothing outside of the given
-// directories but the machine's settings of registries.
+// directories but the machine's settings of registries and its runtime handlers.
 
 export interface ContainerdFileConfig {
   readonly root: string;
@@ -15,6 +15,8 @@ export interface ContainerdFileConfig {
   readonly registryDir: string;
   /** Whether systemd manages the cgroups. */
   readonly systemdCgroup: boolean;
+  /** Tables of further runtime handlers: see machineHandlers. */
+  readonly handlers: string;
 }
 
 /**
@@ -80,5 +82,5 @@ disabled_plugins = [${unused.map(quoted).join(', ')}]
 
 [plugins."io.containerd.cri.v1.images"]
   use_local_image_pull = true
-`;
+${config.handlers}`;
 }

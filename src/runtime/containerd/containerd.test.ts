@@ -366,7 +366,9 @@ test('the configuration of a private containerd', () => {
     cniConfDir: '/data/cni',
     cniBinDir: '/usr/lib/cni',
     systemdCgroup: false,
+    handlers: '\n[handlers]\n',
   });
+  expect(toml).toMatch(/true\n\n\[handlers\]\n$/);
   expect(toml).toContain('state = "/data/\\"state\\""');
   expect(toml).toContain('restrict_oom_score_adj = true');
   expect(toml).toMatch(/^version = 2$/m);

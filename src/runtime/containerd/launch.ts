@@ -19,6 +19,7 @@ import { createContainerdRuntime } from './create.ts';
 import { canLowerOomScore, findProgram, overlayfsWorks, systemPath, unmountBelow } from './host.ts';
 import { importImages } from './import-images.ts';
 import { pauseImage, pauseImageArchive } from './pause.ts';
+import { MACHINE_CONFIG, machineHandlers } from './runtime-handlers.ts';
 import { makeSocketDirectory } from './socket-directory.ts';
 
 export interface LaunchContainerdConfig {
@@ -373,6 +374,7 @@ export async function launchContainerd(
     cniBinDir: config.cniBinDir,
     registryDir: registryDirIn(config.dir),
     systemdCgroup: config.systemdCgroup ?? false,
+    handlers: await handlersFor(config),
   });
   const running = await findRunning(config, paths, toml);
   if (running === undefined) await writeAtomically(paths.configFile, toml);
@@ -407,6 +409,24 @@ export async function launchContainerd(
     throw new CriError('Unavailable', message, { cause: error });
   } finally {
     await runtime.close();
+  }
+}
+
+/** A configuration of the machine that cannot be read is no reason to run no containers. */
+async function handlersFor({
+  logger,
+  systemdCgroup = false,
+}: LaunchContainerdConfig): Promise<string> {
+  const program = findProgram('containerd');
+  if (program === undefined) return '';
+  try {
+    return await machineHandlers(program, systemdCgroup);
+  } catch (error) {
+    logger.warn('runtime handlers of this machine are not used', {
+      file: MACHINE_CONFIG,
+      err: error,
+    });
+    return '';
   }
 }
 
