@@ -31,6 +31,9 @@ export interface ExtensionsOptions {
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const THINGS = `/apis/${GROUP}/v1/namespaces/${NAMESPACE}/things`;
 const SETTLE_MS = 3000;
+/** A busy machine takes minutes to establish 5,000 definitions. */
+const POLL_TIMEOUT_MS = 20 * 60_000;
+const BACKLOG_POLL_MS = 100;
 /** Once a minute, the storage drops revisions that are older than five minutes. */
 const HISTORY_FORGOTTEN_MS = 7 * 60_000;
 const AT_ONCE = 8;
@@ -244,6 +247,7 @@ async function manyDefinitions(
     // The server works off definitions in their order, and more slowly than they are created.
     await poll(
       async () => (await establishedAt(client, averageDefinition(to - 1).body)) !== undefined,
+      BACKLOG_POLL_MS,
     );
   };
   await add(APPLIED, half);
@@ -372,8 +376,8 @@ async function send(
   }
 }
 
-const poll = (condition: () => Promise<boolean>): Promise<void> =>
-  wait.pollImmediately({ clock: systemClock, intervalMs: 1, timeoutMs: 300_000 }, condition);
+const poll = (condition: () => Promise<boolean>, intervalMs = 1): Promise<void> =>
+  wait.pollImmediately({ clock: systemClock, intervalMs, timeoutMs: POLL_TIMEOUT_MS }, condition);
 
 const settled = (): Promise<void> => systemClock.sleep(SETTLE_MS);
 
