@@ -4,6 +4,7 @@
 import type { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { newDefaultScheme } from '#api/default-scheme.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
@@ -48,6 +49,7 @@ import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { type LeaseRenewalBatch, LeaseRenewals } from './renewals/index.ts';
 import { kubeletScraper, NodeSamples } from './resource-metrics/index.ts';
 import { StartWrites } from './start-writes.ts';
 import type { ApiResponse, Filter, Handler, UserInfo } from './request.ts';
@@ -110,6 +112,8 @@ export class ApiServer {
   #local: LocalConnections | undefined;
   readonly #health: ServerHealth;
   readonly #audit: AuditLog | undefined;
+  /** Absent: each renewal of a Lease is a request. */
+  readonly #renewals: LeaseRenewals | undefined;
   #stopping: Promise<void> | undefined;
 
   /**
@@ -236,10 +240,11 @@ export class ApiServer {
       flowControlMetrics: this.#flowControl?.metrics,
       mounted: mounts.flatMap(({ routes: mounted }) => mounted),
     });
+    const admission = this.#createAdmission(scheme, metrics, authorizer);
     const services = {
       scheme,
       catalog,
-      admission: this.#createAdmission(scheme, metrics, authorizer),
+      admission,
       clock,
       random,
       minWatchTimeoutMs: config.minWatchTimeoutMs ?? 30 * 60_000,
@@ -267,6 +272,21 @@ export class ApiServer {
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
     this.handler = config.wrapHandler?.(handler) ?? handler;
+    // Parts that see each request of the process would miss these.
+    const isSeen = config.intercept !== undefined || config.wrapHandler !== undefined;
+    if (this.#flowControl !== undefined && !isSeen) {
+      this.#renewals = new LeaseRenewals({
+        storage,
+        clock,
+        catalog,
+        authorizer,
+        admission,
+        metrics: metrics.requests,
+        flowControl: this.#flowControl,
+        ...(this.#audit !== undefined && { audit: this.#audit }),
+        serves: () => !this.#stopped && this.#aggregator.servesLocally(leases),
+      });
+    }
   }
 
   #installBuiltInKinds(
@@ -553,6 +573,14 @@ export class ApiServer {
         throw new Error('a request in this process cannot be upgraded');
       return { code: response.code, body: response.body };
     };
+  }
+
+  /**
+   * Renews the Leases of nodes whose kubelets are in this process, which skips authentication.
+   * Resolves with the nodes whose kubelets have to make the request themselves. Never rejects.
+   */
+  async renewLeases(batch: LeaseRenewalBatch): Promise<readonly string[]> {
+    return this.#renewals?.renew(batch) ?? batch.nodes;
   }
 
   /**

@@ -33,6 +33,7 @@ import {
   componentOf,
   Components,
   type ControlConfig,
+  KUBELET_AGENT,
   type RunningComponents,
   type User,
 } from './components.ts';
@@ -43,6 +44,7 @@ import { ClusterCsi, type CsiSettings } from './csi/cluster-csi.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
+import type { RenewalBatch } from '#kubelet/node/renewal-batches.ts';
 import { nodeHeartbeats } from './heartbeats.ts';
 import type { SleepingNodesConfig } from './sleeping-nodes.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
@@ -269,6 +271,7 @@ export class Cluster {
       nodes: config.nodes,
       nodesInAll: this.#nodeNames().length,
       heartbeats: nodeHeartbeats(storage, clock),
+      renewLeases: (batch) => this.#renewLeases(batch),
       faults: config.faults,
       kubeletPorts: config.kubeletPorts,
       podDns: {
@@ -470,6 +473,7 @@ export class Cluster {
         control: this.#control(),
         nodes: thread.nodes,
         nodesInAll: this.#nodeNames().length,
+        renewLeases: (batch) => this.#renewLeases(batch),
         kubeletPorts: this.#config.kubeletPorts,
         onNodeStarted: (count) => {
           started.inThread = count;
@@ -707,6 +711,16 @@ export class Cluster {
     );
     if (problems.length > 0)
       throw new AggregateError(problems, 'the cluster has not stopped cleanly');
+  }
+
+  /** See RenewLeases. */
+  async #renewLeases(batch: RenewalBatch): Promise<readonly string[]> {
+    try {
+      return await this.#server.renewLeases({ ...batch, userAgent: KUBELET_AGENT });
+    } catch (error) {
+      this.#config.logger.error('leases not renewed together, kubelets renew them', { err: error });
+      return batch.nodes;
+    }
   }
 
   #handlerOf({ name, groups }: User, component?: string): InProcessHandler {

@@ -20,6 +20,7 @@ import {
 import type { KubeletConfig } from '#kubelet/config.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import { sharedCapacity, sharedMachineAddresses } from '#kubelet/node/machine.ts';
+import { RenewalBatches, type RenewLeases } from '#kubelet/node/renewal-batches.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import { CountingClock } from '#machinery/counting-clock.ts';
@@ -125,6 +126,11 @@ export interface ComponentsConfig {
    */
   readonly heartbeats?: NodeHeartbeats;
   /**
+   * Renews Leases of several nodes at once, on the system clock. Absent: kubelets make each
+   * renewal.
+   */
+  readonly renewLeases?: RenewLeases;
+  /**
    * The transport of the clients gives events of all kubelets together a small share of the API
    * server. Default: false; each of many kubelets writes fewer events a second then.
    */
@@ -161,6 +167,9 @@ const STARTING_KUBELETS = 16;
  */
 const HEARTBEAT_TICK_MS = 250;
 
+/** The user agent of kubelets. */
+export const KUBELET_AGENT = 'kubelet';
+
 /**
  * The events that all kubelets of a process remember together, in about a kilobyte each. One
  * kubelet alone remembers 4,096.
@@ -193,7 +202,7 @@ const NETWORK_POLICY = 'network-policy';
 
 /** The component that a user is, as it calls itself: the owner of the fields that it writes. */
 export function componentOf(user: string): string {
-  if (user.startsWith('system:node:')) return 'kubelet';
+  if (user.startsWith('system:node:')) return KUBELET_AGENT;
   return user.startsWith('system:') ? user.slice('system:'.length) : 'coxswain';
 }
 
@@ -203,6 +212,7 @@ export class Components implements RunningComponents {
   /** By name. */
   readonly #nodes: ReadonlyMap<string, ClusterNode>;
   readonly #kubelets = new Map<string, Kubelet>();
+  readonly #renewals: RenewalBatches | undefined;
   readonly #listeners: TlsListeners | undefined;
   /** The nodes without a port, where others have one. */
   readonly #portless: ReadonlySet<string>;
@@ -235,6 +245,14 @@ export class Components implements RunningComponents {
     const { clock, logger, kubeletPorts } = config;
     this.#listeners =
       kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
+    // On a virtual clock the store computes renewals, or each kubelet has a clock of its own.
+    if (config.renewLeases !== undefined && config.nodesInAll > 1 && clock === systemClock) {
+      this.#renewals = new RenewalBatches({
+        clock,
+        renew: config.renewLeases,
+        tickMs: HEARTBEAT_TICK_MS,
+      });
+    }
     this.#portless = new Set(config.nodes.slice(MAX_KUBELET_PORTS).map(({ name }) => name));
     sharedByMany(this.#abort.signal);
     this.#readAddresses = sharedMachineAddresses(clock);
@@ -622,7 +640,7 @@ export class Components implements RunningComponents {
             })),
       ...(node.capacity !== undefined && { capacity: node.capacity }),
       ...(node.simulated && { readCapacity: this.#readCapacity }),
-      heartbeatKeeper: node.simulated ? this.#config.heartbeats : undefined,
+      heartbeatKeeper: this.#renewals ?? (node.simulated ? this.#config.heartbeats : undefined),
     };
   }
 

@@ -206,7 +206,7 @@ export interface KubeletConfig {
   readonly advertisedPort?: number;
 
   /**
-   * On a virtual clock: makes heartbeats in the kubelet's place while they say nothing new.
+   * Makes heartbeats in the kubelet's place while they say nothing new.
    * Default: the kubelet makes them.
    */
   readonly heartbeatKeeper?: HeartbeatKeeper;

@@ -1,6 +1,7 @@
 // The chain of all admission plugins.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { type AdmissionDurations, type AdmissionMetrics, type Step, StepTimer } from './metrics.ts';
@@ -153,6 +154,37 @@ export class AdmissionChain {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /**
+   * Admits many renewals of Leases by their nodes, of which `attributes` is one. Returns a function
+   * that counts renewals in the metrics, as `admit` and `validate` do; undefined if a plugin might
+   * change or reject one of them, or has to wait.
+   */
+  admitAlike(attributes: Admitted): ((renewals: number) => void) | undefined {
+    const { admitting, validating, admitStep, validateStep } = this.#concernedBy(attributes);
+    const counted: (AdmissionDurations | undefined)[] = [admitStep, validateStep];
+    try {
+      for (const { plugin, call, durations } of admitting) {
+        if (plugin.handles?.(attributes) === false) continue;
+        if (plugin.ignoresLeaseContent !== true || call(attributes) !== attributes.object)
+          return undefined;
+        counted.push(durations);
+      }
+      for (const { plugin, call, durations } of validating) {
+        if (plugin.handles?.(attributes) === false) continue;
+        if (plugin.ignoresLeaseContent !== true || call(attributes) !== undefined) return undefined;
+        counted.push(durations);
+      }
+    } catch (error) {
+      // Each renewal is rejected on its own, with this error.
+      if (error instanceof apierrors.StatusError) return undefined;
+      throw error;
+    }
+    return (renewals) => {
+      // One call of each plugin is too short to be measured, and is made for all.
+      for (const durations of counted) durations?.accepted.observe(0, renewals);
+    };
   }
 
   #timer(step: AdmissionDurations | undefined): StepTimer | undefined {

@@ -59,6 +59,11 @@ export interface AdmissionPlugin {
   /** The plugin's name in Kubernetes, such as 'NamespaceLifecycle'. */
   readonly name: string;
   /**
+   * True: the plugin never looks at the content of a Lease. It decides on a renewal by the
+   * namespace, and by whether the Lease has the name of the user's node. Default: it may.
+   */
+  readonly ignoresLeaseContent?: true;
+  /**
    * Reports whether the plugin applies to such writes. The result is cached for all of them.
    * Default: it applies.
    */

@@ -1,6 +1,7 @@
 // The aggregator of an API server: it forwards requests for the groups of other API servers, and
 // merges their discovery and OpenAPI documents.
 
+import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -233,6 +234,11 @@ export class Aggregator {
       const service = this.#serviceOf(request);
       return service === undefined ? next(request) : this.#proxy.forward(request, service);
     };
+  }
+
+  /** Reports whether requests for the resource are not forwarded to another server. */
+  servesLocally({ group, version }: Pick<ResourceType, 'group' | 'version'>): boolean {
+    return !this.apiServices.hasRemote || !this.apiServices.remote(`${version}.${group}`);
   }
 
   /** Reports whether the path belongs to a group version that this server does not serve. */

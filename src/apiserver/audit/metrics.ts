@@ -46,8 +46,8 @@ export class AuditMetrics {
     this.#errors.with(plugin).value += events;
   }
 
-  decided(level: Level): void {
-    this.#levels.with(level).value++;
+  decided(level: Level, requests = 1): void {
+    this.#levels.with(level).value += requests;
   }
 
   rejected(): void {

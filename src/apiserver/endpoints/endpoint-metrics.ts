@@ -107,11 +107,12 @@ export class EndpointMetrics implements EndpointMeter {
     return this.#requestedDeprecated;
   }
 
-  observe(request: ApiRequest, code: number): void {
+  /** `times`: the number of such requests that were served together. Default: one. */
+  observe(request: ApiRequest, code: number, times = 1): void {
     const series = this.#seriesOf(verbOf(request), scopeOf(request), dryRunOf(request));
-    series.durations.observe(this.#secondsOf(request));
+    series.durations.observe(this.#secondsOf(request), times);
     request.responseSizes = series.sizes;
-    count(series.codes, code);
+    count(series.codes, code, times);
     if (this.labels.deprecated !== undefined) this.#requestedDeprecated = true;
   }
 
@@ -166,14 +167,14 @@ export class EndpointMetrics implements EndpointMeter {
   }
 }
 
-function count(codes: RequestSeries['codes'], code: number): void {
+function count(codes: RequestSeries['codes'], code: number, times: number): void {
   for (const entry of codes) {
     if (entry.code === code) {
-      entry.count++;
+      entry.count += times;
       return;
     }
   }
-  codes.push({ code, count: 1 });
+  codes.push({ code, count: times });
 }
 
 function scoped<T>(list: ScopedSeries<T>[], verb: string, scope: string, make: () => T): T {

@@ -13,7 +13,7 @@ import {
   histogramsText,
   type Sample,
 } from '#machinery/metrics/instruments.ts';
-import type { Filter } from '../request.ts';
+import type { ApiRequest, Filter } from '../request.ts';
 import { type EndpointLabels, EndpointMetrics } from './endpoint-metrics.ts';
 
 const ENDPOINT_LABELS = ['group', 'version', 'resource', 'subresource', 'component'];
@@ -65,8 +65,8 @@ class InFlight {
   #peak = 0;
   #second = 0;
 
-  begin(now: number): void {
-    this.#current++;
+  begin(now: number, requests = 1): void {
+    this.#current += requests;
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {
       this.#second = second;
@@ -74,8 +74,8 @@ class InFlight {
     } else if (this.#current > this.#peak) this.#peak = this.#current;
   }
 
-  end(): void {
-    this.#current--;
+  end(requests = 1): void {
+    this.#current -= requests;
   }
 
   peak(now: number): number {
@@ -129,6 +129,25 @@ export class RequestMetrics {
       },
     );
   };
+
+  /**
+   * Begins writes that are served together, without the filter. Returns the function that ends
+   * them, called once with the number of those that were served and their status code. `request`:
+   * one of them; the others differ from it by the object.
+   */
+  beginTogether(
+    request: ApiRequest,
+    requests: number,
+    labels: EndpointLabels,
+  ): (served: number, code: number) => void {
+    const start = this.#clock.monotonic();
+    request.startedMs = start;
+    this.#writes.begin(start, requests);
+    return (served, code) => {
+      this.#writes.end(requests);
+      if (served > 0) this.endpoint(labels).observe(request, code, served);
+    };
+  }
 
   /** Returns the metrics in Prometheus' text format. */
   text(): string {

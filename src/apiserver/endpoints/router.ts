@@ -3,7 +3,7 @@
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import type { EndpointMetrics } from './endpoint-metrics.ts';
+import type { EndpointLabels, EndpointMetrics } from './endpoint-metrics.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { notFound } from '../status-routes.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
@@ -94,17 +94,7 @@ export class Router {
 
   #makeEndpoint(kind: Kind): Endpoint {
     const { services, metrics } = this.#config;
-    const { group, version, resource } = kind.type;
-    // No served API has a removal release. Upstream's label is empty then, too.
-    const deprecated = kind.deprecation === undefined ? undefined : { removedRelease: '' };
-    const labels = {
-      group,
-      version,
-      resource,
-      subresource: '',
-      component: 'apiserver',
-      ...(deprecated && { deprecated }),
-    };
+    const labels = endpointLabels(kind);
     const subresources = (kind.subresources ?? []).map(
       (served): readonly [string, SubresourceEndpoint] => {
         const { name } = served;
@@ -167,6 +157,21 @@ export class Router {
         throw notServed();
     }
   }
+}
+
+/** Returns the labels of the metrics of requests to a kind, without a subresource. */
+export function endpointLabels({ type, deprecation }: Kind): EndpointLabels {
+  const { group, version, resource } = type;
+  // No served API has a removal release. Upstream's label is empty then, too.
+  const deprecated = deprecation === undefined ? undefined : { removedRelease: '' };
+  return {
+    group,
+    version,
+    resource,
+    subresource: '',
+    component: 'apiserver',
+    ...(deprecated && { deprecated }),
+  };
 }
 
 function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResponse> {

@@ -25,7 +25,11 @@ export function authorization(authorizer: Authorizer): Filter {
   };
 }
 
-export function attributesOf({ info, user, query }: ApiRequest): Attributes {
+export function attributesOf({
+  info,
+  user,
+  query,
+}: Pick<ApiRequest, 'info' | 'user' | 'query'>): Attributes {
   const { verb } = info;
   // Requests with the legacy prefix for one object have no selectors, as upstream.
   const ofSeveral =

@@ -80,6 +80,31 @@ export class FlowControl {
   }
 
   /**
+   * Begins requests of one flow that are executed together, in one seat. Returns the function that
+   * ends them, called once with the number of those that were executed. Undefined: no seat is
+   * free, so that each request has to wait for its own.
+   */
+  beginTogether(
+    { level, metrics }: Flow,
+    requests: number,
+  ): ((executed: number) => void) | undefined {
+    const start = this.#clock.monotonic();
+    if (!level.tryStart(1, start)) return undefined;
+    metrics.executing += requests;
+    metrics.executingSeats += requests;
+    return (executed) => {
+      const now = this.#clock.monotonic();
+      metrics.executing -= requests;
+      metrics.executingSeats -= requests;
+      metrics.singleSeats += executed;
+      metrics.dispatched.value += executed;
+      if (!level.isExempt) metrics.startedAtOnce += executed;
+      metrics.executed.observe((now - start) / 1000, executed);
+      level.finish(1, now);
+    };
+  }
+
+  /**
    * Reports that a request finds no free seat. The seats are divided anew, now or later, as long as
    * requests wait.
    */

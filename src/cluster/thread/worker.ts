@@ -35,6 +35,9 @@ export function runComponents(
   const clients = new ThreadClients(port);
   let components: Components | undefined;
   let nodes: readonly ClusterNode[] = [];
+  /** By the number of the message: what gets its answer. */
+  const renewals = new Map<number, (refused: readonly string[]) => void>();
+  let asked = 0;
   const tell = (message: FromThread): void => parent.postMessage(message, []);
 
   const faults = keepRunning
@@ -60,6 +63,12 @@ export function runComponents(
       control: message.control,
       nodes,
       nodesInAll: message.nodesInAll,
+      renewLeases: (batch) =>
+        new Promise((resolve) => {
+          const id = asked++;
+          renewals.set(id, resolve);
+          tell({ kind: 'renew-leases', id, batch });
+        }),
       limitsEvents: true,
       dormantNodes: true,
       faults,
@@ -108,6 +117,10 @@ export function runComponents(
         break;
       case 'decisions':
         tell({ kind: 'decisions', id: message.id, decisions: components?.decisions() ?? [] });
+        break;
+      case 'leases-renewed':
+        renewals.get(message.id)?.(message.refused);
+        renewals.delete(message.id);
         break;
       case 'stop':
         void stop();

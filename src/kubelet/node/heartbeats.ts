@@ -15,11 +15,13 @@ export interface Heartbeat {
   /** When the next one is due, on the clock's monotonic scale. */
   readonly nextDue: number;
   readonly periodMs: number;
+  /** Only of a Lease. */
+  readonly leaseDurationSeconds?: number;
 }
 
 /**
- * Makes heartbeats that say nothing new in the place of a kubelet, on a clock on which they can be
- * computed later.
+ * Makes heartbeats that say nothing new in the place of a kubelet: on a clock on which they can be
+ * computed later, or together with those of other kubelets.
  */
 export interface HeartbeatKeeper {
   /**

@@ -356,9 +356,10 @@ export class NodeReporter {
    * that it does not make.
    */
   #leaveLease(nextDue: number, periodMs: number, signal: AbortSignal): Promise<number> {
-    const { keeper, nodeName } = this.#config;
+    const { keeper, nodeName, leaseDurationSeconds } = this.#config;
+    const lease: Heartbeat = { kind: 'lease', nodeName, nextDue, periodMs, leaseDurationSeconds };
     return new Promise((resolve) => {
-      const end = keeper?.takeOver({ kind: 'lease', nodeName, nextDue, periodMs }, (next) => {
+      const end = keeper?.takeOver(lease, (next) => {
         if (end !== undefined) signal.removeEventListener('abort', end);
         resolve(next);
       });

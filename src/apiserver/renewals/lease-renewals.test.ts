@@ -1,0 +1,356 @@
+// The plain request is the oracle: two servers get the same renewals, one as requests and one as
+// batches, and no client can tell which is which.
+
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { parseYaml } from '#api/machinery/codec/index.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { formatMicroTime } from '#machinery/text/time.ts';
+import type { KeyValue, StorageEvent } from '#storage/interface.ts';
+import { readAuditPolicy } from '../audit/read-policy.ts';
+import type { ApiServerConfig } from '../config.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
+
+const NODES = ['a', 'b-1', 'c.example', 'd'];
+const PREFIX = '/registry/leases/kube-node-lease/';
+const UID = '6f2ab0b6-0000-4000-8000-000000000001';
+const SPEC = { leaseDurationSeconds: 40 };
+
+interface Cluster extends TestServer {
+  readonly clock: VirtualClock;
+  readonly events: StorageEvent[];
+  /** Renews by requests, each by its node. */
+  renewOne(node: string): Promise<void>;
+  /** Renews by one batch, and what it refuses by requests. Resolves with those. */
+  renewAll(nodes: readonly string[]): Promise<readonly string[]>;
+}
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+async function start(config: Partial<ApiServerConfig> = {}): Promise<Cluster> {
+  const clock = new VirtualClock();
+  const test = await startTestServer({ clock, ...config });
+  const { server, storage } = test;
+  const users = new Map(
+    NODES.map((node) => [
+      node,
+      createClient(
+        createInProcessTransport({
+          handler: server.inProcess({
+            name: `system:node:${node}`,
+            groups: ['system:nodes', 'system:authenticated'],
+          }),
+          userAgent: 'kubelet',
+        }),
+      )
+        .resource(leases)
+        .namespace('kube-node-lease'),
+    ]),
+  );
+  const spec = (node: string): object => ({
+    ...SPEC,
+    holderIdentity: node,
+    renewTime: formatMicroTime(clock.now()),
+  });
+  const renewOne = async (node: string): Promise<void> => {
+    await users.get(node)!.patch(node, 'application/merge-patch+json', { spec: spec(node) });
+  };
+  for (const node of NODES) {
+    await users.get(node)!.create({
+      metadata: {
+        name: node,
+        namespace: 'kube-node-lease',
+        ...(node !== 'd' && {
+          ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: node, uid: UID }],
+        }),
+      },
+      spec: spec(node),
+    });
+  }
+  // The first request after the creation changes the order of fields.
+  await clock.advance(1000);
+  for (const node of NODES) await renewOne(node);
+  const events: StorageEvent[] = [];
+  const watch = storage.watch(PREFIX);
+  void (async () => {
+    for await (const event of watch) events.push(event);
+  })();
+  stops.push(async () => {
+    watch.stop();
+    await test.stop();
+    expect(test.logger.errors).toEqual([]);
+  });
+  const renewAll = async (nodes: readonly string[]): Promise<readonly string[]> => {
+    const refused = await server.renewLeases({
+      nodes,
+      renewedMs: clock.now(),
+      leaseDurationSeconds: 40,
+      userAgent: 'kubelet',
+    });
+    for (const node of refused) await renewOne(node).catch(() => undefined);
+    return refused;
+  };
+  return { ...test, clock, events, renewOne, renewAll };
+}
+
+/** Renews by requests that are in flight together. */
+async function together(cluster: Cluster, nodes: readonly string[]): Promise<void> {
+  await Promise.all(nodes.map((node) => cluster.renewOne(node)));
+}
+
+function without(nodes: readonly string[], others: readonly string[]): readonly string[] {
+  return nodes.filter((node) => !others.includes(node));
+}
+
+function textOf({ key, value, createRevision, modRevision }: KeyValue): string {
+  return `${key} ${createRevision} ${modRevision} ${Buffer.from(value).toString('latin1')}`;
+}
+
+/** Returns everything that clients and operators can see of a server. */
+async function seen({ storage, client, events }: Cluster): Promise<object> {
+  const metrics = await client.transport.text({ method: 'GET', path: '/metrics' });
+  const { items, revision } = await storage.list(PREFIX);
+  return {
+    items: items.map(textOf),
+    revision,
+    events: events.map((event) => {
+      if (event.type === 'progress') return event;
+      const current = event.type === 'put' ? textOf(event.kv) : event.key;
+      return `${event.type} ${event.revision} ${current} ${event.previous && textOf(event.previous)}`;
+    }),
+    listed: await client.resource(leases).namespace('kube-node-lease').list(),
+    metrics: metrics.split('\n').filter((line) => !/^(process_|nodejs_)/.test(line)),
+  };
+}
+
+test('a batch leaves what single requests leave, and is not refused', async () => {
+  const plain = await start();
+  const batch = await start();
+  for (const seconds of [10, 0.25, 9.75, 3600]) {
+    for (const { clock } of [plain, batch]) await clock.advance(seconds * 1000);
+    await together(plain, NODES);
+    expect(await batch.renewAll(NODES)).toEqual([]);
+    expect(await seen(batch)).toEqual(await seen(plain));
+  }
+});
+
+test('history is what single requests leave', async () => {
+  const plain = await start();
+  const batch = await start();
+  const revisions: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    for (const { clock } of [plain, batch]) await clock.advance(10_000);
+    await together(plain, NODES);
+    await batch.renewAll(NODES);
+    revisions.push(await batch.storage.currentRevision());
+  }
+  for (const revision of revisions) {
+    const [one, other] = await Promise.all(
+      [plain, batch].map(({ storage }) => storage.list(PREFIX, { revision })),
+    );
+    expect(one).toEqual(other);
+  }
+});
+
+const lease = (node: string) => (cluster: Cluster) =>
+  cluster.client.resource(leases).namespace('kube-node-lease').get(node);
+
+type Change = readonly [name: string, change: (cluster: Cluster) => Promise<unknown>];
+const MERGE = 'application/merge-patch+json';
+const patched =
+  (patch: object) =>
+  ({ client }: Cluster): Promise<unknown> =>
+    client.resource(leases).namespace('kube-node-lease').patch('a', MERGE, patch);
+const byKubelet =
+  (patch: object) =>
+  ({ server }: Cluster): Promise<unknown> =>
+    createClient(
+      createInProcessTransport({
+        handler: server.inProcess({ name: 'x', groups: ['system:masters'] }),
+        userAgent: 'kubelet',
+      }),
+    )
+      .resource(leases)
+      .namespace('kube-node-lease')
+      .patch('a', MERGE, patch);
+
+const changes: readonly Change[] = [
+  ['another holder', patched({ spec: { holderIdentity: 'x' } })],
+  ['another duration', patched({ spec: { leaseDurationSeconds: 60 } })],
+  ['another duration, by the same manager', byKubelet({ spec: { leaseDurationSeconds: 60 } })],
+  ['a label', patched({ metadata: { labels: { renewTime: 'x', time: 'y' } } })],
+  ['an annotation, by the same manager', byKubelet({ metadata: { annotations: { time: 'x' } } })],
+  ['a finalizer', patched({ metadata: { finalizers: ['example.com/x'] } })],
+  [
+    'another owner',
+    patched({
+      metadata: {
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Node', name: 'x', uid: UID.replace(/1$/, '2') },
+        ],
+      },
+    }),
+  ],
+  ['transitions', patched({ spec: { leaseTransitions: 3 } })],
+  ['an acquisition', patched({ spec: { acquireTime: '2026-01-01T00:00:00.000000Z' } })],
+  ['a renewal by another client', patched({ spec: { renewTime: '2026-01-01T00:00:00.000001Z' } })],
+  ['no owners of fields', patched({ metadata: { managedFields: [{}] } })],
+  ['a deletion', ({ client }) => client.resource(leases).namespace('kube-node-lease').delete('a')],
+  [
+    'a deletion that waits',
+    async (cluster) => {
+      await patched({ metadata: { finalizers: ['example.com/x'] } })(cluster);
+      await cluster.client.resource(leases).namespace('kube-node-lease').delete('a');
+    },
+  ],
+];
+
+test.each(changes)('after %s the kubelet makes the request', async (_name, change) => {
+  const plain = await start();
+  const batch = await start();
+  for (let round = 0; round < 3; round++) {
+    for (const cluster of [plain, batch]) {
+      await cluster.clock.advance(10_000);
+      if (round === 1) await change(cluster);
+    }
+    // A refused renewal is made after those of the batch.
+    const refused = await batch.renewAll(NODES);
+    if (round === 1) expect(refused).toEqual(['a']);
+    await together(plain, without(NODES, refused));
+    for (const node of refused) await plain.renewOne(node).catch(() => undefined);
+    expect(await seen(batch)).toEqual(await seen(plain));
+  }
+});
+
+test('any sequence of renewals and changes leaves what single requests leave', async () => {
+  const step = fc.record({
+    ms: fc.integer({ min: 0, max: 20_000 }),
+    nodes: fc.shuffledSubarray(NODES, { minLength: 1 }),
+    change: fc.option(fc.constantFrom(...changes.map(([, change]) => change)), { freq: 3 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+      const plain = await start();
+      const batch = await start();
+      for (const { ms, nodes, change } of steps) {
+        for (const cluster of [plain, batch]) {
+          await cluster.clock.advance(ms);
+          await change?.(cluster).catch(() => undefined);
+        }
+        const refused = await batch.renewAll(nodes);
+        await together(plain, without(nodes, refused));
+        for (const node of refused) await plain.renewOne(node).catch(() => undefined);
+      }
+      expect(await seen(batch)).toEqual(await seen(plain));
+    }),
+    { numRuns: 10 },
+  );
+}, 60_000);
+
+describe('every renewal is refused', () => {
+  const refusedBy = async (cluster: Cluster): Promise<readonly string[]> => {
+    await cluster.clock.advance(10_000);
+    return cluster.renewAll(NODES);
+  };
+
+  test('if the time is the same', async () => {
+    const cluster = await start();
+    await cluster.clock.advance(10_000);
+    expect(await cluster.renewAll(NODES)).toEqual([]);
+    expect(await cluster.renewAll(NODES)).toEqual(NODES);
+  });
+
+  test('if nodes may not write their Leases', async () => {
+    const forbidden = { decision: 'noOpinion', reason: '' } as const;
+    let allows = true;
+    const cluster = await start({
+      authorizer: {
+        authorize: () => (allows ? { decision: 'allow', reason: '' } : forbidden),
+        rulesFor: () => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
+      },
+    });
+    expect(await refusedBy(cluster)).toEqual([]);
+    allows = false;
+    expect(await refusedBy(cluster)).toEqual(NODES);
+  });
+
+  test('if a plugin of admission may look at the content', async () => {
+    const cluster = await start({
+      admissionPlugins: [{ name: 'Test', validate: () => undefined }],
+    });
+    expect(await refusedBy(cluster)).toEqual(NODES);
+  });
+
+  test('if the audit log records the requests', async () => {
+    const rules = "[{level: None, users: ['system:node:d']}, {level: Metadata}]";
+    const { policy } = readAuditPolicy(
+      parseYaml(`apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: ${rules}`),
+    );
+    const sink = { process: () => Promise.resolve(true), stop: () => Promise.resolve() };
+    const cluster = await start({ audit: { policy, sink: () => sink } });
+    expect(await refusedBy(cluster)).toEqual(['a', 'b-1', 'c.example']);
+  });
+
+  test('if each request is watched in the process', async () => {
+    const cluster = await start({ wrapHandler: (handler) => handler });
+    expect(await refusedBy(cluster)).toEqual(NODES);
+  });
+
+  test('without priority and fairness', async () => {
+    expect(await refusedBy(await start({ priorityAndFairness: false }))).toEqual(NODES);
+  });
+
+  test('after the server has stopped', async () => {
+    const cluster = await start();
+    await cluster.server.stop();
+    const batch = { nodes: NODES, renewedMs: 1, leaseDurationSeconds: 40, userAgent: 'kubelet' };
+    expect(await cluster.server.renewLeases(batch)).toEqual(NODES);
+  });
+
+  test('if a webhook is configured', async () => {
+    const cluster = await start();
+    await refusedBy(cluster);
+    await cluster.client.transport.request({
+      method: 'POST',
+      path: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+      body: {
+        metadata: { name: 'all' },
+        webhooks: [
+          {
+            name: 'all.example.com',
+            clientConfig: { url: 'https://127.0.0.1:1/' },
+            sideEffects: 'None',
+            admissionReviewVersions: ['v1'],
+            failurePolicy: 'Ignore',
+            rules: [
+              { apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['UPDATE'] },
+            ],
+          },
+        ],
+      },
+    });
+    await cluster.clock.advance(10_000);
+    const batch = {
+      renewedMs: cluster.clock.now(),
+      leaseDurationSeconds: 40,
+      userAgent: 'kubelet',
+    };
+    expect(await cluster.server.renewLeases({ ...batch, nodes: NODES })).toEqual(NODES);
+  });
+});
+
+test('a pending write of another client wins', async () => {
+  const cluster = await start();
+  await cluster.clock.advance(10_000);
+  const written = patched({ metadata: { labels: { a: 'b' } } })(cluster);
+  const refused = await cluster.renewAll(NODES);
+  await written;
+  expect((await lease('a')(cluster)).metadata.labels).toEqual({ a: 'b' });
+  expect(refused.every((node) => node === 'a')).toBe(true);
+});

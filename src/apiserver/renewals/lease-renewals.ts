@@ -1,0 +1,304 @@
+// Renews the Leases of many nodes at once: what as many patches of single Leases would do, for the
+// kubelets that share the process of the server. Each Lease gets its own revision, event and history,
+// and each renewal is counted in the metrics of requests.
+//
+// A Lease is renewed here only if nothing could tell the difference. Every other one is refused, and
+// its kubelet makes the plain request: when its user may not, when an admission plugin looks at the
+// content, when the request would be recorded in the audit log, when it would have to wait for a
+// seat, and when the Lease is missing, or another client has written it (lease-template.ts).
+
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { decodeFromStorage } from '#api/machinery/codec/index.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { nextTurn } from '#machinery/turn.ts';
+import {
+  type KeyValue,
+  type Storage,
+  StorageError,
+  type StorageNow,
+  type UpdateDecision,
+} from '#storage/interface.ts';
+import type { AdmissionChain } from '../admission/chain.ts';
+import type { AuditLog } from '../audit/index.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Kind } from '../catalog/kind.ts';
+import { isServed } from '../catalog/snapshot.ts';
+import { managerOf } from '../endpoints/manager-name.ts';
+import type { RequestMetrics } from '../endpoints/request-metrics.ts';
+import { endpointLabels } from '../endpoints/router.ts';
+import { attributesOf } from '../filters/authorization.ts';
+import { parseRequestInfo } from '../filters/request-info.ts';
+import type { FlowControl } from '../flow-control/index.ts';
+import type { Flow } from '../flow-control/flow.ts';
+import { storagePrefix } from '../registry/storage-prefix.ts';
+import type { UserInfo } from '../request.ts';
+import { RequestState } from '../request-state.ts';
+import { type LeaseHolder, type LeasePlaces, leasePlaces, renewedLease } from './lease-template.ts';
+
+/** Renewals of nodes' Leases at one time. */
+export interface LeaseRenewalBatch {
+  readonly nodes: readonly string[];
+  /** The time of the renewals, in milliseconds since the epoch. */
+  readonly renewedMs: number;
+  readonly leaseDurationSeconds: number;
+  /** The user agent of the kubelets. */
+  readonly userAgent: string;
+}
+
+export interface LeaseRenewalsConfig {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly catalog: Catalog;
+  readonly authorizer: Authorizer;
+  readonly admission: AdmissionChain;
+  readonly metrics: RequestMetrics;
+  readonly flowControl: FlowControl;
+  /** Absent: there is no audit log. */
+  readonly audit?: AuditLog;
+  /** Reports whether the server itself serves Leases, to clients in the process. */
+  readonly serves: () => boolean;
+}
+
+const NAMESPACE = 'kube-node-lease';
+const PREFIX = `${storagePrefix(leases)}${NAMESPACE}/`;
+const PATH = `/apis/${leases.group}/${leases.version}/namespaces/${NAMESPACE}/${leases.resource}/`;
+/** The number of Leases that are renewed in one turn of the event loop. */
+const PER_TURN = 500;
+const OK = 200;
+const KEEP: UpdateDecision = { action: 'keep' };
+const NONE: ReadonlySet<string> = new Set();
+
+/** A node whose Lease has been renewed here. */
+interface RenewedNode {
+  readonly user: UserInfo;
+  /** The state of the Lease to which `places` belongs. */
+  revision: number;
+  places: LeasePlaces | undefined;
+}
+
+/** A renewal that is about to be written. */
+interface Renewal {
+  readonly nodeName: string;
+  readonly node: RenewedNode;
+  readonly places: LeasePlaces;
+  readonly flow: Flow;
+  readonly current: KeyValue;
+}
+
+export class LeaseRenewals {
+  readonly #config: LeaseRenewalsConfig;
+  readonly #nodes = new Map<string, RenewedNode>();
+
+  constructor(config: LeaseRenewalsConfig) {
+    this.#config = config;
+  }
+
+  /**
+   * Resolves with the nodes whose Leases were not renewed, when the others are stored. Never
+   * rejects.
+   */
+  async renew(batch: LeaseRenewalBatch): Promise<readonly string[]> {
+    const { nodes } = batch;
+    const slices: Promise<readonly string[]>[] = [];
+    for (let from = 0; from < nodes.length; from += PER_TURN) {
+      if (from > 0) await nextTurn();
+      slices.push(this.#renewSlice(batch, nodes.slice(from, from + PER_TURN)));
+    }
+    return (await Promise.all(slices)).flat();
+  }
+
+  async #renewSlice(
+    batch: LeaseRenewalBatch,
+    nodes: readonly string[],
+  ): Promise<readonly string[]> {
+    const { clock, catalog, metrics, audit } = this.#config;
+    const kind = catalog.snapshot().get(leases.group, leases.version, leases.resource);
+    if (kind === undefined || !isServed(kind) || !this.#config.serves()) return nodes;
+    const request = requestOf(nodes[0]!, batch.userAgent);
+    const renewals = this.#renewalsOf(batch, nodes, request);
+    const [first] = renewals;
+    if (first === undefined) return nodes;
+    const countAdmission = this.#admit(kind, first, request);
+    const endFlows = countAdmission && this.#beginFlows(renewals);
+    if (countAdmission === undefined || endFlows === undefined) return nodes;
+    const countRequests = metrics.beginTogether(request, renewals.length, endpointLabels(kind));
+    const nowMs = clock.now();
+    const written = new Set<string>();
+    await Promise.all(
+      renewals.map(async (renewal) => {
+        if (await this.#write(renewal, batch.renewedMs, nowMs)) written.add(renewal.nodeName);
+      }),
+    );
+    endFlows(written);
+    countAdmission(written.size);
+    countRequests(written.size, OK);
+    audit?.countUnrecorded(written.size);
+    return written.size === nodes.length ? [] : nodes.filter((name) => !written.has(name));
+  }
+
+  /** Returns the renewals that may be made here. */
+  #renewalsOf(
+    { leaseDurationSeconds }: LeaseRenewalBatch,
+    nodes: readonly string[],
+    request: RequestState,
+  ): readonly Renewal[] {
+    const { now } = this.#config.storage;
+    if (now === undefined) return [];
+    const holder = {
+      leaseDurationSeconds,
+      manager: managerOf(request, { fieldManager: '' }),
+    };
+    return nodes.flatMap((nodeName) => {
+      try {
+        return this.#renewalOf(nodeName, request, holder, now) ?? [];
+      } catch (error) {
+        // The plain request reports it.
+        if (error instanceof StorageError) return [];
+        throw error;
+      }
+    });
+  }
+
+  /** Returns the renewal if the node's user may make it, and the Lease is in the expected state. */
+  #renewalOf(
+    nodeName: string,
+    request: RequestState,
+    holder: Omit<LeaseHolder, 'nodeName'>,
+    now: StorageNow,
+  ): Renewal | undefined {
+    const current = now.get(PREFIX + nodeName);
+    if (current === undefined) {
+      this.#nodes.delete(nodeName);
+      return undefined;
+    }
+    const node = this.#nodeOf(nodeName);
+    const places = placesIn(current, node, { ...holder, nodeName });
+    if (places === undefined) return undefined;
+    const { authorizer, audit, flowControl } = this.#config;
+    const { user } = node;
+    const info = { ...request.info, path: PATH + nodeName, name: nodeName, pathName: nodeName };
+    const attributes = attributesOf({ info, user, query: request.query });
+    const decided = authorizer.authorize(attributes);
+    if (decided instanceof Promise || decided.decision !== 'allow') return undefined;
+    if (audit !== undefined && audit.levelOf(attributes) !== 'None') return undefined;
+    return { nodeName, node, places, flow: flowControl.classifier.flowOf({ info, user }), current };
+  }
+
+  #nodeOf(nodeName: string): RenewedNode {
+    let node = this.#nodes.get(nodeName);
+    if (node === undefined) {
+      node = { user: userOf(nodeName), revision: 0, places: undefined };
+      this.#nodes.set(nodeName, node);
+    }
+    return node;
+  }
+
+  /** Returns a function that counts admitted renewals; undefined if they are not all admitted. */
+  #admit(
+    kind: Kind,
+    { nodeName, node, current }: Renewal,
+    request: RequestState,
+  ): ((renewals: number) => void) | undefined {
+    const object = decodeFromStorage<KubeObject>(current.value, current.modRevision);
+    return this.#config.admission.admitAlike({
+      operation: 'UPDATE',
+      kind: kind.type,
+      resource: kind.type,
+      subresource: '',
+      namespace: NAMESPACE,
+      name: nodeName,
+      object,
+      oldObject: object,
+      query: request.query,
+      dryRun: false,
+      user: node.user,
+      warnings: [],
+    });
+  }
+
+  /**
+   * Takes a seat for the renewals of each flow. Returns a function that counts those that were
+   * made; undefined if a flow has no free seat.
+   */
+  #beginFlows(renewals: readonly Renewal[]): ((written: ReadonlySet<string>) => void) | undefined {
+    const byFlow = new Map<Flow, Renewal[]>();
+    for (const renewal of renewals) {
+      const ofFlow = byFlow.get(renewal.flow);
+      if (ofFlow === undefined) byFlow.set(renewal.flow, [renewal]);
+      else ofFlow.push(renewal);
+    }
+    const ends: ((written: ReadonlySet<string>) => void)[] = [];
+    for (const [flow, ofFlow] of byFlow) {
+      const end = this.#config.flowControl.beginTogether(flow, ofFlow.length);
+      if (end === undefined) {
+        for (const endOther of ends) endOther(NONE);
+        return undefined;
+      }
+      ends.push((written) => end(ofFlow.filter(({ nodeName }) => written.has(nodeName)).length));
+    }
+    return (written) => {
+      for (const end of ends) end(written);
+    };
+  }
+
+  /** Reports whether the Lease was written. */
+  async #write(
+    { nodeName, node, places, current }: Renewal,
+    renewedMs: number,
+    nowMs: number,
+  ): Promise<boolean> {
+    const { storage } = this.#config;
+    const value = renewedLease(current.value, places, renewedMs, nowMs);
+    if (value === undefined) return false;
+    const put: UpdateDecision = { action: 'put', value };
+    try {
+      const { kv } = await storage.guaranteedUpdate(
+        PREFIX + nodeName,
+        (state) => (state?.modRevision === current.modRevision ? put : KEEP),
+        { guess: current },
+      );
+      if (kv?.value !== value) return false;
+      // The new state has its times where the one before had them.
+      node.revision = kv.modRevision;
+      return true;
+    } catch (error) {
+      // The plain request reports it.
+      if (error instanceof StorageError) return false;
+      throw error;
+    }
+  }
+}
+
+/** Returns where the times are in the state of a node's Lease. */
+function placesIn(
+  { value, modRevision }: KeyValue,
+  node: RenewedNode,
+  holder: LeaseHolder,
+): LeasePlaces | undefined {
+  if (node.revision !== modRevision) {
+    node.revision = modRevision;
+    node.places = leasePlaces(value, holder);
+  }
+  return node.places;
+}
+
+/** Returns the request by which the kubelet of a node renews its Lease, without its body. */
+function requestOf(nodeName: string, userAgent: string): RequestState {
+  const request = new RequestState({
+    method: 'PATCH',
+    path: PATH + nodeName,
+    query: '',
+    headers: { 'content-type': 'application/merge-patch+json', 'user-agent': userAgent },
+    body: { kind: 'object', object: undefined },
+    remoteAddress: '127.0.0.1',
+    user: userOf(nodeName),
+  });
+  request.info = parseRequestInfo(request);
+  return request;
+}
+
+function userOf(nodeName: string): UserInfo {
+  return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
+}

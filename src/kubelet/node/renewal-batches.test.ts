@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { VirtualClock } from '#machinery/clock.ts';
+import { withResolvers } from '#machinery/with-resolvers.ts';
+import { type RenewalBatch, RenewalBatches } from './renewal-batches.ts';
+
+const PERIOD_MS = 10_000;
+const TICK_MS = 250;
+
+interface Started {
+  readonly clock: VirtualClock;
+  readonly sent: RenewalBatch[];
+  readonly released: [node: string, nextDue: number][];
+  /** Nodes whose renewals are refused. */
+  readonly refused: Set<string>;
+  /** Answers wait until it is called. */
+  hold(): () => void;
+  keep(node: string, nextDue: number, leaseDurationSeconds?: number): () => void;
+}
+
+function start(): Started {
+  const clock = new VirtualClock();
+  const sent: RenewalBatch[] = [];
+  const released: [string, number][] = [];
+  const refused = new Set<string>();
+  let held = Promise.resolve();
+  const batches = new RenewalBatches({
+    clock,
+    tickMs: TICK_MS,
+    renew: async (batch) => {
+      sent.push(batch);
+      await held;
+      return batch.nodes.filter((node) => refused.has(node));
+    },
+  });
+  return {
+    clock,
+    sent,
+    released,
+    refused,
+    hold: () => {
+      const { promise, resolve } = withResolvers();
+      held = promise;
+      return resolve;
+    },
+    keep: (nodeName, nextDue, leaseDurationSeconds = 40) =>
+      batches.takeOver(
+        { kind: 'lease', nodeName, nextDue, periodMs: PERIOD_MS, leaseDurationSeconds },
+        (next) => released.push([nodeName, next]),
+      )!,
+  };
+}
+
+test('nodes of one instant are renewed by one call, each period', async () => {
+  const { clock, sent, keep, released } = start();
+  keep('a', 1000.25);
+  keep('b', 1001.25);
+  keep('c', 1250.5);
+  await clock.advance(12_000);
+  expect(sent.map(({ nodes }) => nodes)).toEqual([['a', 'b'], ['c'], ['a', 'b'], ['c']]);
+  expect(sent.map(({ renewedMs }) => renewedMs - sent[0]!.renewedMs)).toEqual([
+    0, 250, 10_000, 10_250,
+  ]);
+  expect(released).toEqual([]);
+});
+
+test('Leases with other durations are renewed by other calls', async () => {
+  const { clock, sent, keep } = start();
+  keep('a', 1000);
+  keep('b', 1000, 60);
+  await clock.advance(1000);
+  expect(sent.map(({ nodes, leaseDurationSeconds }) => [nodes, leaseDurationSeconds])).toEqual([
+    [['a'], 40],
+    [['b'], 60],
+  ]);
+});
+
+test('a refused renewal is left to the kubelet at once', async () => {
+  const { clock, sent, keep, released, refused } = start();
+  refused.add('b');
+  keep('a', 1000);
+  keep('b', 1000);
+  await clock.advance(1000);
+  expect(released).toEqual([['b', 1000]]);
+  await clock.advance(PERIOD_MS);
+  expect(sent.map(({ nodes }) => nodes)).toEqual([['a', 'b'], ['a']]);
+});
+
+test('renewals end', async () => {
+  const { clock, sent, keep, released } = start();
+  const end = keep('a', 1000);
+  end();
+  end();
+  expect(released).toEqual([['a', 1000]]);
+  await clock.advance(PERIOD_MS);
+  expect(sent).toEqual([]);
+});
+
+test('an end waits for the renewal in flight', async () => {
+  const { clock, keep, released, hold } = start();
+  const resume = hold();
+  const end = keep('a', 1000);
+  await clock.advance(1000);
+  end();
+  expect(released).toEqual([]);
+  resume();
+  await clock.advance(0);
+  expect(released).toEqual([['a', 1000 + PERIOD_MS]]);
+});
+
+test('renewals that were missed while an answer was late are left out', async () => {
+  const { clock, sent, keep, hold } = start();
+  const resume = hold();
+  keep('a', 1000);
+  await clock.advance(35_000);
+  expect(sent).toHaveLength(1);
+  resume();
+  await clock.advance(0);
+  await clock.advance(5999);
+  expect(sent).toHaveLength(1);
+  await clock.advance(1);
+  expect(sent).toHaveLength(2);
+});
+
+test('a renewal that is late already is made at once', async () => {
+  const { clock, sent, keep } = start();
+  await clock.advance(5000);
+  keep('a', 1000);
+  await clock.advance(0);
+  expect(sent).toHaveLength(1);
+});
+
+test('statuses are left to the kubelet', () => {
+  const batches = new RenewalBatches({
+    clock: new VirtualClock(),
+    tickMs: TICK_MS,
+    renew: () => Promise.resolve([]),
+  });
+  const heartbeat = { kind: 'status', nodeName: 'a', nextDue: 1, periodMs: 1 } as const;
+  expect(batches.takeOver(heartbeat, () => undefined)).toBeUndefined();
+});
