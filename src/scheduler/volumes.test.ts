@@ -129,6 +129,24 @@ describe('volumes', () => {
     expect(await cluster.nodeOf('p')).toBe('a');
   });
 
+  test('a pod whose claim gets another selected node is scheduled there', async () => {
+    await addClass('example.com/disk');
+    await addClaim('c');
+    cluster.startScheduler();
+    await cluster.addPod('p', undefined, mounting('c'));
+    await cluster.clock.advance('3s');
+    const claim = await claims().get('c');
+    const first = claim.metadata.annotations?.[SELECTED_NODE];
+    const other = first === 'a' ? 'b' : 'a';
+    const annotations = { ...claim.metadata.annotations, [SELECTED_NODE]: other };
+    await claims().update({ ...claim, metadata: { ...claim.metadata, annotations } });
+    await cluster.clock.advance('5s');
+    await addVolume('made', other);
+    await bindClaim('c', 'made');
+    await cluster.untilBound('p');
+    expect(await cluster.nodeOf('p')).toBe(other);
+  });
+
   test('waits no longer than its timeout, and not for a deleted pod', async () => {
     await addClass('example.com/disk');
     await addClaim('c');

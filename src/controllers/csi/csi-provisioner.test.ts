@@ -272,6 +272,35 @@ describe('CsiProvisioner', () => {
     expect(calls).toHaveLength(1);
   });
 
+  test('one for each node, and a copy whose pod is elsewhere: the node of the source is selected', async () => {
+    await addNode('n', 'a');
+    await addNode('m', 'b');
+    const { calls } = await start({ nodeName: 'm' });
+    const source = await claims().create(
+      newClaim('source', { storageClassName: 'fast', volumeName: 'v' }),
+    );
+    const expression = { key: KEY, operator: 'In' as const, values: ['a'] };
+    await volumes().create({
+      metadata: { name: 'v' },
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce'],
+        claimRef: { namespace: 'default', name: 'source', uid: source.metadata.uid },
+        csi: { driver: DRIVER, volumeHandle: 'handle' },
+        storageClassName: 'fast',
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [expression] }] } },
+      },
+    });
+    await claimed('m', { dataSource: { kind: 'PersistentVolumeClaim', name: 'source' } });
+    const { annotations } = (await claims().get('c')).metadata;
+    expect(annotations?.['volume.kubernetes.io/selected-node']).toBe('n');
+    expect(calls).toEqual([]);
+    expect(await said()).toContain(
+      'ProvisioningFailed: failed to provision volume with StorageClass "fast": ' +
+        'the source of a copy is on node n, not on node m',
+    );
+  });
+
   describe('one for each node, and no selected node:', () => {
     const immediate = async (zone: string) => {
       await cluster.client.resource(storageClasses).create({

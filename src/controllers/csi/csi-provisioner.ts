@@ -132,11 +132,18 @@ export class CsiProvisioner implements Controller {
     if (!(await this.#isResponsible(claim, storageClass, selected, signal))) return reconciled;
     const message = `External provisioner is provisioning volume for claim "${namespace}/${name}"`;
     this.#record(claim, 'Normal', 'Provisioning', message);
+    const why = `failed to provision volume with StorageClass "${storageClass.metadata.name}"`;
     try {
+      const place = await this.#nodeOfSource(claim, signal);
+      if (selected !== undefined && place !== undefined && place !== selected) {
+        const reason = `the source of a copy is on node ${place}, not on node ${selected}`;
+        this.#record(claim, 'Warning', 'ProvisioningFailed', `${why}: ${reason}`);
+        await this.#select(claim, place, signal);
+        return reconciled;
+      }
       await this.#provision(claim, storageClass, volumeName, selected, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      const why = `failed to provision volume with StorageClass "${storageClass.metadata.name}"`;
       this.#record(claim, 'Warning', 'ProvisioningFailed', `${why}: ${errorMessage(error)}`);
       // Another node may have room, if the place of a volume depends on its node.
       if (
@@ -144,7 +151,7 @@ export class CsiProvisioner implements Controller {
         isRpcError(error, 'RESOURCE_EXHAUSTED', 'OUT_OF_RANGE') &&
         Object.keys(this.#nodes.segments(selected) ?? {}).length > 0
       ) {
-        await this.#unselect(claim, signal);
+        await this.#select(claim, undefined, signal);
         return reconciled;
       }
       throw error;
@@ -167,21 +174,31 @@ export class CsiProvisioner implements Controller {
     const { nodeName } = this.#config;
     if (nodeName === undefined) return true;
     if (selected !== undefined) return selected === nodeName;
-    // A copy must be where its source is.
-    const source = this.#sourceVolume(claim);
-    if (source !== undefined) return this.#isOurs(source);
-    const snapshot = snapshotNameOf(claim);
-    if (snapshot !== undefined) {
-      const { namespace = '' } = claim.metadata;
-      const content = await sourceContent(this.#config.client, namespace, snapshot, signal);
-      return content.metadata.annotations?.[SNAPSHOT_NODE] === nodeName;
-    }
+    const place = await this.#nodeOfSource(claim, signal);
+    if (place !== undefined) return place === nodeName;
     const { names } = this.#nodes;
     const first = names.find((name) => {
       const segments = this.#nodes.segments(name);
       return segments !== undefined && isAllowed(allowedTopologies, segments);
     });
     return (first ?? names[0]) === nodeName;
+  }
+
+  /**
+   * Returns the node that has the source of the claim, where a copy has to be, too; undefined
+   * without a source, and if one driver has the volumes of all nodes. Rejects if the source is a
+   * snapshot that cannot be used yet.
+   */
+  async #nodeOfSource(claim: ReadClaim, signal: AbortSignal): Promise<string | undefined> {
+    const { client, nodeName } = this.#config;
+    if (nodeName === undefined) return undefined;
+    const volume = this.#sourceVolume(claim);
+    if (volume !== undefined) return this.#nodes.nodeOf(volume);
+    const snapshot = snapshotNameOf(claim);
+    if (snapshot === undefined) return undefined;
+    const { namespace = '' } = claim.metadata;
+    const content = await sourceContent(client, namespace, snapshot, signal);
+    return content.metadata.annotations?.[SNAPSHOT_NODE];
   }
 
   async #provision(
@@ -354,9 +371,17 @@ export class CsiProvisioner implements Controller {
     await resource.patch(name, MERGE_PATCH, finalizersPatch(deleted, finalizers), { signal });
   }
 
-  /** Removes the selected node from the claim, so that the scheduler selects another one. */
-  async #unselect(claim: ReadClaim, signal: AbortSignal): Promise<void> {
-    const { [SELECTED_NODE]: _, ...annotations } = claim.metadata.annotations ?? {};
+  /**
+   * Selects another node for the claim, or leaves that to the scheduler. The pod is scheduled
+   * again, to a node that its claims have selected.
+   */
+  async #select(
+    claim: ReadClaim,
+    nodeName: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { [SELECTED_NODE]: _, ...others } = claim.metadata.annotations ?? {};
+    const annotations = nodeName === undefined ? others : { ...others, [SELECTED_NODE]: nodeName };
     const { namespace = '' } = claim.metadata;
     try {
       await this.#config.client

@@ -47,15 +47,24 @@ export class DriverNodes {
   }
 
   /** Reports whether this instance cares for the volume. */
-  hasVolume({ spec }: Immutable<PersistentVolume>): boolean {
-    if (spec.csi?.driver !== this.#driver) return false;
-    if (this.#nodeName === undefined) return true;
-    const own = this.segments(this.#nodeName);
+  hasVolume(volume: Immutable<PersistentVolume>): boolean {
+    if (volume.spec.csi?.driver !== this.#driver) return false;
+    return this.#nodeName === undefined || this.#isAt(volume, this.#nodeName);
+  }
+
+  /** Returns the first node, by name, that the volume is accessible from. */
+  nodeOf(volume: Immutable<PersistentVolume>): string | undefined {
+    if (volume.spec.csi?.driver !== this.#driver) return undefined;
+    return this.names.find((name) => this.#isAt(volume, name));
+  }
+
+  #isAt({ spec }: Immutable<PersistentVolume>, nodeName: string): boolean {
+    const segments = this.segments(nodeName);
     const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
     return (
-      own !== undefined &&
+      segments !== undefined &&
       terms.some(({ matchExpressions = [] }) =>
-        matchExpressions.every(({ key, values = [] }) => values.includes(own[key] ?? '')),
+        matchExpressions.every(({ key, values = [] }) => values.includes(segments[key] ?? '')),
       )
     );
   }
