@@ -58,6 +58,8 @@ export interface KubeletConfig {
    * ROOT-DIR/local-volumes.
    */
   readonly localVolumesDir?: string;
+  /** The directory of drivers of FlexVolumes. Default: upstream's. */
+  readonly flexVolumeDir?: string;
   /** The directory of containers' logs. Default: /var/log/pods. */
   readonly podLogsDir?: string;
   /** A directory with manifests of static pods, which run without the API server. Default: none. */

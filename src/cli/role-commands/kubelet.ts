@@ -117,6 +117,10 @@ export function addKubelet(program: Command): void {
         'addresses of all pods: other nodes cannot claim any outside',
       )
       .option(
+        '--volume-plugin-dir <dir>',
+        'drivers of FlexVolumes (default: /usr/libexec/kubernetes/kubelet-plugins/volume/exec)',
+      )
+      .option(
         '--make-iptables-util-chains [bool]',
         'make KUBE-IPTABLES-HINT, by which pods know which iptables this machine uses (default: true)',
         yesOrNo,

@@ -104,7 +104,7 @@ export const KUBELET_FLAGS: readonly UpstreamFlag[] = [
     'false',
     'thresholds are checked every ten seconds',
   ),
-  ignored('experimental-mounter-path', 'string', '', 'there are no flex volumes'),
+  ignored('experimental-mounter-path', 'string', '', 'drivers run as they are'),
   ignored(
     'fail-cgroupv1',
     'bool',
@@ -336,11 +336,10 @@ export const KUBELET_FLAGS: readonly UpstreamFlag[] = [
   implemented('v', 'Level', '0'),
   implemented('version', 'version', 'false'),
   ignored('vmodule', 'pattern=N,...', '', 'one log level holds for all files: see --v'),
-  ignored(
+  implemented(
     'volume-plugin-dir',
     'string',
     '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
-    'there are no flex volumes',
   ),
   implemented('volume-stats-agg-period', 'duration', '1m0s'),
 ];

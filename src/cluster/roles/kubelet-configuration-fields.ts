@@ -296,12 +296,7 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   ignored('kubeReservedCgroup', 'string', [''], 'settings of this kind have their default values'),
   implementedWithZero('enforceNodeAllocatable', 'list', 'enforceNodeAllocatable'),
   implemented('allowedUnsafeSysctls', 'list', 'allowedUnsafeSysctls'),
-  ignored(
-    'volumePluginDir',
-    'string',
-    ['/usr/libexec/kubernetes/kubelet-plugins/volume/exec/'],
-    'settings of this kind have their default values',
-  ),
+  implemented('volumePluginDir', 'string', 'volumePluginDir'),
   rejected('providerID', 'string', [''], 'nodes have no spec.providerID'),
   ignored(
     'kernelMemcgNotification',

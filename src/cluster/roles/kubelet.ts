@@ -105,6 +105,8 @@ export interface KubeletRoleConfig
   readonly podNetwork?: PodNetworkMode;
   readonly vxlanId?: number;
   readonly vxlanPort?: number;
+  /** The directory of drivers of FlexVolumes. Default: upstream's. */
+  readonly volumePluginDir?: string;
   /** Whether KUBE-IPTABLES-HINT is made where pods have a network of their own. Default: true. */
   readonly makeIptablesUtilChains?: boolean;
   /** Addresses of all pods, one range or one of each family: other nodes cannot have any outside. Default: unknown. */
@@ -293,6 +295,9 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       podLogsDir: config.podLogsDir === undefined ? layout.logs : resolve(config.podLogsDir),
       ...(!simulated &&
         config.enableSystemLogHandler !== false && { systemLogsDir: SYSTEM_LOGS_DIR }),
+      ...(config.volumePluginDir !== undefined && {
+        flexVolumeDir: resolve(config.volumePluginDir),
+      }),
       ...resources,
       // Pulls of simulated containers ask no registry.
       ...(simulated && config.registryQps === undefined && { pullRate: undefined }),

@@ -82,6 +82,7 @@ export function makeStorage(parts: StorageParts): Storage {
     localVolumesDir,
     claims,
     csi: csi.volumes,
+    ...(config.flexVolumeDir !== undefined && { flexVolumeDir: config.flexVolumeDir }),
     secret: (namespace, name) =>
       client.resource(secrets).namespace(namespace).get(name, { signal }),
     grow: (pod, volume) => csi.grow(pod, volume),

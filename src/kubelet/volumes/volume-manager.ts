@@ -35,6 +35,7 @@ import { checkHostPath } from './host-path.ts';
 import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
 import { checkLocalDevice } from './local-volumes.ts';
 import { isMounted, type Mounter } from './mounter.ts';
+import { type FlexVolume, FlexVolumes } from './flex/flex-volumes.ts';
 import { diskOf } from './iscsi/disk.ts';
 import { type IscsiVolume, IscsiVolumes } from './iscsi/iscsi-volumes.ts';
 import { type IscsiSystem, iscsiSystem } from './iscsi/system.ts';
@@ -137,6 +138,8 @@ export interface VolumeManagerConfig {
   readonly csi?: CsiMounts;
   /** Reads a secret from the API, for volumes that authenticate themselves. */
   readonly secret: (namespace: string, name: string) => Promise<Immutable<v1.Secret>>;
+  /** The directory of drivers of FlexVolumes. Default: upstream's. */
+  readonly flexVolumeDir?: string;
   /** Default: this machine. */
   readonly iscsi?: IscsiSystem;
   /** Grows a volume that has been mounted, if its claim waits for that. Absent: none can grow. */
@@ -171,10 +174,12 @@ export class VolumeManager {
   readonly #claimed = new Map<string, Map<string, string>>();
   readonly #locals: LocalVolumes;
   readonly #disks: IscsiVolumes;
+  readonly #flex: FlexVolumes;
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
     this.#locals = new LocalVolumes(config);
+    this.#flex = new FlexVolumes(config);
     this.#disks = new IscsiVolumes({ ...config, system: config.iscsi ?? iscsiSystem });
   }
 
@@ -242,6 +247,7 @@ export class VolumeManager {
     for (const target of await mounter.mountsBelow(subpathsDir(rootDir, uid)))
       await mounter.unmount(target);
     await csi?.unmount(uid);
+    await this.#flex.unmount(uid);
     for (const target of await mounter.mountsBelow(directory)) await mounter.unmount(target);
     // Deleting would empty a file system that is still mounted, so the directory is left for the
     // next attempt.
@@ -287,6 +293,11 @@ export class VolumeManager {
       const { name, iscsi } = volume;
       const source = { iscsi, readOnly: iscsi.readOnly === true, mountOptions: [] };
       return await this.#mountIscsi(pod, name, source, context.signal);
+    }
+    if (volume.flexVolume !== undefined) {
+      const { name, flexVolume: source } = volume;
+      const flex = { name, source, readOnly: source.readOnly === true };
+      return await this.#mountFlex(pod, flex);
     }
     const plugin = pluginOf(volume);
     if (plugin === 'image') return '';
@@ -351,6 +362,10 @@ export class VolumeManager {
   async #mountNfs(pod: Pod, volume: NfsVolume): Promise<string> {
     const { hostFiles, mounter, rootDir } = this.#config;
     return hostFiles ? await mountNfs(mounter, rootDir, podUid(pod), volume) : '';
+  }
+
+  async #mountFlex(pod: Pod, volume: FlexVolume): Promise<string> {
+    return this.#config.hostFiles ? await this.#flex.mount(pod, volume) : '';
   }
 
   async #mountIscsi(
@@ -431,7 +446,7 @@ export class VolumeManager {
   ): Promise<string> {
     const { hostFiles, isReachable } = this.#config;
     const { name } = volume.metadata;
-    const { hostPath, local, csi, nfs, iscsi } = volume.spec;
+    const { hostPath, local, csi, nfs, iscsi, flexVolume: source } = volume.spec;
     if (!isReachable(volume)) {
       const what = `MountVolume.NodeAffinity check failed for volume "${name}"`;
       throw new PersistentVolumeError(name, `${what} : no matching NodeSelectorTerms`);
@@ -456,6 +471,10 @@ export class VolumeManager {
       if (iscsi !== undefined) {
         const mountOptions = mountOptionsOf(volume);
         return await this.#mountIscsi(pod, name, { iscsi, readOnly, mountOptions }, signal);
+      }
+      if (source !== undefined) {
+        const flex = { name, source, readOnly: readOnly || source.readOnly === true };
+        return await this.#mountFlex(pod, flex);
       }
       if (hostPath !== undefined) {
         if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
