@@ -20,7 +20,6 @@ import {
   type ThreadUser,
   type ToClients,
   type ToServer,
-  type WatchedObject,
 } from './protocol.ts';
 import { KeptObject, type ObjectSharing, ReceivedObject } from './received-object.ts';
 import { SiblingParts } from './shared-parts.ts';
@@ -228,8 +227,17 @@ export class ThreadClients {
         }
         break;
       }
-      case 'event': {
-        const object = this.#objectOf(message.object, reader);
+      case 'events': {
+        const { type, lengths } = message;
+        for (const length of lengths) {
+          const object = new KeptObject(reader.take(length), this.#sharing);
+          this.#objects[this.#seen++ % KEPT_OBJECTS] = object;
+          call?.events?.push({ type, object });
+        }
+        break;
+      }
+      case 'again': {
+        const object = this.#objects[(this.#seen - message.ago) % KEPT_OBJECTS]!;
         call?.events?.push({ type: message.type, object });
         break;
       }
@@ -279,13 +287,6 @@ export class ThreadClients {
     return lengths.map(
       (length, index) => new KeptObject(reader.take(length), this.#sharing, states[index]),
     );
-  }
-
-  #objectOf(sent: WatchedObject, reader: BatchReader): ReceivedObject {
-    if ('again' in sent) return this.#objects[(this.#seen - sent.again) % KEPT_OBJECTS]!;
-    const object = new KeptObject(reader.take(sent.first), this.#sharing);
-    this.#objects[this.#seen++ % KEPT_OBJECTS] = object;
-    return object;
   }
 
   #giveUp(id: number): void {

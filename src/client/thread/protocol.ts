@@ -35,12 +35,6 @@ export interface SentObject {
   readonly length: number;
 }
 
-/**
- * An object of watches. If several watches get it, its bytes are sent once. `first`: with its
- * bytes. `again`: the object that many first ones ago.
- */
-export type WatchedObject = { readonly first: number } | { readonly again: number };
-
 /** Items of a list. */
 export interface SentItems {
   /** The number of bytes of each item. */
@@ -82,11 +76,23 @@ export type ToClients =
     }
   /** The first items of a list that is too long for one message, before its response. */
   | { readonly kind: 'items'; readonly id: number; readonly items: SentItems }
+  /**
+   * Events of one watch in a row. Their objects follow as bytes: of an object that several watches
+   * get, for the first one of them.
+   */
   | {
-      readonly kind: 'event';
+      readonly kind: 'events';
       readonly id: number;
       readonly type: WatchEventType;
-      readonly object: WatchedObject;
+      /** The lengths of the objects. The sender adds to it until the batch is sent. */
+      readonly lengths: number[];
+    }
+  /** An event whose object was sent for another watch, that many objects of watches ago. */
+  | {
+      readonly kind: 'again';
+      readonly id: number;
+      readonly type: WatchEventType;
+      readonly ago: number;
     }
   | ({ readonly kind: 'chunk'; readonly id: number } & SentObject)
   /** The end of a call, or of the watch or body that it returned. */
@@ -131,13 +137,21 @@ export class Outbox<M> {
     this.#port = port;
   }
 
+  /** The last message, as long as it has not been sent; then it can still be changed. */
+  get last(): M | undefined {
+    return this.#messages.at(-1);
+  }
+
+  /** Adds bytes to the last message. */
+  extend(part: Part): void {
+    this.#parts.push(part);
+    this.#size += part.length;
+  }
+
   /** Adds a message. `parts`: its bytes. */
   send(message: M, ...parts: readonly Part[]): void {
     this.#messages.push(message);
-    for (const part of parts) {
-      this.#parts.push(part);
-      this.#size += part.length;
-    }
+    for (const part of parts) this.extend(part);
     if (this.#scheduled) return;
     this.#scheduled = true;
     inNextTurn(() => this.#flush());

@@ -26,7 +26,6 @@ import {
   type ThreadUser,
   type ToClients,
   type ToServer,
-  type WatchedObject,
 } from './protocol.ts';
 import { nextTurn } from '#machinery/turn.ts';
 
@@ -209,21 +208,17 @@ export class ThreadServer {
   #sendWatched(id: number, { type, object }: WatchedEvent): void {
     const at = this.#sent.get(object);
     if (at !== undefined && this.#objects - at <= KEPT_OBJECTS) {
-      this.#sendEvent(id, type, { again: this.#objects - at });
+      this.#send({ kind: 'again', id, type, ago: this.#objects - at });
       return;
     }
     const json = jsonOf(object);
     this.#sent.set(object, this.#objects++);
-    this.#sendEvent(id, type, { first: json.length }, json);
-  }
-
-  #sendEvent(
-    id: number,
-    type: Extract<ToClients, { kind: 'event' }>['type'],
-    object: WatchedObject,
-    ...parts: readonly Part[]
-  ): void {
-    this.#send({ kind: 'event', id, type, object }, ...parts);
+    const { last } = this.#outbox;
+    if (last?.kind === 'events' && last.id === id && last.type === type) {
+      last.lengths.push(json.length);
+      this.#bytesInFlight += json.length;
+      this.#outbox.extend(json);
+    } else this.#send({ kind: 'events', id, type, lengths: [json.length] }, json);
   }
 
   async #sendChunks(id: number, { stream }: Streamed, call: LinkedAbort): Promise<void> {

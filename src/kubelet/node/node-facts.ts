@@ -3,6 +3,7 @@
 
 import type { Runtime, RuntimeFeatures, RuntimeHandler, StatusResponse } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
 import { outsideWork } from '#machinery/pending-work.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
@@ -57,7 +58,9 @@ export class NodeFactsSource {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
   readonly machine: MachineInfo;
-  #addresses: readonly NodeAddress[];
+  #addresses: readonly NodeAddress[] = [];
+  /** The addresses of the machine from which `#addresses` were made. */
+  #machineAddresses: readonly string[] | undefined;
   readonly #config: NodeFactsConfig;
   #networkProblem: string | undefined;
   /** The handlers and features that the runtime has reported last; undefined before. */
@@ -75,7 +78,7 @@ export class NodeFactsSource {
   private constructor(config: NodeFactsConfig, capacity: ResourceList, machine: MachineInfo) {
     const { kubelet } = config;
     this.#config = config;
-    this.#addresses = addressesOf(kubelet);
+    this.#readAddresses();
     this.capacity = capacity;
     this.allocatable =
       kubelet.allocatable ??
@@ -137,7 +140,7 @@ export class NodeFactsSource {
    */
   async current(port: number): Promise<NodeFacts> {
     const problems: string[] = [];
-    this.#addresses = addressesOf(this.#config.kubelet);
+    this.#readAddresses();
     const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
     const shutdown = this.#config.shutdown?.();
@@ -159,6 +162,22 @@ export class NodeFactsSource {
       runtimeHandlers: this.#abilities?.runtimeHandlers ?? [],
       ...(this.runtimeFeatures !== undefined && { runtimeFeatures: this.runtimeFeatures }),
     };
+  }
+
+  /** Equal addresses stay the same object, which costs less to compare. */
+  #readAddresses(): void {
+    const { addresses, nodeName, readAddresses = machineAddresses } = this.#config.kubelet;
+    if (addresses !== undefined) {
+      this.#addresses = addresses;
+      return;
+    }
+    const current = readAddresses();
+    if (deepEqual(current, this.#machineAddresses)) return;
+    this.#machineAddresses = current;
+    this.#addresses = [
+      ...current.map((address) => ({ type: 'InternalIP' as const, address })),
+      { type: 'Hostname' as const, address: nodeName },
+    ];
   }
 
   async #askRuntime(
@@ -212,14 +231,4 @@ export class NodeFactsSource {
       `PLEG is not healthy: pleg was last seen active ${Math.floor(silence / 1000)}s ago; threshold is 3m0s`,
     );
   }
-}
-
-function addressesOf({
-  addresses,
-  nodeName,
-  readAddresses = machineAddresses,
-}: NodeSettings): readonly NodeAddress[] {
-  if (addresses !== undefined) return addresses;
-  const internal = readAddresses().map((address) => ({ type: 'InternalIP' as const, address }));
-  return [...internal, { type: 'Hostname' as const, address: nodeName }];
 }
