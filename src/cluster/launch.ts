@@ -1,34 +1,27 @@
 // Starts the cluster of `cox up`: with a data directory, real containers where possible, a port,
 // and a kubeconfig. Turns problems of the machine into errors that name a solution.
 
-import { availableParallelism, hostname, networkInterfaces } from 'node:os';
+import { availableParallelism, networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
 import type { Client } from '#client/client.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
-import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
-import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
-import { versionInfo } from '#machinery/version-info.ts';
 import type { PodNetworkMode } from '#network/index.ts';
-import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
-import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
-import type { ClusterNode, SimulatedNode } from './nodes.ts';
-import { claimDataDir, dataDirLayout, type DataDirLayout, proxyTable } from './data-dir.ts';
-import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
+import { Cluster, type ClusterConfig } from './cluster.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import type { UncaughtErrors } from './faults/index.ts';
-import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
-import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
+import type { KubeconfigEntry } from './kubeconfig.ts';
+import { isLoopback, makeKubeletPorts } from './kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
 import type { IngressSettings } from './cluster-ingress.ts';
 import type { CsiSettings } from './csi/cluster-csi.ts';
 import { checkCanMount } from './csi/check-can-mount.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
-import { type IngressRequest, parseTrustedProxies, prepareIngress } from './prepare-ingress.ts';
+import { parseTrustedProxies, prepareIngress } from './prepare-ingress.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
 import {
   checkApart,
@@ -40,35 +33,38 @@ import {
   type PodRange,
 } from './network-ranges.ts';
 import { Pki } from './pki.ts';
-import { policyTableOf, removePolicies } from './policy-table.ts';
-import { resourceSettings } from './roles/node-resources.ts';
+import { removePolicies } from './policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type AuditFlags, auditOf } from './roles/audit-flags.ts';
 import { type OidcFlags, oidcOf } from './roles/oidc-flags.ts';
-import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
+import { type EtcdConfig, openStorage } from './stores.ts';
 import {
   type ComponentsRunner,
   ComponentsThread,
   KeptThread,
   type Logging,
 } from './thread/index.ts';
-import { simulatedNode } from './simulated-machine.ts';
 import { UserError } from './user-error.ts';
-import { KUBERNETES_VERSION } from './version.ts';
+import { keepAdminKubeconfig } from './admin-kubeconfig.ts';
+import {
+  keepsSimulation,
+  type LaunchNodesConfig,
+  machineName,
+  nodesJournal,
+  nodesOf,
+} from './launch-nodes.ts';
 
 export type { RuntimeChoice } from './runtimes.ts';
 export type { EtcdConfig, StoreChoice } from './stores.ts';
 
-export interface LaunchConfig {
+export interface LaunchConfig extends LaunchNodesConfig {
   readonly dataDir: string;
-  readonly securePort: number;
   readonly bindAddress: string;
   /** Default: in the data directory. */
   readonly kubeconfig?: string;
-  readonly store: StoreChoice;
   /** Settings of the store 'etcd'. */
   readonly etcd?: EtcdConfig;
   /** The file of an EncryptionConfiguration. Absent: nothing is encrypted at rest. */
@@ -77,8 +73,6 @@ export interface LaunchConfig {
   readonly containerRuntimeEndpoint?: string;
   /** A folder of images to import into containerd at the start. */
   readonly images?: string;
-  /** The first runs on the runtime chosen, the others are simulated. */
-  readonly nodes: number;
   /** Default: see defaultPodRange. */
   readonly podCidr?: string;
   /** See PodNetworkFlags. */
@@ -87,29 +81,14 @@ export interface LaunchConfig {
   readonly vxlanPort?: number;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
-  /**
-   * Addresses for services of type LoadBalancer: ranges and networks, with commas between them.
-   * Default: the node's.
-   */
-  readonly loadBalancerPool?: string;
   /** The served groups, versions and resources. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** The controllers to run: '*', 'foo', '-foo'. Default: all. */
   readonly controllers?: readonly string[];
-  /** The kubelet's directory. Default: in the data directory. */
-  readonly rootDir?: string;
-  /** Hard thresholds of evictions on this machine. Default: SHARED_MACHINE_HARD. */
-  readonly evictionHard?: Readonly<Record<string, string>>;
-  /** The cgroup below which pods get cgroups of their own. Default: the runtime's choice. */
-  readonly cgroupRoot?: string;
   /** Whether the cluster runs DNS. Default: with containerd, if its address and port are free. */
   readonly dns?: boolean;
-  /** Whether network policies are enforced for pods of this machine. Default: true. */
-  readonly networkPolicy?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
-  /** The addresses of Ingresses and Gateways. Absent: they are not served. */
-  readonly ingress?: IngressRequest;
   /** Whether the reference CSI driver runs for the node of this machine. Default: no. */
   readonly csiDriver?: boolean;
   /** Whether the web console is served. Default: false. */
@@ -121,7 +100,6 @@ export interface LaunchConfig {
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
   readonly install: boolean;
-  readonly logger: Logger;
   /** See ComponentsConfig. Absent: a component that ends resolves `failed`. */
   readonly faults?: UncaughtErrors;
   /** The settings of the logger, for loggers of other threads. Absent: other threads do not log. */
@@ -149,8 +127,6 @@ export interface LaunchedCluster {
   /** Idempotent. Containers go on running, for the next start. */
   stop(): Promise<void>;
 }
-
-const CONTEXT_NAME = 'coxswain';
 
 /** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
@@ -208,55 +184,15 @@ async function start(
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, layout, clock) : undefined;
   if (thread !== undefined) cleanup.push(() => thread.stop());
-  let failure: Error | undefined;
-  let storageFailed!: (error: Error) => void;
-  const storageFailure = new Promise<Error>((resolveFailure) => {
-    storageFailed = (error) => {
-      failure = error;
-      resolveFailure(error);
-    };
-  });
-  const preparing = {
-    pki: Pki.open({ clock, random, dir: layout.pki }),
-    storage: openStorage({
-      choice: config.store,
-      etcd: config.etcd,
-      dir: layout.store,
-      clock,
-      random,
-      logger,
-      onFailure: storageFailed,
-      onProgress: (read, total) => progress('reading the store', `${read} of ${total}`),
-    }).then((storage) =>
-      encryption === undefined ? storage : encryptStorage(storage, encryption, random),
-    ),
-    runtime: prepareRuntime({
-      choice: config.runtime,
-      ...(config.containerRuntimeEndpoint !== undefined && {
-        endpoint: config.containerRuntimeEndpoint,
-      }),
-      install: config.install,
-      ...(config.images !== undefined && { images: config.images }),
-      podCidrs: nodeRanges(podRange, 0),
-      podNetwork: {
-        ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
-        ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
-        ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
-        clusterCidrs: podRange.cidr.split(','),
-        serviceCidrs: config.serviceCidr.split(','),
-      },
-      ...(keepsSimulation(config) && {
-        simulationJournal: join(layout.simulated, 'machine.jsonl'),
-      }),
-      layout,
-      clock,
-      random,
-      logger,
-      progress,
-      signal,
-    }),
-  };
-  const [pki, storage, runtime] = await settleAll(preparing, cleanup);
+  const store = new StoreFailure();
+  const [pki, storage, runtime] = await prepare(
+    config,
+    layout,
+    podRange,
+    encryption,
+    store,
+    cleanup,
+  );
   signal.throwIfAborted();
   const kubeletPorts = await makeKubeletPorts(pki, config.bindAddress, [machineName()]);
   if (config.networkPolicy === false) await removePolicies(layout);
@@ -307,16 +243,7 @@ async function start(
     ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
     leaderElect: config.store === 'etcd',
   });
-  // A start that cannot write may wait for ever. If the store has failed, its error is the cause of
-  // whatever error ends the start.
-  const storeFailed = (cause: Error): UserError =>
-    new UserError(`the store failed: ${cause.message}`, { cause });
-  const cluster = await Promise.race([
-    starting,
-    storageFailure.then((cause) => Promise.reject(storeFailed(cause))),
-  ]).catch((error: unknown) => {
-    throw failure === undefined ? error : storeFailed(failure);
-  });
+  const cluster = await store.orFailure(starting);
   // The cluster closes the store, the runtimes and the thread itself.
   cleanup.splice(1);
   cleanup.push(
@@ -329,39 +256,12 @@ async function start(
   const url = cluster.url as string;
   if (runtime.proxy !== undefined)
     await openToPods(config, podRange, Number(new URL(url).port), cleanup);
-  const adminRequest = {
-    commonName: ADMIN_USER.name,
-    organizations: ADMIN_USER.groups,
-    usage: 'client',
-  } as const;
-  const admin = await pki.certificate('admin', adminRequest);
-  const kubeconfigEntry: KubeconfigEntry = {
-    name: CONTEXT_NAME,
-    server: url,
-    caCertificate: pki.caCertificate,
-    clientCertificate: admin.cert,
-    clientKey: admin.key,
-  };
   const kubeconfigPath =
     config.kubeconfig === undefined ? layout.kubeconfig : resolve(config.kubeconfig);
-  writeKubeconfig(kubeconfigPath, kubeconfigEntry);
   const renewing = new AbortController();
   cleanup.push(() => renewing.abort());
-  void keepRenewed(
-    {
-      clock,
-      logger,
-      name: 'admin',
-      current: admin,
-      periodMs: RENEWAL_PERIOD_MS,
-      latest: () => pki.certificate('admin', adminRequest),
-      use: ({ cert, key }) =>
-        writeKubeconfig(kubeconfigPath, {
-          ...kubeconfigEntry,
-          clientCertificate: cert,
-          clientKey: key,
-        }),
-    },
+  const kubeconfigEntry = await keepAdminKubeconfig(
+    { clock, logger, pki, server: url, path: kubeconfigPath },
     renewing.signal,
   );
   return {
@@ -377,9 +277,94 @@ async function start(
         : runtime.simulated
           ? String(config.nodes)
           : `${config.nodes}, all but the first simulated`,
-    failed: Promise.race([cluster.failed, storageFailure]),
+    failed: Promise.race([cluster.failed, store.failed]),
     stop: undo,
   };
+}
+
+/** The failure of the store, while the cluster starts and later. */
+class StoreFailure {
+  #error: Error | undefined;
+  #report!: (error: Error) => void;
+  /** Resolves if the store fails. */
+  readonly failed = new Promise<Error>((resolveFailure) => (this.#report = resolveFailure));
+
+  report(error: Error): void {
+    this.#error = error;
+    this.#report(error);
+  }
+
+  /**
+   * Resolves with the started cluster. A start that cannot write may wait for ever. If the store has
+   * failed, its error is the cause of whatever error ends the start.
+   */
+  async orFailure<T>(starting: Promise<T>): Promise<T> {
+    const userError = (cause: Error): UserError =>
+      new UserError(`the store failed: ${cause.message}`, { cause });
+    try {
+      return await Promise.race([
+        starting,
+        this.failed.then((cause) => Promise.reject(userError(cause))),
+      ]);
+    } catch (error) {
+      throw this.#error === undefined ? error : userError(this.#error);
+    }
+  }
+}
+
+/** Opens certificates, store and runtime at the same time. */
+function prepare(
+  config: LaunchConfig,
+  layout: DataDirLayout,
+  podRange: PodRange,
+  encryption: ReturnType<typeof readEncryptionFile> | undefined,
+  failure: StoreFailure,
+  cleanup: (() => Promise<void> | void)[],
+): Promise<[Pki, Storage, PreparedRuntime]> {
+  const { logger, progress, signal } = config;
+  const clock = systemClock;
+  const random = systemRandom;
+  const preparing = {
+    pki: Pki.open({ clock, random, dir: layout.pki }),
+    storage: openStorage({
+      choice: config.store,
+      etcd: config.etcd,
+      dir: layout.store,
+      clock,
+      random,
+      logger,
+      onFailure: (error) => failure.report(error),
+      onProgress: (read, total) => progress('reading the store', `${read} of ${total}`),
+    }).then((storage) =>
+      encryption === undefined ? storage : encryptStorage(storage, encryption, random),
+    ),
+    runtime: prepareRuntime({
+      choice: config.runtime,
+      ...(config.containerRuntimeEndpoint !== undefined && {
+        endpoint: config.containerRuntimeEndpoint,
+      }),
+      install: config.install,
+      ...(config.images !== undefined && { images: config.images }),
+      podCidrs: nodeRanges(podRange, 0),
+      podNetwork: {
+        ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
+        ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
+        ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
+        clusterCidrs: podRange.cidr.split(','),
+        serviceCidrs: config.serviceCidr.split(','),
+      },
+      ...(keepsSimulation(config) && {
+        simulationJournal: join(layout.simulated, 'machine.jsonl'),
+      }),
+      layout,
+      clock,
+      random,
+      logger,
+      progress,
+      signal,
+    }),
+  };
+  return settleAll(preparing, cleanup);
 }
 
 /**
@@ -421,13 +406,6 @@ function makeThread(config: LaunchConfig, layout: DataDirLayout, clock: Clock): 
   return new KeptThread({ clock, logger, faults, make });
 }
 
-/** Returns the file with the containers of simulated nodes; undefined if they are not recorded. */
-function nodesJournal(config: LaunchConfig, layout: DataDirLayout): string | undefined {
-  return keepsSimulation(config) && config.nodes > 1
-    ? join(layout.simulated, 'nodes.jsonl')
-    : undefined;
-}
-
 /**
  * Returns whether controllers, scheduler and simulated nodes get a thread of their own. It costs 40
  * MB and a third of a second at the start, which a machine alone with its pods (110 at most) never
@@ -451,71 +429,6 @@ function csiSettings(
     kubeletDir: rootDir === undefined ? layout.kubelet : resolve(rootDir),
     directory: layout.csi,
   };
-}
-
-/**
- * When pods of this machine are evicted: the cluster does not own the disk, so it waits longer than
- * upstream, whose thresholds of 10 % and 15 % are those of a machine that only runs pods.
- */
-const SHARED_MACHINE_HARD = {
-  'memory.available': '100Mi',
-  'nodefs.available': '1%',
-  'nodefs.inodesFree': '1%',
-  'imagefs.available': '1%',
-  'imagefs.inodesFree': '1%',
-};
-
-/** Divides the nodes between the threads. The machine itself belongs to the main thread. */
-function nodesOf(
-  config: LaunchConfig,
-  layout: DataDirLayout,
-  podRange: PodRange,
-  first: PreparedRuntime,
-  thread: ComponentsRunner | undefined,
-  last: (() => Promise<void> | void)[],
-): Pick<ClusterConfig, 'nodes' | 'thread'> {
-  const { evictionHard = SHARED_MACHINE_HARD, cgroupRoot: root } = config;
-  // Invalid thresholds are refused where nothing is evicted, too.
-  const { eviction, cgroupRoot } = resourceSettings({
-    evictionHard,
-    ...(root !== undefined && { cgroupRoot: root }),
-  });
-  if (cgroupRoot !== undefined && first.simulated)
-    throw new UserError('--cgroup-root needs real containers: not --runtime simulated');
-  const machine: ClusterNode = {
-    name: machineName(),
-    first: true,
-    runtime: first.runtime,
-    simulated: first.simulated,
-    podCidrs: nodeRanges(podRange, 0),
-    rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
-    podLogsDir: layout.logs,
-    ...(eviction !== undefined && !first.simulated && { eviction }),
-    ...(cgroupRoot !== undefined && { cgroupRoot }),
-    // Below the thresholds images are removed all the same.
-    imageGc: { highThresholdPercent: 100 },
-    ...(first.network !== undefined && { podNetwork: first.network }),
-    ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
-    ...(first.proxy !== undefined &&
-      config.loadBalancerPool !== undefined && {
-        announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) },
-      }),
-    ...(config.networkPolicy !== false &&
-      first.podNetwork && {
-        networkPolicy: policyTableOf(layout, nodeRanges(podRange, 0), first.proxy?.bridge),
-      }),
-  };
-  const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
-    return { name: `simulated-${index + 2}`, podCidrs: nodeRanges(podRange, index + 1) };
-  });
-  if (thread !== undefined)
-    return { nodes: [machine], thread: { components: thread, nodes: others } };
-  const path = nodesJournal(config, layout);
-  const journal =
-    path === undefined ? undefined : new SimulationJournal({ path, logger: config.logger });
-  last.push(() => journal?.close());
-  const simulation = { clock: systemClock, random: systemRandom, journal };
-  return { nodes: [machine, ...others.map((node) => simulatedNode(node, simulation))] };
 }
 
 /** See PodAccess. A cluster without it works, but its pods do not reach the API server. */
@@ -548,40 +461,6 @@ async function openToPods(
   }
 }
 
-/**
- * Returns the machine's proxy. Each cluster has its own names for rules, so that none changes those
- * of another.
- */
-function proxyOf(
-  { securePort, ingress }: LaunchConfig,
-  layout: DataDirLayout,
-  podRange: PodRange,
-  { mode, bridge }: NonNullable<PreparedRuntime['proxy']>,
-): NodeProxySettings {
-  return {
-    mode,
-    ...(bridge !== undefined && { bridge }),
-    table: proxyTable(layout),
-    clusterCidrs: podRange.cidr.split(','),
-    nodePortAddresses: 'all',
-    reservedPorts: [
-      securePort,
-      KUBELET_PORT,
-      PROXY_HEALTH_PORT,
-      ...(ingress === undefined ? [] : [ingress.httpPort, ingress.httpsPort]),
-    ].map((port) => `tcp/${port}`),
-    healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },
-    status: {
-      host: '127.0.0.1',
-      port: PROXY_STATUS_PORT,
-      optional: true,
-      version: versionInfo(KUBERNETES_VERSION.gitVersion),
-    },
-    // The machine is not the cluster's alone: its limit of connections stays.
-    conntrack: { maxPerCore: 0 },
-  };
-}
-
 async function ingressSettings({ ingress }: LaunchConfig): Promise<IngressSettings | undefined> {
   if (ingress === undefined) return undefined;
   return {
@@ -598,24 +477,6 @@ const INGRESS_FLAGS = {
   gatewayAddresses: '--gateway-addresses',
   trustedProxies: '--ingress-trusted-proxies',
 };
-
-/** The port of upstream's proxy for /healthz. */
-const PROXY_HEALTH_PORT = 10_256;
-/** The port of upstream's proxy for /metrics and /proxyMode. */
-const PROXY_STATUS_PORT = 10_249;
-
-/** Returns whether simulated containers survive a restart: they do if their pods do. */
-function keepsSimulation({ store }: LaunchConfig): boolean {
-  return store !== 'memory';
-}
-
-/** The machine's name, as a node's name must look. */
-function machineName(): string {
-  const name = hostname()
-    .toLowerCase()
-    .replace(/[^a-z0-9.-]/g, '-');
-  return isDNS1123Subdomain(name).length === 0 ? name : 'node';
-}
 
 /**
  * Returns the error with a text that names a solution, if the error comes from the machine rather

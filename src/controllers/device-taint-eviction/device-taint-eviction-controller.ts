@@ -18,12 +18,12 @@ import {
   requeue,
   requeueAfter,
 } from '#client/workqueue/index.ts';
-import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { EvictionMetrics } from '../eviction-metrics.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { controllerOf } from '../controller-ref.ts';
+import { deleteDisrupted } from '../delete-disrupted.ts';
 import { disruptionTarget } from '../disruption-target.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { type AllocatedDevice, claimEvictionTime } from './decision.ts';
@@ -180,24 +180,12 @@ export class DeviceTaintEvictionController implements Controller {
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
-    const { name, namespace = '', uid } = pod.metadata;
-    const scoped = client.resource(pods).namespace(namespace);
     const why = 'Device Taint manager: deleting due to NoExecute taint';
     const condition = disruptionTarget(pod, 'DeletionByDeviceTaintManager', why, clock.now());
     this.#event(pod, 'Marking for deletion');
-    try {
-      const patch = { metadata: { uid }, status: { conditions: [condition] } };
-      await scoped.patch(name, 'application/strategic-merge-patch+json', patch, {
-        subresource: 'status',
-        signal,
-      });
-      await scoped.delete(name, { preconditions: { uid }, signal });
-      this.#metrics.deleted(clock.now() - dueMs);
-    } catch (error) {
-      // Another pod of that name, or a changed one: reconcile again.
-      if (apierrors.isConflict(error)) return requeue;
-      if (!apierrors.isNotFound(error)) throw error;
-    }
+    const outcome = await deleteDisrupted(client, pod, condition, signal);
+    if (outcome === 'conflict') return requeue;
+    if (outcome === 'deleted') this.#metrics.deleted(clock.now() - dueMs);
     this.#due.delete(key);
     logger.info('a pod was evicted from a tainted device', { pod: key });
     return reconciled;

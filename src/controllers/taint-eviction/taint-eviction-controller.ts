@@ -10,10 +10,10 @@ import {
   requeue,
   requeueAfter,
 } from '#client/workqueue/index.ts';
-import * as apierrors from '#machinery/apierrors.ts';
 import { EvictionMetrics } from '../eviction-metrics.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
+import { deleteDisrupted } from '../delete-disrupted.ts';
 import { disruptionTarget } from '../disruption-target.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
 import { isPodTerminal } from '../pod-state.ts';
@@ -131,24 +131,12 @@ export class TaintEvictionController implements Controller {
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
-    const { name, namespace = '', uid } = pod.metadata;
-    const scoped = client.resource(pods).namespace(namespace);
     const why = 'Taint manager: deleting due to NoExecute taint';
     const condition = disruptionTarget(pod, 'DeletionByTaintManager', why, clock.now());
     this.#event(pod, `Marking for deletion Pod ${key}`);
-    try {
-      const patch = { metadata: { uid }, status: { conditions: [condition] } };
-      await scoped.patch(name, 'application/strategic-merge-patch+json', patch, {
-        subresource: 'status',
-        signal,
-      });
-      await scoped.delete(name, { preconditions: { uid }, signal });
-      this.#metrics.deleted(clock.monotonic() - dueMs);
-    } catch (error) {
-      // Another pod of that name, or a changed one: reconcile again.
-      if (apierrors.isConflict(error)) return requeue;
-      if (!apierrors.isNotFound(error)) throw error;
-    }
+    const outcome = await deleteDisrupted(client, pod, condition, signal);
+    if (outcome === 'conflict') return requeue;
+    if (outcome === 'deleted') this.#metrics.deleted(clock.monotonic() - dueMs);
     this.#countdowns.delete(key);
     logger.info('a pod was evicted from a tainted node', { pod: key, node: pod.spec.nodeName });
     return reconciled;
