@@ -2,7 +2,7 @@
 
 export { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './cni.ts';
 export type { BridgeNetworkConfig, CniConfigList } from './cni.ts';
-export { keepIptablesHint } from './iptables-hint.ts';
+export { keepIptablesHint, removeIptablesHint } from './iptables-hint.ts';
 export { removeBridgeNetwork, removePodNetworks } from './cleanup.ts';
 export * from './pod-network/index.ts';
 export {

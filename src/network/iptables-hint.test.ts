@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
-import { keepIptablesHint, type RunProgram } from './iptables-hint.ts';
+import { keepIptablesHint, removeIptablesHint, type RunProgram } from './iptables-hint.ts';
 
 /** A machine whose iptables keeps chains of the table mangle. */
 function machine(failing: Readonly<Record<string, string>> = {}): {
@@ -72,4 +72,22 @@ test('a family without iptables is left alone after the first attempt', async ()
   expect([...chains]).toEqual(['iptables KUBE-IPTABLES-HINT']);
   expect(calls.filter((call) => call.startsWith('ip6tables'))).toHaveLength(1);
   expect(said).toEqual(['no KUBE-IPTABLES-HINT of ip6tables']);
+});
+
+test.each([
+  'spawn iptables ENOENT',
+  'iptables: No chain/target/match by that name.',
+  "iptables: can't initialize iptables table `mangle': Table does not exist",
+])('nothing to remove is no error: %s', async (problem) => {
+  const { run, calls } = machine({ iptables: problem, ip6tables: problem });
+  await removeIptablesHint(run);
+  expect(calls).toEqual([
+    'iptables -w 5 -t mangle -X KUBE-IPTABLES-HINT',
+    'ip6tables -w 5 -t mangle -X KUBE-IPTABLES-HINT',
+  ]);
+});
+
+test('a chain that cannot be removed is an error', async () => {
+  const { run } = machine({ iptables: 'Permission denied (you must be root)' });
+  await expect(removeIptablesHint(run)).rejects.toThrow('Permission denied');
 });

@@ -11,6 +11,7 @@ import type { Logger } from '#machinery/log.ts';
 
 const CHAIN = 'KUBE-IPTABLES-HINT';
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const PROGRAMS = ['iptables', 'ip6tables'] as const;
 /** How often upstream looks whether its chains are still there. */
 const CHECK_MS = 60_000;
 
@@ -29,13 +30,13 @@ export interface IptablesHintConfig {
 
 /**
  * Makes the chain for each family, and again within a minute if it was deleted, until the signal is
- * aborted. The chain stays. A family without iptables has none.
+ * aborted. The chain stays: see removeIptablesHint. A family without iptables has none.
  */
 export async function keepIptablesHint(
   { clock, logger, run = runProgram }: IptablesHintConfig,
   signal: AbortSignal,
 ): Promise<void> {
-  let programs = ['iptables', 'ip6tables'];
+  let programs: readonly string[] = PROGRAMS;
   while (!signal.aborted) {
     const working: string[] = [];
     for (const program of programs) {
@@ -50,6 +51,19 @@ export async function keepIptablesHint(
     await clock.sleep(CHECK_MS, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
+  }
+}
+
+/** Removes the chain. Another kubelet of this machine makes it again within a minute. Idempotent. */
+export async function removeIptablesHint(run: RunProgram = runProgram): Promise<void> {
+  for (const program of PROGRAMS) {
+    try {
+      await run(program, ['-w', '5', '-t', 'mangle', '-X', CHAIN]);
+    } catch (error) {
+      // Without iptables, or with a kernel that has no such table, there is no chain.
+      if (!/ENOENT|No chain|does not exist|can't initialize/i.test(errorMessage(error)))
+        throw error;
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import {
   bridgeName,
   cleanPodNetwork,
   removeBridgeNetwork,
+  removeIptablesHint,
   removePodNetworks,
 } from '#network/index.ts';
 import { dataDirLayout } from '../data-dir.ts';
@@ -39,6 +40,7 @@ export async function removeKernelState(
     await cleanPodNetwork(containerd);
     await removeBridgeNetwork({ bridge, dataDir: containerd });
   }
+  await removeIptablesHint();
   const nft = systemNft();
   for (const table of before.tables) await nft.run(removalOf(table));
   const all = await readInterfaces();
