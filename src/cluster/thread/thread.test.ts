@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { deployments } from '#api/groups/apps/v1/index.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import { ApiServer } from '#apiserver/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
@@ -77,6 +79,30 @@ describe('components in a thread of their own', () => {
       .filter((line) => /^(scheduler_schedule_attempts|workqueue_adds)_total/.test(line));
     expect(lines).toContainEqual(expect.stringMatching(/result="scheduled".* 3$/));
     expect(lines).toContainEqual(expect.stringMatching(/name="deployment"/));
+  });
+
+  test('renew the Leases of their nodes together', async () => {
+    const cluster = await make();
+    const renewals = vi.spyOn(ApiServer.prototype, 'renewLeases');
+    await cluster.begin();
+    const accepted = async (): Promise<readonly string[]> => {
+      const results = await Promise.all(
+        renewals.mock.calls.map(async ([{ nodes: names }], index) => {
+          const refused = await (renewals.mock.results[index]?.value as Promise<readonly string[]>);
+          return names.filter((name) => !refused.includes(name));
+        }),
+      );
+      return results.flat();
+    };
+    const held = cluster.client.resource(leases).namespace('kube-node-lease');
+    // A kubelet renews its Lease every ten seconds, and first by a request of its own.
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 100, timeoutMs: 120_000 },
+      async () => new Set(await accepted()).size === 2,
+    );
+    for (const { metadata, spec } of (await held.list()).items)
+      expect(spec).toMatchObject({ holderIdentity: metadata.name, leaseDurationSeconds: 40 });
+    renewals.mockRestore();
   });
 
   test('say what is wrong with their configuration, and stop', async () => {
