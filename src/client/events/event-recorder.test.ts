@@ -216,7 +216,7 @@ describe('EventRecorder', () => {
     expect(requests.map(({ body }) => body.reason)).toEqual(['A', 'A', 'A', 'B']);
     expect(logger.records).toMatchObject([
       {
-        level: 'warn',
+        level: 'debug',
         message: 'event recorder: queue is full, events dropped',
         values: { count: 1 },
       },

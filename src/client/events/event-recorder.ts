@@ -22,7 +22,11 @@ export interface EventRecorderConfig {
   readonly component: string;
   /** The node of the component, if it has one. */
   readonly host?: string;
-  /** The number of events that may wait to be sent; more are dropped. Default: 1000. */
+  /**
+   * The number of events that may wait to be sent; more are dropped. Default: 1000. As in upstream,
+   * that is no problem to report: events are best effort, and a controller that creates thousands of
+   * objects records more than it may send.
+   */
   readonly queueLimit?: number;
   /**
    * The number of events that are sent per second, and in a burst; others wait. Default: 50 and
@@ -178,7 +182,7 @@ export class EventRecorder implements Recorder {
       this.#sending = undefined;
     }
     if (this.#dropped > 0)
-      this.#config.logger.warn('event recorder: queue is full, events dropped', {
+      this.#config.logger.debug('event recorder: queue is full, events dropped', {
         count: this.#dropped,
       });
     this.#dropped = 0;
