@@ -13,6 +13,8 @@ export function lazyRuntime(name: string, make: () => Runtime): Runtime {
     get images() {
       return services().images;
     },
+    // A runtime that has not been made has not changed.
+    changes: () => (made === undefined ? 0 : made.changes?.()),
     close: () => made?.close() ?? Promise.resolve(),
   };
 }

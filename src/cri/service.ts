@@ -286,6 +286,11 @@ export interface Runtime {
   readonly runtime: RuntimeService;
   readonly images: ImageService;
   /**
+   * Returns a number that has grown if `status` or `listImages` might answer otherwise than before,
+   * without waiting. Undefined: it is not known. Only a runtime in the kubelet's own process has it.
+   */
+  changes?(): number | undefined;
+  /**
    * Releases connections, timers and processes of the runtime itself. Containers keep running if
    * the runtime can leave them. Idempotent.
    */

@@ -3,7 +3,7 @@ import { nodes } from '#api/groups/core/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { KubeletConfig } from '../config.ts';
 import { Kubelet } from '../kubelet.ts';
 import { NODE_NAME, startHarness, type Harness } from '../testing/harness.ts';
@@ -91,6 +91,45 @@ test('registers a node that is not there', async () => {
   const { status } = await harness.client.resource(nodes).get('another');
   expect(status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
   expect(await dormant.isAtRest([])).toBe(true);
+});
+
+test('asks the runtime for its status only after a change', async () => {
+  const harness = await startHarness();
+  cleanup.push(() => harness.stop());
+  const runtime = createSimulatedRuntime({
+    clock: harness.clock,
+    random: new SeededRandom('another'),
+  });
+  const asked = vi.spyOn(runtime.runtime, 'status');
+  let machine = ['192.168.0.5'];
+  const { addresses: _addresses, ...config } = configOf(harness);
+  const dormant = new DormantKubelet({
+    kubelet: { ...config, nodeName: 'another', runtime, readAddresses: () => machine },
+    onWork: () => undefined,
+  });
+  cleanup.push(() => dormant.stop());
+  await dormant.register();
+  const status = async () => (await harness.client.resource(nodes).get('another')).status;
+  await harness.clock.advance('30s');
+  const before = asked.mock.calls.length;
+  await harness.clock.advance('2m');
+  expect(asked.mock.calls.length).toBe(before);
+
+  await runtime.images.pullImage({ image: 'busybox:1.36' });
+  await harness.clock.advance('10s');
+  expect((await status()).images?.flatMap(({ names }) => names)).toContain(
+    'docker.io/library/busybox:1.36',
+  );
+  machine = ['192.168.0.6'];
+  await harness.clock.advance('10s');
+  expect((await status()).addresses?.[0]?.address).toBe('192.168.0.6');
+
+  // An unchanged status is reported every five minutes.
+  const reported = async () =>
+    (await status()).conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime;
+  const last = await reported();
+  await harness.clock.advance('5m10s');
+  expect(Date.parse((await reported()) ?? '') - Date.parse(last ?? '')).toBeGreaterThan(290_000);
 });
 
 test('sees a container that ends, and hands over silently', async () => {

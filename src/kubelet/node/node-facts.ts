@@ -63,6 +63,14 @@ export class NodeFactsSource {
   #machineAddresses: readonly string[] | undefined;
   readonly #config: NodeFactsConfig;
   #networkProblem: string | undefined;
+  /** What the last check has found; undefined if the runtime does not count its changes. */
+  #checked:
+    | {
+        readonly addresses: readonly NodeAddress[];
+        readonly port: number;
+        readonly changes: number;
+      }
+    | undefined;
   /** The handlers and features that the runtime has reported last; undefined before. */
   #abilities: Pick<StatusResponse, 'runtimeHandlers' | 'features'> | undefined;
 
@@ -116,6 +124,22 @@ export class NodeFactsSource {
     return this.#abilities.runtimeHandlers;
   }
 
+  /**
+   * Reports, without asking the runtime, whether a check would find what the last one found. Only of
+   * a node without devices and pressure, whose runtime counts its changes; false for any other.
+   */
+  isCurrent(port: number): boolean {
+    const { runtime, devices, pressure, shutdown } = this.#config;
+    const checked = this.#checked;
+    if (checked === undefined || (devices ?? pressure ?? shutdown) !== undefined) return false;
+    this.#readAddresses();
+    return (
+      checked.addresses === this.#addresses &&
+      checked.port === port &&
+      checked.changes === runtime.changes?.()
+    );
+  }
+
   /** The features of the runtime, as of the last check; undefined if it does not report them. */
   get runtimeFeatures(): RuntimeFeatures | undefined {
     return this.#abilities?.features;
@@ -141,6 +165,9 @@ export class NodeFactsSource {
   async current(port: number): Promise<NodeFacts> {
     const problems: string[] = [];
     this.#readAddresses();
+    const changes = this.#config.runtime.changes?.();
+    this.#checked =
+      changes === undefined ? undefined : { addresses: this.#addresses, port, changes };
     const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
     const shutdown = this.#config.shutdown?.();

@@ -69,6 +69,8 @@ export function makeNodeReporter(sources: ReporterSources): NodeReporter {
   const { base, settings, node, port, volumesInUse, known } = sources;
   const { config, recorder, logger } = base;
   const { client, clock } = config;
+  const nodePort = (): number =>
+    config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : port());
   return new NodeReporter({
     clock: config.backgroundClock ?? clock,
     random: config.random,
@@ -86,10 +88,9 @@ export function makeNodeReporter(sources: ReporterSources): NodeReporter {
       [LOCAL_VOLUMES]: settings.hostFiles ? settings.localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
+    ...(volumesInUse === undefined && { isUnchanged: () => node.isCurrent(nodePort()) }),
     facts: async () => {
-      const facts = await node.current(
-        config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : port()),
-      );
+      const facts = await node.current(nodePort());
       config.onAddresses?.(facts.addresses);
       return { ...facts, volumesInUse: volumesInUse?.() ?? [] };
     },

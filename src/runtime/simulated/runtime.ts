@@ -137,6 +137,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   readonly #containerHost: ContainerHost;
   /** The state that was taken since the last change, if it was. */
   #frozen: NodeState | undefined;
+  #changes = 0;
 
   constructor(config: SimulatedRuntimeConfig, images: NamedImages) {
     const clock = config.clock ?? systemClock;
@@ -178,8 +179,14 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     return (this.#frozen ??= new NodeState(() => this.#content()));
   }
 
+  /** The number of changes of the state so far. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** To be called before each change of the state: a state that was taken is copied first. */
   beforeChange(): void {
+    this.#changes++;
     this.#frozen?.keep();
     this.#frozen = undefined;
   }
@@ -590,6 +597,7 @@ export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Sim
     name: 'simulated',
     runtime: simulated,
     images,
+    changes: () => simulated.changes,
     close: () => Promise.resolve(simulated.close()),
     freeze: () => simulated.freeze(),
   };
