@@ -53,6 +53,18 @@ export interface NodeReporterConfig {
   readonly topic: string;
   /** The Node as the API has it, if it is known to exist. Default: it is created, or read. */
   readonly known?: Node;
+  /** The state of the reporter in whose place this one is. Default: it is read from the API. */
+  readonly successorOf?: ReporterState;
+}
+
+/** The state of a reporter of the same Node, whose clock was the same. */
+export interface ReporterState {
+  readonly node: Node;
+  /** The monotonic times of the last written status and of the last renewal. */
+  readonly reportedAt: number;
+  readonly renewedAt: number;
+  readonly wasReady: boolean;
+  readonly pressure: ReadonlySet<string>;
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
@@ -71,6 +83,8 @@ export class NodeReporter {
   #seen: Node | undefined;
   /** The monotonic time of the last written status. */
   #reportedAt = Number.NEGATIVE_INFINITY;
+  /** The monotonic time of the last renewal of the Lease. */
+  #renewedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
   /** The pressure that was last reported. */
   #pressure: ReadonlySet<string> | undefined;
@@ -101,7 +115,12 @@ export class NodeReporter {
    * Creates the Node, or adopts the existing one. Retries until it succeeds or the signal aborts.
    */
   async register(signal: AbortSignal): Promise<void> {
-    if (this.#config.takesOver === true && (await this.#takeOver(signal))) return;
+    const { takesOver = false, successorOf } = this.#config;
+    if (successorOf !== undefined) {
+      this.#succeed(successorOf);
+      return;
+    }
+    if (takesOver && (await this.#takeOver(signal))) return;
     this.#event('Normal', 'Starting', 'Starting kubelet.');
     await this.#retry('node not registered', signal, async () => {
       const facts = await this.#config.facts();
@@ -117,6 +136,23 @@ export class NodeReporter {
     // The other kubelet has reported the facts that the start has found.
     if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
     await Promise.all([this.#renewing ?? this.#renewLease(signal), this.#reportStatus(signal)]);
+  }
+
+  /**
+   * Returns what a reporter that takes the place of this one needs to know, once this one has
+   * stopped. Undefined: it has to read it from the API.
+   */
+  handOver(): ReporterState | undefined {
+    // A keeper has made heartbeats that this one does not know of.
+    if (this.#node === undefined || this.#wasReady === undefined || this.#config.keeper)
+      return undefined;
+    return {
+      node: this.#node,
+      reportedAt: this.#reportedAt,
+      renewedAt: this.#renewedAt,
+      wasReady: this.#wasReady,
+      pressure: this.#pressure ?? new Set(),
+    };
   }
 
   /** Renews the Lease of a Node that exists already, from before its registration on. */
@@ -147,6 +183,17 @@ export class NodeReporter {
   nudge(): void {
     this.#isNudged = true;
     this.#nudge?.();
+  }
+
+  #succeed({ node, reportedAt, renewedAt, wasReady, pressure }: ReporterState): void {
+    const { clock, checkMs } = this.#config;
+    this.#node = node;
+    this.#reportedAt = reportedAt;
+    this.#renewedAt = renewedAt;
+    this.#wasReady = wasReady;
+    this.#pressure = pressure;
+    const now = clock.monotonic();
+    if (renewedAt + checkMs > now) this.#leaseDelayMs = this.#grid.after(now, 'lease') - now;
   }
 
   /**
@@ -379,6 +426,7 @@ export class NodeReporter {
     };
     try {
       await resource.patch(nodeName, 'application/merge-patch+json', { spec }, { signal });
+      this.#renewedAt = clock.monotonic();
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
       const uid = this.#node?.metadata.uid;
