@@ -60,9 +60,10 @@ export interface NodeReporterConfig {
 /** The state of a reporter of the same Node, whose clock was the same. */
 export interface ReporterState {
   readonly node: Node;
-  /** The monotonic times of the last written status and of the last renewal. */
+  /** The monotonic time of the last written status. */
   readonly reportedAt: number;
-  readonly renewedAt: number;
+  /** The monotonic time of the next renewal of the Lease. Undefined: it is due. */
+  readonly leaseDue: number | undefined;
   readonly wasReady: boolean;
   readonly pressure: ReadonlySet<string>;
 }
@@ -83,8 +84,8 @@ export class NodeReporter {
   #seen: Node | undefined;
   /** The monotonic time of the last written status. */
   #reportedAt = Number.NEGATIVE_INFINITY;
-  /** The monotonic time of the last renewal of the Lease. */
-  #renewedAt = Number.NEGATIVE_INFINITY;
+  /** The monotonic time of the next renewal of the Lease; undefined while one is made. */
+  #leaseDue: number | undefined;
   #wasReady: boolean | undefined;
   /** The pressure that was last reported. */
   #pressure: ReadonlySet<string> | undefined;
@@ -143,13 +144,13 @@ export class NodeReporter {
    * stopped. Undefined: it has to read it from the API.
    */
   handOver(): ReporterState | undefined {
-    // A keeper has made heartbeats that this one does not know of.
-    if (this.#node === undefined || this.#wasReady === undefined || this.#config.keeper)
+    // Otherwise the Node is not registered, or a keeper has not given the reports back.
+    if (this.#node === undefined || this.#wasReady === undefined || this.#reportedAt === Infinity)
       return undefined;
     return {
       node: this.#node,
       reportedAt: this.#reportedAt,
-      renewedAt: this.#renewedAt,
+      leaseDue: this.#leaseDue,
       wasReady: this.#wasReady,
       pressure: this.#pressure ?? new Set(),
     };
@@ -185,15 +186,12 @@ export class NodeReporter {
     this.#nudge?.();
   }
 
-  #succeed({ node, reportedAt, renewedAt, wasReady, pressure }: ReporterState): void {
-    const { clock, checkMs } = this.#config;
+  #succeed({ node, reportedAt, leaseDue = 0, wasReady, pressure }: ReporterState): void {
     this.#node = node;
     this.#reportedAt = reportedAt;
-    this.#renewedAt = renewedAt;
     this.#wasReady = wasReady;
     this.#pressure = pressure;
-    const now = clock.monotonic();
-    if (renewedAt + checkMs > now) this.#leaseDelayMs = this.#grid.after(now, 'lease') - now;
+    this.#leaseDelayMs = leaseDue - this.#config.clock.monotonic();
   }
 
   /**
@@ -380,9 +378,13 @@ export class NodeReporter {
 
   async #renewLease(signal: AbortSignal): Promise<void> {
     const { clock, checkMs } = this.#config;
-    if (this.#leaseDelayMs > 0)
+    if (this.#leaseDelayMs > 0) {
+      this.#leaseDue = clock.monotonic() + this.#leaseDelayMs;
       await clock.sleep(this.#leaseDelayMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+    }
     while (!signal.aborted) {
+      this.#leaseDue = undefined;
       await this.#retry('node lease not renewed', signal, () => this.#renewOnce(signal));
       if (signal.aborted) return;
       const due = await this.#leaveLease(
@@ -391,6 +393,7 @@ export class NodeReporter {
         signal,
       );
       try {
+        this.#leaseDue = due;
         await clock.sleep(due - clock.monotonic(), signal);
       } catch {
         return;
@@ -426,7 +429,6 @@ export class NodeReporter {
     };
     try {
       await resource.patch(nodeName, 'application/merge-patch+json', { spec }, { signal });
-      this.#renewedAt = clock.monotonic();
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
       const uid = this.#node?.metadata.uid;
