@@ -1,3 +1,4 @@
+import { leases as leaseType } from '#api/groups/coordination/v1/index.ts';
 import {
   configMaps,
   events,
@@ -7,7 +8,10 @@ import {
   type Pod,
 } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import type { Client } from '#client/client.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
@@ -28,6 +32,8 @@ let kubelets: Map<string, Kubelet>;
 /** The nodes whose kubelets have begun in the place of a dormant one, and whether they take over. */
 let begun: string[];
 let dormant: DormantNodes;
+/** The requests of all kubelets, dormant or not, without the renewals of Leases. */
+let requests: string[];
 
 beforeEach(async () => {
   clock = new VirtualClock();
@@ -53,6 +59,7 @@ async function begin(): Promise<void> {
   abort = new AbortController();
   kubelets = new Map();
   begun = [];
+  requests = [];
   dormant = new DormantNodes({
     client: server.client,
     clock,
@@ -102,7 +109,7 @@ async function restart(): Promise<void> {
 
 function configOf(nodeName: string): KubeletConfig {
   return {
-    client: server.client,
+    client: recordedClient(),
     runtime: runtimes.get(nodeName)!,
     clock,
     random: new SeededRandom(nodeName),
@@ -114,6 +121,20 @@ function configOf(nodeName: string): KubeletConfig {
     addresses: [{ type: 'InternalIP', address: '192.168.0.5' }],
     capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
   };
+}
+
+function recordedClient(): Client {
+  const handler = server.server.inProcess(ADMIN);
+  return createClient(
+    createInProcessTransport({
+      handler: (request) => {
+        const verb = request.query.get('watch') === 'true' ? 'WATCH' : request.method;
+        if (verb !== 'PATCH' || !request.path.includes('/leases/'))
+          requests.push(`${verb} ${request.path}`);
+        return handler(request);
+      },
+    }),
+  );
 }
 
 const inDefault = () => server.client.resource(pods).namespace('default');
@@ -249,7 +270,11 @@ describe('a node that has been idle', () => {
       .filter(({ involvedObject }) => involvedObject.name === name)
       .map(({ reason }) => reason ?? '');
 
-  beforeEach(() => runPod('web', 'node-1'));
+  beforeEach(() =>
+    runPod('web', 'node-1', {
+      containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu: '500m' } } }],
+    }),
+  );
 
   test('goes back to sleep, and stays Ready without an event or a write of a pod', async () => {
     await clock.advance('20s');
@@ -276,6 +301,87 @@ describe('a node that has been idle', () => {
     expect((await runtime.listPodSandbox({})).map(({ metadata }) => metadata?.name)).toEqual([
       'second',
     ]);
+  });
+
+  test('wakes without a read, and leaves the pods alone that are at rest', async () => {
+    await clock.runUntil(() => isAsleep('node-1'));
+    await clock.advance('1s');
+    requests = [];
+    await runPod('second', 'node-1');
+    await clock.advance('100ms');
+    const path = '/api/v1/namespaces/default/pods/second/status';
+    expect(new Set(requests)).toEqual(
+      new Set([
+        'WATCH /api/v1/pods',
+        'WATCH /api/v1/nodes',
+        `PATCH ${path}`,
+        'POST /api/v1/namespaces/default/events',
+      ]),
+    );
+    expect(requests.filter((each) => each.startsWith('WATCH'))).toHaveLength(2);
+    const leases = server.client.resource(leaseType).namespace('kube-node-lease');
+    await clock.advance('9s');
+    const renewed = Date.parse((await leases.get('node-1')).spec?.renewTime ?? '');
+    expect(clock.now() - renewed).toBeLessThanOrEqual(10_000);
+  });
+
+  describe('and wakes for another pod, goes on with the first one:', () => {
+    beforeEach(async () => {
+      await clock.runUntil(() => isAsleep('node-1'));
+      await runPod('second', 'node-1');
+    });
+
+    test('a status that another client changes is written again', async () => {
+      const { status } = await inDefault().get('web');
+      await inDefault().patch(
+        'web',
+        'application/merge-patch+json',
+        { status: { podIP: '192.0.2.1', podIPs: [{ ip: '192.0.2.1' }] } },
+        { subresource: 'status' },
+      );
+      await clock.runUntil(
+        async () => (await inDefault().get('web')).status.podIP === status.podIP,
+      );
+      expect((await inDefault().get('web')).status).toEqual(status);
+    });
+
+    test('a resize is allocated, reported and recorded', async () => {
+      await inDefault().patch(
+        'web',
+        'application/merge-patch+json',
+        {
+          spec: {
+            containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu: '1' } } }],
+          },
+        },
+        { subresource: 'resize' },
+      );
+      await clock.runUntil(
+        async () =>
+          (await inDefault().get('web')).status.containerStatuses?.[0]?.resources?.requests?.[
+            'cpu'
+          ] === '1',
+      );
+      expect(await eventsAbout('web')).toContain('ResizeCompleted');
+    });
+
+    test('an ended container is started again', async () => {
+      const { runtime } = runtimes.get('node-1')!;
+      const containers = await runtime.listContainers({});
+      for (const { id } of containers) await runtime.stopContainer(id, 0);
+      for (const name of ['web', 'second'])
+        await clock.runUntil(
+          async () =>
+            (await inDefault().get(name)).status.containerStatuses?.[0]?.restartCount === 1,
+        );
+    });
+
+    test('a deletion ends it', async () => {
+      await inDefault().delete('web');
+      await clock.runUntil(async () => (await inDefault().list()).items.length === 1);
+      const { runtime } = runtimes.get('node-1')!;
+      await clock.runUntil(async () => (await runtime.listPodSandbox({})).length === 1);
+    });
   });
 
   test('stays awake while a pod is not at rest', async () => {

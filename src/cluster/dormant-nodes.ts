@@ -13,6 +13,7 @@ import {
   nodes,
   pods,
   secrets,
+  services,
   type Pod,
 } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -22,7 +23,9 @@ import { SharedInformerFactory, type SharedInformer } from '#client/informers/in
 import type { KubeletConfig } from '#kubelet/config.ts';
 import { hasOnlyRunning, isPodAtRest, isQuietChange } from '#kubelet/dormant/at-rest.ts';
 import { DormantKubelet } from '#kubelet/dormant/dormant-kubelet.ts';
+import { followServices, type ServiceVariables } from '#kubelet/env/service-variables.ts';
 import { ObjectTracker, references } from '#kubelet/objects.ts';
+import type { SharedObjects } from '#kubelet/predecessor.ts';
 import type { HeldPort } from '#kubelet/server/held-port.ts';
 import { watchObject } from '#kubelet/watch-object.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -33,7 +36,7 @@ import { IdleNodes } from './idle-nodes.ts';
 import { forEachOf, Slots } from './slots.ts';
 
 export interface DormantNodesConfig {
-  /** Reads nodes, pods, ConfigMaps and Secrets. */
+  /** Reads nodes, pods, services, ConfigMaps and Secrets. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -87,6 +90,8 @@ export class DormantNodes {
   readonly #idle: IdleNodes;
   readonly #watching = new AbortController();
   readonly #podInformer: SharedInformer<Immutable<Pod>>;
+  readonly #nodeInformer: SharedInformer<Immutable<Node>>;
+  readonly #services: ServiceVariables;
   readonly #informers: SharedInformerFactory;
   readonly #objects: ObjectTracker;
   #background: Promise<unknown> = Promise.resolve();
@@ -96,6 +101,8 @@ export class DormantNodes {
     const { client, clock, random, logger, signal } = config;
     sharedByMany(this.#watching.signal);
     this.#informers = new SharedInformerFactory({ client, clock, random, logger });
+    this.#nodeInformer = this.#informers.informerFor(nodes);
+    this.#services = followServices(this.#informers);
     this.#podInformer = this.#informers.informerFor(pods);
     this.#podInformer.addIndexers({
       [BY_NODE]: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]),
@@ -139,7 +146,7 @@ export class DormantNodes {
         name,
         new DormantKubelet({ kubelet: kubelet(name), onWork: () => this.#noticeWork(name) }),
       );
-    const nodeInformer = this.#informers.informerFor(nodes);
+    const nodeInformer = this.#nodeInformer;
     const nodeSeen = (node: Immutable<Node>): void =>
       this.#asleep.get(node.metadata.name)?.nodeSeen(node);
     nodeInformer.addEventHandler({ onAdd: nodeSeen, onUpdate: (_, node) => nodeSeen(node) });
@@ -226,10 +233,25 @@ export class DormantNodes {
     await dormant.register();
     const { config, port } = await dormant.handOver();
     signal.throwIfAborted();
-    const kubelet = await begin(name, config);
+    // Pods wait for the variables of services.
+    await this.#informers.informerFor(services).waitForSync(this.#watching.signal);
+    const predecessor = { reporter: undefined, ...config.predecessor, shared: this.#shared(name) };
+    const kubelet = await begin(name, { ...config, predecessor });
     if (port !== undefined) this.#ports.set(name, port);
     this.#awake.set(name, kubelet);
     this.#idle.touch(name);
+  }
+
+  /** Returns the objects of the node's kubelet that the informers of all nodes have. */
+  #shared(name: string): SharedObjects {
+    return {
+      pods: () => this.#podInformer.snapshot((lister) => lister.byIndex(BY_NODE, name)),
+      node: () => {
+        const node = this.#nodeInformer.lister.get('', name);
+        return node && this.#nodeInformer.snapshot(() => [node]);
+      },
+      services: this.#services,
+    };
   }
 
   /** Lets the kubelet of a node that has been idle go back to sleep, unless the node needs it. */

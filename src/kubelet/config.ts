@@ -24,6 +24,7 @@ import type { ResourceManagerSettings } from './resource-managers/settings.ts';
 import type { ShutdownInhibitor } from './shutdown/inhibitor.ts';
 import type { ShutdownPeriod } from './shutdown/periods.ts';
 import type { HttpHeaders } from './static-pods/http.ts';
+import type { Predecessor } from './predecessor.ts';
 import type { NodeAddress, ResourceList } from './types.ts';
 import type { IdRange } from './user-namespaces/id-ranges.ts';
 import type { Mounter } from './volumes/mounter.ts';
@@ -50,6 +51,8 @@ export interface KubeletConfig {
    * reports when that one would have. Default: false.
    */
   readonly takesOver?: boolean;
+  /** The dormant kubelet of the same process in whose place this one begins. Implies takesOver. */
+  readonly predecessor?: Predecessor;
 
   /** The directory of volumes and other data of pods. Default: /var/lib/kubelet. */
   readonly rootDir?: string;

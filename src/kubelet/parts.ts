@@ -2,7 +2,7 @@
 // Two parts depend on later ones, and get them at the end: the pod workers, which call the syncer,
 // and the PLEG, which notifies the pod handler.
 
-import { configMaps, nodes, pods, secrets, services } from '#api/groups/core/v1/index.ts';
+import { configMaps, nodes, pods, secrets } from '#api/groups/core/v1/index.ts';
 import { runtimeClasses } from '#api/groups/node/v1/index.ts';
 import { SharedInformerFactory, type SharedInformer } from '#client/informers/index.ts';
 import { ActivePods } from './active-pods.ts';
@@ -12,9 +12,10 @@ import { kubeletTopic } from './config.ts';
 import type { Csi } from './csi.ts';
 import { DesiredPods } from './desired-pods.ts';
 import type { DeviceHooks } from './devices/device-manager.ts';
+import { isSettled } from './dormant/at-rest.ts';
 import { makeDra } from './dra.ts';
 import type { DownwardContext } from './env/downward.ts';
-import { ServiceVariables } from './env/service-variables.ts';
+import { followServices } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
 import { isCriticalPod } from './eviction/critical.ts';
 import { SIMULATED_HARD, DEFAULT_EVICTION } from './eviction/settings.ts';
@@ -191,13 +192,18 @@ export async function makeParts(base: Base): Promise<Parts> {
     nodeAllocatable: node.allocatable,
   });
   const informers = new SharedInformerFactory({ ...common, client });
-  const podInformer = informers.informerFor(pods, {
-    fieldSelector: `spec.nodeName=${config.nodeName}`,
-  });
-  const serviceVariables = makeServiceVariables(informers);
-  const nodeInformer = informers.informerFor(nodes, {
-    fieldSelector: `metadata.name=${config.nodeName}`,
-  });
+  const shared = config.predecessor?.shared;
+  const podInformer = informers.informerFor(
+    pods,
+    { fieldSelector: `spec.nodeName=${config.nodeName}` },
+    shared?.pods,
+  );
+  const serviceVariables = shared?.services ?? followServices(informers);
+  const nodeInformer = informers.informerFor(
+    nodes,
+    { fieldSelector: `metadata.name=${config.nodeName}` },
+    shared?.node,
+  );
   const nodeObject = (): Node | undefined => nodeInformer.lister.get('', config.nodeName);
 
   // The workers and their wake-ups.
@@ -422,6 +428,9 @@ export async function makeParts(base: Base): Promise<Parts> {
       sysctls.admit(pod) ??
       admitAppArmor(pod, settings.appArmor) ??
       shutdown?.admit(),
+    isSettled: (pod) =>
+      config.predecessor !== undefined &&
+      isSettled(pod, pleg.get(podUid(pod)), settings.runtimeName, node.hostIPs[0]),
     areStaticPodsRead: () => staticPods?.areAllRead ?? true,
     signal,
     removeEnded: (uid) => void removeEndedPod(uid, { pleg, garbage, logger, signal }),
@@ -574,12 +583,4 @@ function runningContainers(pods: readonly Pod[], pleg: Pleg): readonly RunningCo
       state === 'running' ? [{ pod, name, id }] : [],
     ),
   );
-}
-
-function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {
-  const informer = informers.informerFor(services);
-  const variables = new ServiceVariables(() => informer.lister.list());
-  const changed = (): void => variables.changed();
-  informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
-  return variables;
 }

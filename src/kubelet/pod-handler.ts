@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type { ActivePods } from './active-pods.ts';
@@ -50,6 +51,11 @@ export interface PodHandlerConfig {
   readonly node: () => Node | undefined;
   /** Returns the rejection for a reason that does not depend on other pods. */
   readonly rejects: (pod: Pod) => Rejection | undefined;
+  /**
+   * Reports whether another kubelet has brought the pod to rest, so that there is nothing to do
+   * with it until it changes.
+   */
+  readonly isSettled: (pod: Pod) => boolean;
   /** Reports whether every source of static pods has been read. */
   readonly areStaticPodsRead: () => boolean;
   /** Aborts when the kubelet stops. */
@@ -110,7 +116,7 @@ export class PodHandler {
     const uid = podUid(pod);
     const allocation = devices?.admit(pod);
     if (allocation === undefined) {
-      workers.update({ type: 'create', pod });
+      workers.update({ type: this.#config.isSettled(pod) ? 'adopt' : 'create', pod });
       return;
     }
     if (!(allocation instanceof Promise)) {
@@ -148,7 +154,8 @@ export class PodHandler {
       this.#allocating.set(uid, pod);
       return;
     }
-    if (before !== undefined && !concernsWorker(before, pod)) return;
+    if (before !== undefined && !concernsWorker(before, pod) && !this.#isForeignStatus(before, pod))
+      return;
     if (this.#waiting.has(uid)) return;
     // Files in volumes may contain the pod's labels and annotations.
     volumes.markStale(uid);
@@ -157,6 +164,16 @@ export class PodHandler {
       return;
     }
     workers.update({ type: 'update', pod });
+  }
+
+  /**
+   * Reports whether another client has changed the status of a pod that has been at rest since this
+   * kubelet took it over, so that only a sync can make the status with which it is compared.
+   */
+  #isForeignStatus(before: Pod, pod: Pod): boolean {
+    return (
+      this.#config.statuses.get(podUid(pod)) === undefined && !deepEqual(before.status, pod.status)
+    );
   }
 
   podDeleted(pod: Pod): void {

@@ -87,6 +87,12 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#volumeBackoff = new Backoff(config.clock, VOLUME_BACKOFF_MS, MAX_VOLUME_BACKOFF_MS);
   }
 
+  adoptPod(pod: Pod): void {
+    const { allocations, objects } = this.#config;
+    allocations.allocate(pod);
+    objects.register(pod);
+  }
+
   async syncPod(wanted: Pod, first: boolean, signal: AbortSignal): Promise<SyncResult> {
     const { pleg, probes, allocations, clock, metrics } = this.#config;
     const { pod, pending } = allocations.allocate(wanted);

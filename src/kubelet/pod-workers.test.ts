@@ -17,6 +17,10 @@ class RecordingSyncer implements PodSyncer {
     Promise.resolve();
   readonly statusChanges: (StatusChange | undefined)[] = [];
 
+  adoptPod(pod: Pod): void {
+    this.calls.push(`adopt ${pod.metadata.name}`);
+  }
+
   async syncPod(pod: Pod, _first: boolean, _signal: AbortSignal): Promise<SyncResult> {
     return await this.#exclusively(
       `sync ${pod.metadata.name}`,
@@ -95,6 +99,19 @@ describe('syncing', () => {
     release();
     await clock.settle();
     expect(syncer.calls).toEqual(['sync web', 'sync web']);
+  });
+
+  test('an adopted pod is synced when something changes, not before', async () => {
+    const running = web({}, { phase: 'Running' });
+    workers.update({ type: 'adopt', pod: running });
+    await clock.advance('1h');
+    expect(syncer.calls).toEqual(['adopt web']);
+    expect(workers.isIdle).toBe(true);
+    workers.sync('web');
+    await clock.settle();
+    workers.update({ type: 'kill', pod: running });
+    await clock.settle();
+    expect(syncer.calls.slice(1, 3)).toEqual(['sync web', 'terminating web 30']);
   });
 
   test('pods do not wait for each other', async () => {

@@ -29,7 +29,8 @@ export interface KillOptions {
 }
 
 export interface PodUpdate {
-  readonly type: 'create' | 'update' | 'sync' | 'kill';
+  /** 'adopt': a pod that is not known yet, with which there is nothing to do. */
+  readonly type: 'create' | 'adopt' | 'update' | 'sync' | 'kill';
   readonly pod: Pod;
   /** The options of type 'kill'. */
   readonly kill?: KillOptions;
@@ -50,6 +51,8 @@ export interface SyncResult {
 
 /** The steps of a worker. Each may reject: it is then retried after a back-off. */
 export interface PodSyncer {
+  /** Takes over a pod that another kubelet has synced. Its first sync follows a change. */
+  adoptPod(pod: Pod): void;
   syncPod(pod: Pod, first: boolean, signal: AbortSignal): Promise<SyncResult>;
   /**
    * Stops the containers. Resolves when none runs. `gracePeriodSeconds`: the maximum grace period,
@@ -92,7 +95,7 @@ interface Worker {
   busy: boolean;
   /** An update arrived since the running sync began. */
   pending: boolean;
-  /** syncPod has run at least once. */
+  /** syncPod has run at least once, here or in the kubelet from which the pod was taken over. */
   synced: boolean;
   gracePeriodSeconds: number;
   statusChange: StatusChange | undefined;
@@ -136,6 +139,10 @@ export class PodWorkers {
       if (update.type === 'sync') return;
       const worker = this.#makeWorker(update);
       this.#workers.set(uid, worker);
+      if (update.type === 'adopt') {
+        this.#started().adoptPod(update.pod);
+        return;
+      }
       this.#considerTermination(worker, update);
       this.#wake(worker);
       return;
@@ -222,7 +229,7 @@ export class PodWorkers {
       runtimeOnly: update.runtimeOnly === true,
       busy: false,
       pending: false,
-      synced: false,
+      synced: update.type === 'adopt',
       gracePeriodSeconds: Number.POSITIVE_INFINITY,
       statusChange: undefined,
       failures: 0,
@@ -306,9 +313,13 @@ export class PodWorkers {
     return worker.state;
   }
 
+  #started(): PodSyncer {
+    if (this.#syncer === undefined) throw new Error('the pod workers have not been started');
+    return this.#syncer;
+  }
+
   async #syncOnce(worker: Worker, signal: AbortSignal): Promise<SyncResult> {
-    const syncer = this.#syncer;
-    if (syncer === undefined) throw new Error('the pod workers have not been started');
+    const syncer = this.#started();
     const pod = worker.pod;
     switch (worker.state) {
       case 'syncing': {

@@ -28,6 +28,12 @@ export interface ReflectorStore<T> {
   replace(objects: readonly T[], resourceVersion: string): Awaitable<void>;
 }
 
+/** Objects of a resource, as they were at a revision. */
+export interface Snapshot<T> {
+  readonly items: readonly T[];
+  readonly resourceVersion: string;
+}
+
 export interface ReflectorConfig<T> {
   /** The name in log lines: the resource and its selectors. */
   readonly name: string;
@@ -44,6 +50,11 @@ export interface ReflectorConfig<T> {
    * over servers. Default: 5 minutes.
    */
   readonly minWatchTimeoutMs?: number;
+  /**
+   * Returns the objects of the selection as another informer of the process has them, instead of
+   * the first list: the watch goes on from their revision. Undefined: the server is asked.
+   */
+  readonly initial?: () => Snapshot<T> | undefined;
   /** The number of objects per page of a list. Default: 500. */
   readonly pageSize?: number;
 }
@@ -66,6 +77,7 @@ export class Reflector<T extends KubeObject> {
   #failedAt = Number.NEGATIVE_INFINITY;
   /** The revision of the store's content; '' before the first list. */
   #resourceVersion = '';
+  #listing = false;
   /** The server no longer has #resourceVersion: the next list must read the latest state. */
   #expired = false;
 
@@ -83,6 +95,11 @@ export class Reflector<T extends KubeObject> {
 
   get lastSyncResourceVersion(): string {
     return this.#resourceVersion;
+  }
+
+  /** Reports whether a list is in flight, or has failed: the store may be at no revision. */
+  get isListing(): boolean {
+    return this.#listing;
   }
 
   /** Lists and watches until the signal aborts, and retries failures. Never throws. */
@@ -131,10 +148,18 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { list, resourceVersion } = await this.#listFrom(this.#listResourceVersion(), signal);
-    await this.#config.store.replace(list, resourceVersion);
+    this.#listing = true;
+    const { items, resourceVersion } =
+      this.#initial() ?? (await this.#listFrom(this.#listResourceVersion(), signal));
+    await this.#config.store.replace(items, resourceVersion);
     this.#resourceVersion = resourceVersion;
     this.#expired = false;
+    this.#listing = false;
+  }
+
+  #initial(): Snapshot<T> | undefined {
+    // The server may not have the revision any more: then it is asked for a list.
+    return this.#resourceVersion === '' ? this.#config.initial?.() : undefined;
   }
 
   /**
@@ -146,10 +171,7 @@ export class Reflector<T extends KubeObject> {
     return this.#resourceVersion === '' ? '0' : this.#resourceVersion;
   }
 
-  async #listFrom(
-    resourceVersion: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly list: readonly T[]; readonly resourceVersion: string }> {
+  async #listFrom(resourceVersion: string, signal: AbortSignal): Promise<Snapshot<T>> {
     try {
       return await this.#listPages(resourceVersion, signal);
     } catch (error) {
@@ -163,10 +185,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  async #listPages(
-    resourceVersion: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly list: readonly T[]; readonly resourceVersion: string }> {
+  async #listPages(resourceVersion: string, signal: AbortSignal): Promise<Snapshot<T>> {
     const { source, labelSelector, fieldSelector, pageSize = 500 } = this.#config;
     const selectors = { labelSelector, fieldSelector, signal };
     // A list at revision '0' comes from the server's memory, which does not page.
@@ -177,7 +196,7 @@ export class Reflector<T extends KubeObject> {
       limit,
     });
     if (!first.metadata.continue)
-      return { list: first.items, resourceVersion: first.metadata.resourceVersion };
+      return { items: first.items, resourceVersion: first.metadata.resourceVersion };
     const items = [...first.items];
     let token: string | undefined = first.metadata.continue;
     while (token) {
@@ -188,12 +207,12 @@ export class Reflector<T extends KubeObject> {
         if (!isExpired(error)) throw error;
         // The history was compacted while paging: list everything at once.
         page = await source.list(selectors);
-        return { list: page.items, resourceVersion: page.metadata.resourceVersion };
+        return { items: page.items, resourceVersion: page.metadata.resourceVersion };
       }
       for (const item of page.items) items.push(item);
       token = page.metadata.continue;
     }
-    return { list: items, resourceVersion: first.metadata.resourceVersion };
+    return { items, resourceVersion: first.metadata.resourceVersion };
   }
 
   /** Runs one watch to its end. Returns the number of events, bookmarks included. */

@@ -209,4 +209,32 @@ describe('SharedInformer', () => {
     gaveUp.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
   });
+
+  test('returns a snapshot when the store is at a revision', async () => {
+    const { clock, stop, informer, push } = setUp();
+    const all = () => informer.snapshot((lister) => lister.list());
+    void informer.run(stop.signal);
+    expect(all()).toBeUndefined();
+    await clock.settle();
+    expect(all()).toEqual({ items: [thing('a', 3), thing('b', 4)], resourceVersion: '5' });
+    await push('MODIFIED', thing('b', 9));
+    expect(all()).toEqual({ items: [thing('a', 3), thing('b', 9)], resourceVersion: '9' });
+    stop.abort();
+  });
+
+  test('returns no snapshot while a list replaces the store', async () => {
+    const { clock, stop, informer, server, expire } = setUp();
+    void informer.run(stop.signal);
+    await clock.settle();
+    const snapshots: unknown[] = [];
+    informer.addEventHandler({
+      onUpdate: () => snapshots.push(informer.snapshot((lister) => lister.list())),
+    });
+    server.list = { metadata: { resourceVersion: '12' }, items: [thing('a', 11), thing('b', 12)] };
+    await expire();
+    await clock.advance('10s');
+    expect(snapshots).toEqual([undefined, undefined]);
+    expect(informer.snapshot(() => [])?.resourceVersion).toBe('12');
+    stop.abort();
+  });
 });

@@ -18,7 +18,7 @@ import { nextTurn } from '#machinery/turn.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
 import { abortable } from '../abort.ts';
 import { deepFreeze } from './freeze.ts';
-import { Reflector, type ListerWatcher, type ReflectorStore } from './reflector.ts';
+import { Reflector, type ListerWatcher, type ReflectorStore, type Snapshot } from './reflector.ts';
 import { Store, objectKey, type Indexers, type Lister } from './store.ts';
 
 /**
@@ -52,6 +52,8 @@ export interface SharedInformerConfig<T extends KubeObject> {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** See ReflectorConfig. */
+  readonly initial?: () => Snapshot<T> | undefined;
   /** Freezes every object, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
   /**
@@ -92,6 +94,7 @@ export class SharedInformer<T extends KubeObject> {
       store,
       labelSelector: config.labelSelector,
       fieldSelector: config.fieldSelector,
+      initial: config.initial,
       clock: config.clock,
       random: config.random,
       logger: config.logger,
@@ -104,6 +107,15 @@ export class SharedInformer<T extends KubeObject> {
 
   get lastSyncResourceVersion(): string {
     return this.#reflector.lastSyncResourceVersion;
+  }
+
+  /**
+   * Returns the objects that `select` finds in the store, for an informer of just these objects
+   * (see `initial`). Undefined before the first list, and while another list replaces it.
+   */
+  snapshot(select: (lister: Lister<T>) => readonly T[]): Snapshot<T> | undefined {
+    if (!this.#synced || this.#reflector.isListing) return undefined;
+    return { items: select(this.#store), resourceVersion: this.lastSyncResourceVersion };
   }
 
   /** Adds indexers, at any time. Adding the same function twice is allowed. */

@@ -4,6 +4,7 @@
 
 import type { Container as CriContainer, PodSandbox } from '#cri/index.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { findContainerById, type RuntimePodStatus } from '../pod/pod-status.ts';
 import { POD_UID_LABEL } from '../runtime/labels.ts';
 import { isMirrorPod } from '../static-pods/mirror-pods.ts';
 import { ALL_CONTAINERS_RESTARTING } from '../status/conditions.ts';
@@ -70,6 +71,30 @@ export function isAtRest({
     }
   }
   return expected === running.size;
+}
+
+/**
+ * Reports whether a kubelet would find nothing to do with this pod: it is at rest, and the runtime
+ * has just its containers.
+ */
+export function isSettled(
+  pod: Pod,
+  observed: RuntimePodStatus | undefined,
+  runtimeName: string,
+  hostIP: string | undefined,
+): boolean {
+  const statuses = pod.status.containerStatuses ?? [];
+  return (
+    observed?.sandboxes.length === 1 &&
+    observed.sandboxes[0]?.ready === true &&
+    observed.containers.length === statuses.length &&
+    pod.status.hostIP === hostIP &&
+    isPodAtRest(pod) &&
+    statuses.every(({ containerID }) => {
+      const id = idIn(containerID, runtimeName);
+      return id !== undefined && findContainerById(observed, id)?.state === 'running';
+    })
+  );
 }
 
 /** Reports whether the runtime has a sandbox for each of so many pods, and all containers run. */

@@ -96,10 +96,11 @@ export class DormantKubelet {
     await this.#end();
     const { kubelet } = this.#config;
     void this.#recorder.flush().finally(() => this.#recorder.stop());
-    const port = this.#begun?.port;
+    const { port, reporter } = this.#begun ?? {};
     const config = {
       ...kubelet,
       takesOver: true,
+      predecessor: { reporter: reporter?.handOver() },
       ...(kubelet.server !== undefined &&
         port !== undefined && { server: { ...kubelet.server, listeners: port } }),
     };

@@ -1,6 +1,8 @@
 // The variables by which containers address services without DNS: REDIS_SERVICE_HOST,
 // REDIS_PORT_6379_TCP_ADDR …
 
+import { services } from '#api/groups/core/v1/index.ts';
+import type { InformerSource } from '#client/informers/index.ts';
 import type { Service } from '../types.ts';
 
 /**
@@ -55,6 +57,15 @@ export class ServiceVariables {
     }
     return variables;
   }
+}
+
+/** Returns the variables of the services that the informer of all services has. */
+export function followServices(informers: InformerSource): ServiceVariables {
+  const informer = informers.informerFor(services);
+  const variables = new ServiceVariables(() => informer.lister.list());
+  const changed = (): void => variables.changed();
+  informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+  return variables;
 }
 
 function serviceVariables(services: readonly Service[]): Map<string, string> {

@@ -58,6 +58,19 @@ export interface NodeReporterConfig {
   readonly topic: string;
   /** The Node as the API has it, if it is known to exist. Default: it is created, or read. */
   readonly known?: Node;
+  /** The state of the reporter in whose place this one is. Default: it is read from the API. */
+  readonly successorOf?: ReporterState;
+}
+
+/** The state of a reporter of the same Node, whose clock was the same. */
+export interface ReporterState {
+  readonly node: Node;
+  /** The monotonic time of the last written status. */
+  readonly reportedAt: number;
+  /** The monotonic time of the next renewal of the Lease. Undefined: it is due. */
+  readonly leaseDue: number | undefined;
+  readonly wasReady: boolean;
+  readonly pressure: ReadonlySet<string>;
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
@@ -76,6 +89,8 @@ export class NodeReporter {
   #seen: Node | undefined;
   /** The monotonic time of the last written status. */
   #reportedAt = Number.NEGATIVE_INFINITY;
+  /** The monotonic time of the next renewal of the Lease; undefined while one is made. */
+  #leaseDue: number | undefined;
   #wasReady: boolean | undefined;
   /** The pressure that was last reported. */
   #pressure: ReadonlySet<string> | undefined;
@@ -106,7 +121,12 @@ export class NodeReporter {
    * Creates the Node, or adopts the existing one. Retries until it succeeds or the signal aborts.
    */
   async register(signal: AbortSignal): Promise<void> {
-    if (this.#config.takesOver === true && (await this.#takeOver(signal))) return;
+    const { takesOver = false, successorOf } = this.#config;
+    if (successorOf !== undefined) {
+      this.#succeed(successorOf);
+      return;
+    }
+    if (takesOver && (await this.#takeOver(signal))) return;
     this.#event('Normal', 'Starting', 'Starting kubelet.');
     await this.#retry('node not registered', signal, async () => {
       const facts = await this.#config.facts();
@@ -122,6 +142,23 @@ export class NodeReporter {
     // The other kubelet has reported the facts that the start has found.
     if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
     await Promise.all([this.#renewing ?? this.#renewLease(signal), this.#reportStatus(signal)]);
+  }
+
+  /**
+   * Returns what a reporter that takes the place of this one needs to know, once this one has
+   * stopped. Undefined: it has to read it from the API.
+   */
+  handOver(): ReporterState | undefined {
+    // Otherwise the Node is not registered, or a keeper has not given the reports back.
+    if (this.#node === undefined || this.#wasReady === undefined || this.#reportedAt === Infinity)
+      return undefined;
+    return {
+      node: this.#node,
+      reportedAt: this.#reportedAt,
+      leaseDue: this.#leaseDue,
+      wasReady: this.#wasReady,
+      pressure: this.#pressure ?? new Set(),
+    };
   }
 
   /** Renews the Lease of a Node that exists already, from before its registration on. */
@@ -152,6 +189,14 @@ export class NodeReporter {
   nudge(): void {
     this.#isNudged = true;
     this.#nudge?.();
+  }
+
+  #succeed({ node, reportedAt, leaseDue = 0, wasReady, pressure }: ReporterState): void {
+    this.#node = node;
+    this.#reportedAt = reportedAt;
+    this.#wasReady = wasReady;
+    this.#pressure = pressure;
+    this.#leaseDelayMs = leaseDue - this.#config.clock.monotonic();
   }
 
   /**
@@ -339,9 +384,13 @@ export class NodeReporter {
 
   async #renewLease(signal: AbortSignal): Promise<void> {
     const { clock, checkMs } = this.#config;
-    if (this.#leaseDelayMs > 0)
+    if (this.#leaseDelayMs > 0) {
+      this.#leaseDue = clock.monotonic() + this.#leaseDelayMs;
       await clock.sleep(this.#leaseDelayMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+    }
     while (!signal.aborted) {
+      this.#leaseDue = undefined;
       await this.#retry('node lease not renewed', signal, () => this.#renewOnce(signal));
       if (signal.aborted) return;
       const due = await this.#leaveLease(
@@ -350,6 +399,7 @@ export class NodeReporter {
         signal,
       );
       try {
+        this.#leaseDue = due;
         await clock.sleep(due - clock.monotonic(), signal);
       } catch {
         return;

@@ -101,5 +101,6 @@ export function makeNodeReporter(sources: ReporterSources): NodeReporter {
     keeper: config.heartbeatKeeper,
     topic: kubeletTopic(config.nodeName),
     ...(known !== undefined && { known }),
+    successorOf: config.predecessor?.reporter,
   });
 }
