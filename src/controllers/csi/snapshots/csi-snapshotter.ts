@@ -334,6 +334,9 @@ export class CsiSnapshotter implements Controller {
         creationTime: seconds * 1e9 + nanos,
         readyToUse: snapshot.readyToUse,
         restoreSize: snapshot.sizeBytes,
+        ...(snapshot.groupSnapshotId !== '' && {
+          volumeGroupSnapshotHandle: snapshot.groupSnapshotId,
+        }),
       },
       signal,
     );
@@ -362,7 +365,10 @@ export class CsiSnapshotter implements Controller {
     )
       return;
     const handle = content.status?.snapshotHandle ?? source.snapshotHandle;
-    if (deletionPolicy === 'Delete' && handle !== undefined && !isMemberContent(content)) {
+    // Also the snapshot of a content that an administrator made may be part of a group.
+    const isOfGroup =
+      isMemberContent(content) || content.status?.volumeGroupSnapshotHandle !== undefined;
+    if (deletionPolicy === 'Delete' && handle !== undefined && !isOfGroup) {
       try {
         await service.deleteSnapshot({
           snapshotId: handle,
