@@ -137,6 +137,28 @@ test('with the policy Retain the content stays, and can be bound again', async (
   expect(calls.filter((call) => call.startsWith('delete'))).toEqual([]);
 });
 
+test('a content that names a snapshot of a group leaves its deletion to the group', async () => {
+  const { calls, taken } = await start();
+  const creationTime = { seconds: 1_800_000_000, nanos: 0 };
+  const snapshot = { snapshotId: 's9', sourceVolumeId: 'v', sizeBytes: 1, readyToUse: true };
+  taken.set('s9', { ...snapshot, creationTime, groupSnapshotId: 'g1' });
+  await contents().create({
+    metadata: { name: 'given' },
+    spec: {
+      driver: DRIVER,
+      deletionPolicy: 'Delete',
+      source: { snapshotHandle: 's9' },
+      volumeSnapshotRef: { name: 'it', namespace: 'default' },
+    },
+  });
+  await settle();
+  expect((await contents().get('given')).status).toMatchObject({ volumeGroupSnapshotHandle: 'g1' });
+  await contents().delete('given');
+  await settle();
+  expect(await isGone(contents().get('given'))).toBe(true);
+  expect(calls).toEqual([]);
+});
+
 test('failures are reported, and tried again; a smaller copy is refused', async () => {
   const { state } = await start();
   state.fault = new RpcError('RESOURCE_EXHAUSTED', 'no room');

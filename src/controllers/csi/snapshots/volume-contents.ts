@@ -73,6 +73,9 @@ export class VolumeContents implements ContentKind<Content> {
       creationTime: nanoseconds(snapshot.creationTime),
       readyToUse: snapshot.readyToUse,
       restoreSize: snapshot.sizeBytes,
+      ...(snapshot.groupSnapshotId !== '' && {
+        volumeGroupSnapshotHandle: snapshot.groupSnapshotId,
+      }),
     };
   }
 
@@ -96,7 +99,10 @@ export class VolumeContents implements ContentKind<Content> {
   /** The driver deletes the snapshots of a group with the group. */
   async delete(content: Content, secrets: () => Promise<Secrets>): Promise<void> {
     const snapshotId = content.status?.snapshotHandle ?? content.spec.source.snapshotHandle;
-    if (snapshotId === undefined || isMemberContent(content)) return;
+    // The snapshot of a content that an administrator made may be part of a group, too.
+    const isOfGroup =
+      isMemberContent(content) || content.status?.volumeGroupSnapshotHandle !== undefined;
+    if (snapshotId === undefined || isOfGroup) return;
     await this.#service.deleteSnapshot({ snapshotId, secrets: await secrets() });
   }
 }
