@@ -43,6 +43,9 @@ test('messages get the words in place of the command', () => {
     "stop it with 'npx cox down --data-dir x'; cox is running\n  $ npx cox down && npx cox up",
   );
   expect(typed('stop it with: cox down', 'bin/cox.js')).toBe('stop it with: bin/cox.js down');
+  expect(
+    typed('A=$(cox envtest) source <(cox completion bash) $ sudo cox runtime', 'bin/cox.js'),
+  ).toBe('A=$(bin/cox.js envtest) source <(bin/cox.js completion bash) $ sudo bin/cox.js runtime');
   expect(typed('the coxswain: cox downs', 'npx cox')).toBe('the coxswain: cox downs');
 });
 

@@ -44,8 +44,14 @@ export const COMMANDS: readonly string[] = (
   'controller-manager scheduler kubelet proxy dns ingress csi-driver runtime console status why top logs kubeconfig ' +
   'image doctor rolling-update simulate'
 ).split(' ');
-/** The command where a text names it to be typed: in quotes, after a prompt, after `&&` and after a colon. */
-const NAMED = new RegExp(`(?<=['\`]|\\$ |&& |: )cox (?=(?:${COMMANDS.join('|')})\\b)`, 'g');
+/**
+ * The command where a text names it to be typed: in quotes, after a prompt, `&&`, `$(`, `<(`, `sudo` and
+ * a colon.
+ */
+const NAMED = new RegExp(
+  `(?<=['\`]|\\$ |&& |: |[$<]\\(|sudo )cox (?=(?:${COMMANDS.join('|')})\\b)`,
+  'g',
+);
 
 /** Returns a message with its commands as they can be typed. */
 export function typed(text: string, own: string = command()): string {

@@ -36,7 +36,6 @@ import { AuditIds } from './audit-ids.ts';
 import { bodyOf, noBody } from './body-reader.ts';
 import {
   ANSWERED,
-  answerWithoutUpgrade,
   CLIENT_GONE,
   type ConnectionSink,
   flat,
@@ -51,7 +50,7 @@ import {
 } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import { TurnGate } from './turn-gate.ts';
-import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
+import { serveUpgrade, type UpgradingServer } from './upgrade.ts';
 
 export interface ListenerConfig {
   readonly handler: Handler;
@@ -401,43 +400,22 @@ export class Listener {
   }
 
   #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
-    let isTaken = false;
     const connection = (socket as Tracked)[CONNECTION];
     connection?.begin();
-    const request = this.#http1Request(message, noBody, {
-      take: () => {
-        isTaken = true;
-        socket.off('error', ignore);
-        return { socket, head };
+    const server: UpgradingServer = {
+      ...this.#config,
+      begin: (upgrade) => {
+        const request = this.#http1Request(message, noBody, upgrade);
+        this.#requests.add(request);
+        return request;
       },
-    });
-    const ignore = (): void => undefined;
-    socket.on('error', ignore);
-    socket.once('close', () => request.abort(CLIENT_GONE));
-    this.#requests.add(request);
-    const close = (): void =>
-      connection === undefined ? void socket.destroy() : connection.close();
-    void this.#config
-      .handler(request)
-      .then(async (response) => {
-        if (response.body.kind === 'taken') {
-          request.signal.addEventListener('abort', () => socket.destroy(), { once: true });
-          await response.body.done;
-        } else if (!isTaken && goesOverWebSocket(request, response))
-          await sendOverWebSocket(response, message, socket, head);
-        else if (!isTaken) await answerWithoutUpgrade(request, response, message, socket, close);
-      })
-      .catch((error: unknown) => {
-        this.#config.logger.error('upgraded connection failed', {
-          path: request.path,
-          err: error,
-        });
-        socket.destroy();
-      })
-      .finally(() => {
-        request.abort(ANSWERED);
-        this.#requests.delete(request);
-      });
+      close: () => {
+        if (connection === undefined) socket.destroy();
+        else connection.close();
+      },
+      finished: (request) => this.#requests.delete(request),
+    };
+    void serveUpgrade(server, message, socket, head);
   }
 
   /** Serves the request in this turn of the event loop or in one of the next. */

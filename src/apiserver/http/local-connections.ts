@@ -12,17 +12,9 @@ import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { ApiRequest, Handler, RequestBody, Upgrade, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { bodyOf, noBody } from './body-reader.ts';
-import {
-  ANSWERED,
-  answerWithoutUpgrade,
-  CLIENT_GONE,
-  flat,
-  giveUp,
-  Http1Sink,
-  splitTarget,
-} from './http1.ts';
+import { ANSWERED, CLIENT_GONE, flat, giveUp, Http1Sink, splitTarget } from './http1.ts';
 import { respond } from './respond.ts';
-import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
+import { serveUpgrade, type UpgradingServer } from './upgrade.ts';
 
 export interface LocalConnectionsConfig {
   readonly handler: Handler;
@@ -130,36 +122,12 @@ export class LocalConnections {
   }
 
   #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
-    let isTaken = false;
-    const ignore = (): void => undefined;
-    const request = this.#state(message, noBody, {
-      take: () => {
-        isTaken = true;
-        socket.off('error', ignore);
-        return { socket, head };
-      },
-    });
-    socket.on('error', ignore);
-    socket.once('close', () => request.abort(CLIENT_GONE));
-    void this.#config
-      .handler(request)
-      .then(async (response) => {
-        if (response.body.kind === 'taken') await response.body.done;
-        else if (!isTaken && goesOverWebSocket(request, response))
-          await sendOverWebSocket(response, message, socket, head);
-        else if (!isTaken)
-          await answerWithoutUpgrade(request, response, message, socket, () => void socket.end());
-      })
-      .catch((error: unknown) => {
-        this.#config.logger.error('upgraded connection failed', {
-          path: request.path,
-          err: error,
-        });
-        socket.destroy();
-      })
-      .finally(() => {
-        request.abort(ANSWERED);
-        this.#requests.delete(request);
-      });
+    const server: UpgradingServer = {
+      ...this.#config,
+      begin: (upgrade) => this.#state(message, noBody, upgrade),
+      close: () => void socket.end(),
+      finished: (request) => this.#requests.delete(request),
+    };
+    void serveUpgrade(server, message, socket, head);
   }
 }

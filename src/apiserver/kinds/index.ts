@@ -5,10 +5,12 @@ import type { KindDefinition } from '../catalog/define-kind.ts';
 import type { FindKind, Kind } from '../catalog/kind.ts';
 import { mutatingAdmissionPolicyBindingKind } from './admissionregistration/mutating-admission-policy-binding.ts';
 import { mutatingAdmissionPolicyKind } from './admissionregistration/mutating-admission-policy.ts';
-import { mutatingWebhookConfigurationKind } from './admissionregistration/mutating-webhook-configuration.ts';
 import { validatingAdmissionPolicyBindingKind } from './admissionregistration/validating-admission-policy-binding.ts';
 import { validatingAdmissionPolicyKind } from './admissionregistration/validating-admission-policy.ts';
-import { validatingWebhookConfigurationKind } from './admissionregistration/validating-webhook-configuration.ts';
+import {
+  mutatingWebhookConfigurationKind,
+  validatingWebhookConfigurationKind,
+} from './admissionregistration/webhook-configurations.ts';
 import { customResourceDefinitionKind } from './apiextensions/custom-resource-definition.ts';
 import { apiServiceKind } from './apiregistration/api-service.ts';
 import { controllerRevisionKind } from './apps/controller-revision.ts';

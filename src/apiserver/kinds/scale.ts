@@ -47,28 +47,40 @@ const scaleTable: TableConvertor = {
   },
 };
 
+/** Returns the Scale of an object. `selector`: the label selector of its pods, as text. */
+export function newScale(
+  { metadata }: Pick<Immutable<KubeObject>, 'metadata'>,
+  replicas: number,
+  statusReplicas: number,
+  selector: string,
+): Scale {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      uid,
+      resourceVersion,
+      creationTimestamp,
+    },
+    // Zero is left out, as in upstream's encoding.
+    spec: replicas === 0 ? {} : { replicas },
+    status: { replicas: statusReplicas, ...(selector !== '' && { selector }) },
+  };
+}
+
 export function scaleSubresource<T extends KubeObject>(
   access: ScaleAccess<T>,
 ): SubresourceFactory<T, StoreServices> {
-  const scaleOf = (object: T): Scale => {
-    const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-    const replicas = access.specReplicas(object) ?? 0;
-    const selector = access.selector(object);
-    return {
-      kind: 'Scale',
-      apiVersion: 'autoscaling/v1',
-      metadata: {
-        name,
-        ...(namespace !== undefined && { namespace }),
-        uid,
-        resourceVersion,
-        creationTimestamp,
-      },
-      // Zero is left out, as in upstream's encoding.
-      spec: replicas === 0 ? {} : { replicas },
-      status: { replicas: access.statusReplicas(object), ...(selector !== '' && { selector }) },
-    };
-  };
+  const scaleOf = (object: T): Scale =>
+    newScale(
+      object,
+      access.specReplicas(object) ?? 0,
+      access.statusReplicas(object),
+      access.selector(object),
+    );
   const encoded = (object: EncodedObject): EncodedObject =>
     new FreshObject(scaleOf(object.object() as T));
   return ({ store }) => ({

@@ -1,10 +1,12 @@
 // Explanations as texts, from objects as an API server has them.
 
 import { describe, expect, test } from 'vitest';
-import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Cause } from './cause.ts';
 import { explain } from './explain.ts';
 import { type EventObject, ObjectSet } from './object-set.ts';
+import { podProblem } from './pod-state.ts';
 import type { SchedulingVerdict } from './scheduling.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -235,6 +237,29 @@ describe('a pod', () => {
     expect(because(going, setOf([going]))).toEqual([
       'is being deleted since 60m, kept by the finalizers example.com/keep',
     ]);
+  });
+
+  test('that ends because it is being deleted has no problem', () => {
+    const terminated = { exitCode: 143, reason: 'Error' };
+    const going = (deletionTimestamp?: string) =>
+      pod(
+        'going',
+        {},
+        {
+          phase: 'Failed',
+          containerStatuses: [{ name: 'c', ready: false, state: { terminated } }],
+        },
+        deletionTimestamp === undefined ? {} : { deletionTimestamp },
+      );
+    const problem = (one: KubeObject) => podProblem(one as Immutable<Pod>, NOW);
+    expect(problem(going('2026-03-01T12:00:10Z'))).toMatchObject({
+      severity: 'waiting',
+      text: 'is being deleted',
+    });
+    expect(problem(going())).toMatchObject({
+      severity: 'problem',
+      text: 'has failed: container c has ended with exit code 143',
+    });
   });
 });
 

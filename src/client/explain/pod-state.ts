@@ -3,7 +3,7 @@
 import type { Container, ContainerStatus, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { humanDuration } from '#machinery/text/duration.ts';
-import { type Cause, cause, worst } from './cause.ts';
+import { asInfo, type Cause, cause, worst } from './cause.ts';
 import { type Condition, conditionsOf } from './conditions.ts';
 
 type PodObject = Immutable<Pod>;
@@ -24,16 +24,22 @@ export function podProblem(pod: PodObject, now: number): Cause | undefined {
 
 /** Returns what the pod's own status says: deletion, phase, scheduling, containers, readiness. */
 export function podStateCauses(pod: PodObject, now: number): readonly Cause[] {
-  const { metadata, status } = pod;
-  const causes: Cause[] = [];
-  if (metadata.deletionTimestamp) causes.push(deletionCause(pod, now));
+  const causes = statusCauses(pod, now);
+  if (!pod.metadata.deletionTimestamp) return causes;
+  // The deletion explains how the containers end.
+  const explained = causes.map((each) => (each.severity === 'problem' ? asInfo(each) : each));
+  return [deletionCause(pod, now), ...explained];
+}
+
+function statusCauses(pod: PodObject, now: number): readonly Cause[] {
+  const { status } = pod;
   const phase = status?.phase ?? 'Pending';
-  if (phase === 'Succeeded') return [...causes, cause('ok', 'the pod has succeeded')];
-  if (phase === 'Failed') return [...causes, failedCause(pod)];
+  if (phase === 'Succeeded') return [cause('ok', 'the pod has succeeded')];
+  if (phase === 'Failed') return [failedCause(pod)];
   const scheduled = conditionOf(pod, 'PodScheduled');
-  if (scheduled?.status === 'False') return [...causes, unscheduledCause(pod, scheduled)];
+  if (scheduled?.status === 'False') return [unscheduledCause(pod, scheduled)];
   const containers = containerCauses(pod, now);
-  causes.push(...containers);
+  const causes = [...containers];
   if (!pod.spec.nodeName)
     causes.push(cause('waiting', 'no scheduler has looked at the pod yet', { source: 'status' }));
   const ready = conditionOf(pod, 'Ready');

@@ -13,6 +13,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Subresource } from '#apiserver/catalog/kind.ts';
+import { newScale } from '#apiserver/kinds/scale.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { ObjectUpdate, UpdateOptions } from '#apiserver/registry/rest.ts';
 import type { CustomResource, ScalePaths } from '../description.ts';
@@ -116,7 +117,6 @@ class ScaleView {
   of(object: KubeObject): Scale {
     const fields = object as unknown as Readonly<Record<string, unknown>>;
     const { statusReplicasPath, labelSelectorPath = '' } = this.#paths;
-    const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
     const replicas = this.#replicasOf(object) ?? 0;
     const status =
       withStatusErrors(() => nestedInteger(fields, namesOfPath(statusReplicasPath))) ?? 0;
@@ -124,19 +124,7 @@ class ScaleView {
       labelSelectorPath === ''
         ? ''
         : (withStatusErrors(() => nestedString(fields, namesOfPath(labelSelectorPath))) ?? '');
-    return {
-      kind: 'Scale',
-      apiVersion: 'autoscaling/v1',
-      metadata: {
-        name,
-        ...(namespace !== undefined && { namespace }),
-        uid,
-        resourceVersion,
-        creationTimestamp,
-      },
-      spec: replicas === 0 ? {} : { replicas },
-      status: { replicas: status, ...(selector !== '' && { selector }) },
-    };
+    return newScale(object, replicas, status, selector);
   }
 
   /** Translates an update of the Scale to an update of its object. */

@@ -1,6 +1,10 @@
-// The resource mutatingwebhookconfigurations.
+// The resources mutatingwebhookconfigurations and validatingwebhookconfigurations, which have the
+// same rules.
 
-import { mutatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
+import {
+  mutatingWebhookConfigurations,
+  validatingWebhookConfigurations,
+} from '#api/groups/admissionregistration/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import {
   validateWebhookConfiguration,
@@ -13,8 +17,9 @@ import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { webhookConfigurationTable } from './tables.ts';
 
 type MutatingWebhookConfiguration = Immutable<admission.MutatingWebhookConfiguration>;
+type ValidatingWebhookConfiguration = Immutable<admission.ValidatingWebhookConfiguration>;
 
-const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebhookConfiguration> = {
+const strategy: ResourceStrategy<MutatingWebhookConfiguration | ValidatingWebhookConfiguration> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
   // An explicit empty list counts as a change, as upstream.
@@ -26,6 +31,12 @@ const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebhookConf
 
 export const mutatingWebhookConfigurationKind = defineKind<MutatingWebhookConfiguration>({
   type: mutatingWebhookConfigurations,
-  strategy: mutatingWebhookConfigurationStrategy,
+  strategy,
+  table: webhookConfigurationTable,
+});
+
+export const validatingWebhookConfigurationKind = defineKind<ValidatingWebhookConfiguration>({
+  type: validatingWebhookConfigurations,
+  strategy,
   table: webhookConfigurationTable,
 });
