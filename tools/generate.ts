@@ -5,14 +5,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { allSchemas } from '#api/all-schemas.ts';
+import { configurationSchemas } from '#api/configuration-schemas.ts';
 import { folderOf, render } from './generate/render.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const paths: string[] = [];
-for (const schema of allSchemas.schemas) {
+const schemas = [...new Set([...allSchemas.schemas, ...configurationSchemas.schemas])];
+for (const schema of schemas) {
   for (const file of render(
     schema,
-    allSchemas.schemas,
+    schemas,
     existsSync(`${root}src/api/${folderOf(schema.key)}/helpers.ts`),
   )) {
     const path = `${root}src/api/${file.path}`;
@@ -21,4 +23,4 @@ for (const schema of allSchemas.schemas) {
   }
 }
 execFileSync(`${root}node_modules/.bin/oxfmt`, paths, { stdio: 'inherit', cwd: root });
-console.log(`${paths.length} files written from ${allSchemas.schemas.length} schemas`);
+console.log(`${paths.length} files written from ${schemas.length} schemas`);

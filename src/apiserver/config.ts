@@ -15,7 +15,7 @@ import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { OidcConfig } from './authentication/oidc/oidc-authenticator.ts';
 import type { RequestHeaderConfig } from './authentication/request-header.ts';
-import type { AuthorizationMode } from './authorization/modes.ts';
+import type { AuthorizerSettings } from './authorization/settings.ts';
 import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { ComponentHealth } from './kinds/core/component-status.ts';
@@ -122,15 +122,16 @@ export interface ApiServerConfig {
   /** Authenticators that are called after client certificates and `tokens`. Default: none. */
   readonly authenticators?: readonly Authenticator[];
   /**
-   * The authorizer. Default: system:masters may do everything, then the `authorizationModes`
-   * decide.
+   * The authorizer. Default: system:masters may do everything, then the `authorizers` decide.
    */
   readonly authorizer?: Authorizer;
-  /** The authorization modes, in order. Default: Node, RBAC. */
-  readonly authorizationModes?: readonly AuthorizationMode[];
   /**
-   * The authorizer that is called after system:masters and before the `authorizationModes`. Default:
-   * none.
+   * Returns the authorizers, in order: the same list until they change, which is possible while the
+   * server runs. Default: Node, RBAC.
+   */
+  readonly authorizers?: () => readonly AuthorizerSettings[];
+  /**
+   * The authorizer that is called after system:masters and before the `authorizers`. Default: none.
    */
   readonly localAuthorizer?: Authorizer;
   /** Webhooks that are functions of this process. Default: none. */

@@ -10,6 +10,7 @@ import { PolicyMetrics } from './admission/policy/metrics.ts';
 import { WebhookMetrics } from './admission/webhook/index.ts';
 import { ConversionMetrics } from './extensions/conversion/index.ts';
 import { AuditMetrics } from './audit/index.ts';
+import { AuthorizationMetrics } from './authorization/metrics.ts';
 import { RequestMetrics } from './endpoints/request-metrics.ts';
 import { StorageMetrics } from './registry/storage-metrics.ts';
 import { CertificateMetrics } from './webhooks/client/index.ts';
@@ -26,6 +27,7 @@ export class ServerMetrics {
   readonly requests: RequestMetrics;
   readonly storage: StorageMetrics;
   readonly audit = new AuditMetrics();
+  readonly authorization = new AuthorizationMetrics();
   readonly admission = new AdmissionMetrics();
   readonly cel: CelMetrics;
   readonly conversions: ConversionMetrics;
@@ -50,7 +52,7 @@ export class ServerMetrics {
     return [
       () => this.requests.text(),
       () => this.storage.text(),
-      () => this.audit.text(),
+      () => this.audit.text() + this.authorization.text(),
       () => this.admission.text() + this.webhooks.text() + this.webhookCertificates.text(),
       () => this.cel.text() + this.conversions.text(),
       () =>

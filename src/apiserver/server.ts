@@ -27,6 +27,7 @@ import { createAuthorizer } from './authorization/create-authorizer.ts';
 import { NodeGraphFollower } from './authorization/node/graph-follower.ts';
 import { keepBootstrapPolicy } from './authorization/policy/reconcile.ts';
 import { RoleCache } from './authorization/rbac/role-cache.ts';
+import { DEFAULT_AUTHORIZERS } from './authorization/settings.ts';
 import { createBootstrapObjects, keepKubernetesService } from './bootstrap.ts';
 import { Catalog } from './catalog/catalog.ts';
 import { Follower } from './catalog/follow.ts';
@@ -156,9 +157,14 @@ export class ApiServer {
     this.#nodeGraph = new NodeGraphFollower({ catalog, clock, logger });
     const authorizer =
       config.authorizer ??
-      createAuthorizer(config.authorizationModes ?? ['Node', 'RBAC'], {
+      createAuthorizer(config.authorizers ?? (() => DEFAULT_AUTHORIZERS), {
         roles: this.#roles,
         nodeGraph: this.#nodeGraph.graph,
+        clock,
+        random,
+        logger,
+        clients: this.#webhooks,
+        metrics: metrics.authorization,
         ...(config.localAuthorizer !== undefined && { local: config.localAuthorizer }),
       });
     const authentication = createAuthentication(config, {

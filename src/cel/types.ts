@@ -228,3 +228,15 @@ export function typeSize(type: Type): number {
   sizes.set(type, size);
   return size;
 }
+
+/** Types whose name in messages about results differs from the one in expressions. */
+const RESULT_NAMES: Readonly<Record<string, string>> = {
+  null: 'null_type',
+  duration: 'google.protobuf.Duration',
+  timestamp: 'google.protobuf.Timestamp',
+};
+
+/** Returns the name of a type in messages about the result of an expression. */
+export function resultTypeName(type: Type): string {
+  return RESULT_NAMES[type.kind] ?? formatType(type);
+}

@@ -1,6 +1,7 @@
 // The flags of `cox up`.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { withAccessFlags } from './access-flags.ts';
 import { withAuditFlags } from './audit-flags.ts';
 import type { Build } from './build.ts';
 import {
@@ -171,6 +172,7 @@ Examples:
   $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
   $ cox down                                     stops a cluster started with --detach`,
     );
+  withAccessFlags(up.optionsGroup('Who may do what:'));
   withOidcFlags(up.optionsGroup('Sign-in at an OpenID Connect provider:'));
   withAuditFlags(up.optionsGroup('The audit log:'));
   withWorkerFlags(up.optionsGroup('Several cores:'));

@@ -8,6 +8,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { createLogger, type LogLevel } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { printableJson } from '#machinery/text/printable.ts';
+import type { AccessFlags } from '#cluster/access/index.ts';
 import { dataDirLayout } from '#cluster/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
@@ -30,7 +31,7 @@ import { type WorkerFlags, workersOf } from './worker-flags.ts';
 import { keepLogSmall } from './rotate-log.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
-export interface UpOptions extends AuditFlags, OidcFlags, WorkerFlags {
+export interface UpOptions extends AccessFlags, AuditFlags, OidcFlags, WorkerFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly console: boolean;
@@ -139,6 +140,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       console: options.console,
       oidc: options,
       audit: options,
+      access: options,
       schedulerConfig:
         options.schedulerConfig === undefined
           ? undefined

@@ -25,6 +25,7 @@ import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
+import type { AccessSettings } from './access/index.ts';
 import { ApiWorkers, type ApiWorkersSettings } from './api-workers/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { type ConsoleSettings, mountsOf, permitConsole } from './console.ts';
@@ -136,6 +137,8 @@ export interface ClusterConfig {
   /** The OpenID Connect provider whose ID tokens the API server accepts. Default: none. */
   readonly oidc?: ApiServerConfig['oidc'];
   readonly audit?: ApiServerConfig['audit'];
+  /** The control of access. Default: the API server's own defaults. */
+  readonly access?: AccessSettings;
   /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
   readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
@@ -319,6 +322,7 @@ export class Cluster {
       serviceCidr: config.serviceCidr,
       ...(config.oidc !== undefined && { oidc: config.oidc }),
       ...(config.audit !== undefined && { audit: config.audit }),
+      ...config.access?.config,
       latestHeartbeats: clock instanceof VirtualClock,
       sharesStorage: config.leaderElect === true && controlPlanes === 1,
       ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
@@ -334,7 +338,8 @@ export class Cluster {
           (this.#dns?.metrics() ?? '') +
           (this.#ingress?.metrics() ?? '') +
           (config.faults?.metrics() ?? '') +
-          (this.#workers?.metrics() ?? '')
+          (this.#workers?.metrics() ?? '') +
+          (config.access?.metrics() ?? '')
         );
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
@@ -443,6 +448,9 @@ export class Cluster {
     await this.#server.start();
     if (this.#url !== undefined)
       this.#workers?.start(this.#server, Number(new URL(this.#url).port));
+    void this.#config.access?.keepLoaded(this.#abort.signal, () =>
+      this.#workers?.settingsChanged(),
+    );
     await this.#permitPodNetwork();
     if (this.#tls !== undefined) await permitConsole(this.#config, this.client);
   }

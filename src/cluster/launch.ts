@@ -56,6 +56,7 @@ import {
   nodesJournal,
   nodesOf,
 } from './launch-nodes.ts';
+import { type AccessFlags, accessOf } from './access/index.ts';
 
 export type { RuntimeChoice } from './runtimes.ts';
 export type { EtcdConfig, StoreChoice } from './stores.ts';
@@ -96,6 +97,8 @@ export interface LaunchConfig extends LaunchNodesConfig {
   /** The OpenID Connect provider, by flags. Default: none. */
   readonly oidc?: OidcFlags;
   readonly audit?: AuditFlags;
+  /** The control of access. Default: the API server's own defaults. */
+  readonly access?: AccessFlags;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -180,6 +183,7 @@ async function start(
       : readEncryptionFile(resolve(config.encryptionProviderConfig));
   const oidc = config.oidc === undefined ? undefined : oidcOf(config.oidc, clock);
   const audit = await auditOf(config.audit ?? {}, { clock, logger, random });
+  const access = await accessOf(config.access ?? {}, { clock, logger });
   progress('preparing certificates and the store');
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, layout, clock) : undefined;
@@ -225,6 +229,7 @@ async function start(
     ...(config.apiWorkers !== undefined && { apiWorkers: config.apiWorkers }),
     ...(oidc !== undefined && { oidc: oidc.config }),
     ...(audit !== undefined && { audit }),
+    access,
     ...(config.console === true && {
       console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
     }),

@@ -2,8 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { allSchemas } from '#api/all-schemas.ts';
+import { configurationSchemas } from '#api/configuration-schemas.ts';
 import { constantName, folderOf, render } from './render.ts';
 
+const schemas = [...new Set([...allSchemas.schemas, ...configurationSchemas.schemas])];
 const api = fileURLToPath(new URL('../../src/api/', import.meta.url));
 
 /** Removes the layout: the formatter may break lines, and change nothing else. */
@@ -15,10 +17,10 @@ function withoutLayout(text: string): string {
 }
 
 describe('generated files', () => {
-  test.each(allSchemas.schemas)('$key is current (else: npm run generate)', (schema) => {
+  test.each(schemas)('$key is current (else: npm run generate)', (schema) => {
     for (const { path, text } of render(
       schema,
-      allSchemas.schemas,
+      schemas,
       existsSync(`${api}${folderOf(schema.key)}/helpers.ts`),
     )) {
       expect(withoutLayout(readFileSync(api + path, 'utf8'))).toBe(withoutLayout(text));

@@ -17,8 +17,9 @@ export type Attributes = Pick<
   | 'name'
 > & {
   readonly user: UserInfo;
-  /** The selectors of requests for several objects. */
+  /** The selectors of requests for several objects, as in a query. They may be malformed. */
   readonly fieldSelector?: string;
+  readonly labelSelector?: string;
 };
 
 export interface Decision {
@@ -28,6 +29,8 @@ export interface Decision {
   readonly decision: 'allow' | 'deny' | 'noOpinion';
   /** The reason, for messages. It may be ''. */
   readonly reason: string;
+  /** An authorizer could not evaluate the request. The decision holds nevertheless. */
+  readonly error?: string;
 }
 
 /** A rule in the form of SelfSubjectRulesReview. '*' means all. */
@@ -53,7 +56,8 @@ export interface RulesAnswer {
 }
 
 export interface Authorizer {
-  authorize(attributes: Attributes): Decision | Promise<Decision>;
+  /** Does not reject. `signal`: the decision is not needed any more once it aborts. */
+  authorize(attributes: Attributes, signal?: AbortSignal): Decision | Promise<Decision>;
   /** Returns the rules of a user in a namespace. */
   rulesFor(user: UserInfo, namespace: string): RulesAnswer | Promise<RulesAnswer>;
 }

@@ -6,6 +6,7 @@ import type {
   SubjectAccessReviewStatus,
 } from '#api/groups/authorization/v1/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { accessReviewSpec } from './access-review.ts';
 import {
   type Attributes,
   type Authorizer,
@@ -55,7 +56,7 @@ export class LocalAuthorizer implements Authorizer {
   }
 
   async #ask(attributes: Attributes): Promise<Decision> {
-    const spec = specOf(attributes);
+    const spec = accessReviewSpec(attributes);
     const reasons: string[] = [];
     for (const authorization of this.#reviewers) {
       const { decision, reason } = await decide(authorization, spec);
@@ -83,32 +84,4 @@ async function decide(
     return { decision: failurePolicy === 'Deny' ? 'deny' : 'noOpinion', reason: both };
   }
   return { decision: allowed ? 'allow' : denied ? 'deny' : 'noOpinion', reason };
-}
-
-function specOf(attributes: Attributes): SubjectAccessReviewSpec {
-  const { user, verb, path } = attributes;
-  const { name, uid, groups, extra } = user;
-  const who = {
-    user: name,
-    groups: [...groups],
-    ...(uid !== undefined && { uid }),
-    ...(extra !== undefined && {
-      extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])),
-    }),
-  };
-  if (!attributes.isResourceRequest) return { ...who, nonResourceAttributes: { path, verb } };
-  const { apiGroup, apiVersion, namespace, resource, subresource, fieldSelector } = attributes;
-  return {
-    ...who,
-    resourceAttributes: {
-      namespace,
-      verb,
-      group: apiGroup,
-      version: apiVersion,
-      resource,
-      subresource,
-      name: attributes.name,
-      ...(fieldSelector !== undefined && { fieldSelector: { rawSelector: fieldSelector } }),
-    },
-  };
 }

@@ -1,10 +1,7 @@
-// The authorization modes that --authorization-mode names.
+// The authorizers AlwaysAllow and AlwaysDeny.
 
 import type { UserInfo } from '../request.ts';
 import { ALLOW, type Authorizer, type RulesAnswer } from './authorizer.ts';
-
-export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const;
-export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
 /** Allows everything to every user. For tests. */
 export const alwaysAllow: Authorizer = {

@@ -1,7 +1,25 @@
 // Combines authorizers: the first one that allows or denies decides.
 
+import { joinMessages } from '#machinery/validation/field.ts';
 import type { UserInfo } from '../request.ts';
 import type { Attributes, Authorizer, Decision, RulesAnswer } from './authorizer.ts';
+
+/** A question that goes from authorizer to authorizer, with what they have answered so far. */
+interface Question {
+  readonly attributes: Attributes;
+  readonly signal: AbortSignal | undefined;
+  /** The reasons, one a line. */
+  reason: string;
+  errors: Set<string> | undefined;
+}
+
+/** Records the answer, and reports whether it decides. */
+function isFinal({ decision, reason, error }: Decision, question: Question): boolean {
+  if (decision !== 'noOpinion') return true;
+  if (reason !== '') question.reason += question.reason === '' ? reason : `\n${reason}`;
+  if (error !== undefined) question.errors = (question.errors ?? new Set()).add(error);
+  return false;
+}
 
 export class UnionAuthorizer implements Authorizer {
   readonly #authorizers: readonly Authorizer[];
@@ -10,38 +28,29 @@ export class UnionAuthorizer implements Authorizer {
     this.#authorizers = authorizers;
   }
 
-  authorize(attributes: Attributes): Decision | Promise<Decision> {
-    return this.#ask(attributes, 0, []);
+  authorize(attributes: Attributes, signal?: AbortSignal): Decision | Promise<Decision> {
+    return this.#ask({ attributes, signal, reason: '', errors: undefined }, 0);
   }
 
   /**
    * Calls the authorizers in order. Returns synchronously as long as they do, since every request
    * passes here.
    */
-  #ask(
-    attributes: Attributes,
-    from: number,
-    reasons: readonly string[],
-  ): Decision | Promise<Decision> {
-    let allReasons = reasons;
+  #ask(question: Question, from: number): Decision | Promise<Decision> {
     for (let n = from; n < this.#authorizers.length; n++) {
-      const decided = this.#authorizers[n]!.authorize(attributes);
+      const decided = this.#authorizers[n]!.authorize(question.attributes, question.signal);
       if (decided instanceof Promise)
-        return decided.then((decision) => this.#next(decision, attributes, n, allReasons));
-      if (decided.decision !== 'noOpinion') return decided;
-      if (decided.reason !== '') allReasons = [...allReasons, decided.reason];
+        return decided.then((decision) =>
+          isFinal(decision, question) ? decision : this.#ask(question, n + 1),
+        );
+      if (isFinal(decided, question)) return decided;
     }
-    return { decision: 'noOpinion', reason: allReasons.join('\n') };
-  }
-
-  #next(
-    decision: Decision,
-    attributes: Attributes,
-    n: number,
-    said: readonly string[],
-  ): Decision | Promise<Decision> {
-    if (decision.decision !== 'noOpinion') return decision;
-    return this.#ask(attributes, n + 1, decision.reason === '' ? said : [...said, decision.reason]);
+    const { reason, errors } = question;
+    return {
+      decision: 'noOpinion',
+      reason,
+      ...(errors !== undefined && { error: joinMessages(errors) }),
+    };
   }
 
   async rulesFor(user: UserInfo, namespace: string): Promise<RulesAnswer> {

@@ -1,17 +1,25 @@
 // Rejects requests that the authorizer does not allow.
 
 import * as apierrors from '#machinery/apierrors.ts';
+import { NOSNIFF } from '#machinery/serving/health.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 
 const DECISION = 'authorization.k8s.io/decision';
 const REASON = 'authorization.k8s.io/reason';
+const INTERNAL_ERROR = 500;
 
 export function authorization(authorizer: Authorizer): Filter {
   return (next) => (request) => {
     const attributes = attributesOf(request);
-    const proceed = ({ decision, reason }: Decision): Promise<ApiResponse> => {
+    const proceed = ({ decision, reason, error }: Decision): Promise<ApiResponse> => {
+      // An authorizer may allow a request that another one could not evaluate.
+      if (error !== undefined && decision !== 'allow') {
+        request.audit?.annotate(REASON, 'internal error');
+        return Promise.resolve(internalError(request, error));
+      }
       if (request.audit !== undefined) {
         request.audit.annotate(DECISION, decision === 'allow' ? 'allow' : 'forbid');
         request.audit.annotate(REASON, reason);
@@ -20,10 +28,25 @@ export function authorization(authorizer: Authorizer): Filter {
         ? next(request)
         : Promise.reject(forbiddenError(attributes, reason));
     };
-    const decided = authorizer.authorize(attributes);
+    const decided = authorizer.authorize(attributes, request.signal);
     return decided instanceof Promise ? decided.then(proceed) : proceed(decided);
   };
 }
+
+/** Returns upstream's response: a line of text. */
+function internalError({ path, query }: ApiRequest, error: string): ApiResponse {
+  const search = query.size === 0 ? '' : `?${query.toString()}`;
+  const text = `Internal Server Error: ${quote(`${path}${search}`)}: ${error}`;
+  return {
+    code: INTERNAL_ERROR,
+    body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: `${escapeHtml(text)}\n` },
+    headers: NOSNIFF,
+  };
+}
+
+/** Escapes what a browser that guesses the type could take for a page, as upstream. */
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 export function attributesOf({
   info,
@@ -45,9 +68,14 @@ export function attributesOf({
     resource: info.resource,
     subresource: info.subresource,
     name: info.name,
-    fieldSelector:
-      ofSeveral && info.isResourceRequest ? (query.get('fieldSelector') ?? undefined) : undefined,
+    ...(ofSeveral && info.isResourceRequest && selectorsOf(query)),
   };
+}
+
+function selectorsOf(query: URLSearchParams): Pick<Attributes, 'fieldSelector' | 'labelSelector'> {
+  const fieldSelector = query.get('fieldSelector') ?? undefined;
+  const labelSelector = query.get('labelSelector') ?? undefined;
+  return { fieldSelector, labelSelector };
 }
 
 /**

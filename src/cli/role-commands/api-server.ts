@@ -14,6 +14,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../flags.ts';
+import { withAccessFlags } from '../access-flags.ts';
 import { withAuditBackendFlags, withAuditFlags } from '../audit-flags.ts';
 import { withOidcFlags } from '../oidc-flags.ts';
 import { withWorkerFlags } from '../worker-flags.ts';
@@ -113,11 +114,6 @@ export function addApiServer(program: Command): void {
         'accept the tokens by which new nodes join (Secrets of the type ' +
           'bootstrap.kubernetes.io/token in kube-system)',
         yesOrNo,
-      )
-      .option(
-        '--authorization-mode <modes>',
-        'authorizers, in their order: Node, RBAC, AlwaysAllow, AlwaysDeny (default: Node,RBAC)',
-        list,
       )
       .option(
         '--kubelet-client-certificate <file>',
@@ -279,7 +275,7 @@ Examples:
   $ cox apiserver --etcd-servers http://127.0.0.1:2379 --cert-dir pki`,
       ),
   );
-  const withFlags = withAuditBackendFlags(withAuditFlags(withOidcFlags(command)));
+  const withFlags = withAuditBackendFlags(withAuditFlags(withOidcFlags(withAccessFlags(command))));
   withWorkerFlags(withFlags).action(async (options) =>
     (await import('../roles.ts')).apiServer(options),
   );

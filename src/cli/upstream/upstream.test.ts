@@ -65,14 +65,20 @@ describe.each(components)('$name', ({ name, flags, command }) => {
   });
 
   test('every option of the command is read', () => {
-    const folder = new URL('../../cluster/roles/', import.meta.url);
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-      (file) => file.endsWith('.ts') && !file.includes('test') && !file.includes('fields'),
+    const folders = ['../../cluster/roles/', '../../cluster/access/'].map(
+      (folder) => new URL(folder, import.meta.url),
+    );
+    const files = folders.flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter(
+          (file) => file.endsWith('.ts') && !file.includes('test') && !file.includes('fields'),
+        )
+        .map((file) => new URL(file, folder)),
     );
     const texts = [
       new URL('../roles.ts', import.meta.url),
       new URL('../worker-flags.ts', import.meta.url),
-      ...files.map((file) => new URL(file, folder)),
+      ...files,
     ].map((file) => readFileSync(file, 'utf8'));
     // A declaration of an option does not show that its value is used.
     const code = texts

@@ -4,6 +4,7 @@
 import type { AuditPolicy } from '#apiserver/audit/index.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { UserInfo } from '#apiserver/request.ts';
+import type { AuthorizerSettings } from '#apiserver/authorization/settings.ts';
 import type { ClaimSettings } from '#apiserver/authentication/oidc/claims.ts';
 import type { LoggerConfig } from '#machinery/log.ts';
 import type { KeyPair } from '../pki.ts';
@@ -20,7 +21,6 @@ const VALUES = [
   'connectionLimits',
   'serviceAccounts',
   'bootstrapTokens',
-  'authorizationModes',
   'anonymous',
   'eventTtlMs',
   'defaultTolerationSeconds',
@@ -72,6 +72,8 @@ export interface WorkerSettings {
   readonly maxInFlight: { readonly maxReads?: number | null; readonly maxWrites?: number | null };
   readonly oidc?: OidcValues;
   readonly proxyClientCertificate?: KeyPair;
+  /** The authorizers at this moment. Absent: the default ones. */
+  readonly authorizers?: readonly AuthorizerSettings[];
   /** The main process connects to nodes. */
   readonly hasNodes: boolean;
   /** Names of components whose health the main process knows. */
@@ -116,6 +118,7 @@ export function settingsOf({ config, port, certificate, logging }: SettingsSourc
     },
     ...(oidc !== undefined && { oidc: oidcValues(oidc) }),
     ...(proxyClientCertificate !== undefined && { proxyClientCertificate }),
+    ...(config.authorizers !== undefined && { authorizers: config.authorizers() }),
     ...(config.audit !== undefined && { auditPolicy: config.audit.policy }),
     hasNodes: config.nodeConnector !== undefined,
     components: Object.keys(config.componentHealth ?? {}),

@@ -3,6 +3,7 @@
 
 import { writeSync } from 'node:fs';
 import { Server, Socket } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import { systemClock } from '#machinery/clock.ts';
@@ -78,10 +79,11 @@ interface Worker {
 
 async function serve(worker: Worker): Promise<void> {
   const { main, storage, logger, onStopped } = worker;
-  let { proxyClientCertificate } = worker.settings;
+  let { proxyClientCertificate, authorizers } = worker.settings;
   const server = new ApiServer({
     ...configOf(worker),
     aggregation: { proxyClientCertificate: () => proxyClientCertificate },
+    ...(authorizers !== undefined && { authorizers: () => authorizers! }),
   });
   let stopping = false;
   const stop = async (): Promise<void> => {
@@ -102,6 +104,8 @@ async function serve(worker: Worker): Promise<void> {
       case 'settings': {
         const settings = await main.settings();
         proxyClientCertificate = settings.proxyClientCertificate;
+        // The settings arrive as JSON, so that they are another value each time.
+        if (!isDeepStrictEqual(settings.authorizers, authorizers)) ({ authorizers } = settings);
         if (settings.server.tls !== undefined) server.setServingCertificate(settings.server.tls);
         break;
       }

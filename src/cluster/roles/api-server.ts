@@ -9,6 +9,7 @@ import { ApiServer } from '#apiserver/server.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
+import { accessOf, anonymousRequests } from '../access/index.ts';
 import { ApiWorkers } from '../api-workers/index.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
@@ -18,16 +19,15 @@ import { mountsOf, permitConsole } from '../console.ts';
 import { RecordReader } from '../decision-record/reader.ts';
 import { oidcOf } from './oidc-flags.ts';
 import type { KeyPair } from '../pki.ts';
+import { quoted } from '../quoted.ts';
 import { openStorage } from '../stores.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { selectAdmissionPlugins } from './api-server/admission-plugins.ts';
 import { aggregationOf } from './api-server/aggregation-flags.ts';
-import { anonymousRequests, parseModes } from './api-server/authorization.ts';
 import type { ApiServerRoleConfig } from './api-server/config.ts';
 import { CertificateFiles, readTokenFile } from './api-server/files.ts';
 import { kubeletConnectorOf } from './api-server/kubelets.ts';
-import { quoted } from './api-server/quoted.ts';
 import { serviceAccountsOf } from './api-server/service-accounts.ts';
 import { servingOf } from './api-server/serving.ts';
 import { auditOf } from './audit-flags.ts';
@@ -50,9 +50,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const ranges = parseServiceRanges('--service-cluster-ip-range', serviceCidr);
   checkPortRange(config.serviceNodePortRange);
   checkStore(store, config);
-  const authorizationModes = parseModes(config.authorizationMode);
-  if (authorizationModes?.includes('AlwaysAllow'))
-    logger.warn('--authorization-mode=AlwaysAllow: every user may do everything');
+  const access = await accessOf(config, { clock, logger });
   const admission = selectAdmissionPlugins(
     config.enableAdmissionPlugins ?? [],
     config.disableAdmissionPlugins ?? [],
@@ -118,15 +116,16 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
       nodeConnector: inner?.connector(nodeConnector) ?? nodeConnector,
-      otherMetrics: () => (config.otherMetrics?.() ?? '') + (workers?.metrics() ?? ''),
+      otherMetrics: () =>
+        (config.otherMetrics?.() ?? '') + (workers?.metrics() ?? '') + access.metrics(),
       ...(workersWanted !== undefined && { hasWorkers: () => workers?.any === true }),
       componentHealth: localComponentHealth(clock),
       version: config.reportedVersion ?? KUBERNETES_VERSION.gitVersion,
       serviceAccounts,
       tokens,
       bootstrapTokens: config.enableBootstrapTokenAuth,
-      anonymous: anonymousRequests(config.anonymousAuth, authorizationModes),
-      authorizationModes,
+      anonymous: anonymousRequests(config.anonymousAuth, access.config.authorizers?.() ?? []),
+      ...access.config,
       tls,
       requestHeader: aggregation.requestHeader,
       aggregation: aggregation.config,
@@ -190,6 +189,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       reloading.signal,
     );
     void aggregation.keepRenewed({ clock, logger }, reloading.signal);
+    void access.keepLoaded(reloading.signal, () => workers?.settingsChanged());
     let stopping: Promise<void> | undefined;
     return {
       url,

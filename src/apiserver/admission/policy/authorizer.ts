@@ -21,13 +21,13 @@ export function expressionAuthorizer(
       name = '',
       ...rest
     }) {
-      const { serviceAccount, fieldSelector } = rest;
+      const { serviceAccount, fieldSelector, labelSelector } = rest;
       const user =
         serviceAccount === undefined
           ? requester
           : accountUser(serviceAccount.namespace, serviceAccount.name);
       try {
-        const { decision, reason } = await authorizer.authorize({
+        const { decision, reason, error } = await authorizer.authorize({
           user,
           verb,
           isResourceRequest: path === undefined,
@@ -39,8 +39,9 @@ export function expressionAuthorizer(
           namespace,
           name,
           ...(fieldSelector !== undefined && { fieldSelector }),
+          ...(labelSelector !== undefined && { labelSelector }),
         });
-        return { allowed: decision === 'allow', reason };
+        return { allowed: decision === 'allow', reason, ...(error !== undefined && { error }) };
       } catch (error) {
         return { allowed: false, reason: '', error: errorMessage(error) };
       }

@@ -21,6 +21,8 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import * as labels from '#machinery/selectors/labels.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
+import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
 import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
@@ -120,55 +122,104 @@ function attributesOf(
     resource: resource?.resource ?? '',
     subresource: resource?.subresource ?? '',
     name: resource?.name ?? '',
-    fieldSelector: selectorOf(resource?.fieldSelector),
+    fieldSelector: fieldSelectorOf(resource?.fieldSelector).text,
+    labelSelector: labelSelectorOf(resource?.labelSelector).text,
   };
 }
 
-/**
- * Returns the selector as text. Requirements other than equality and inequality with one value are
- * left out, as upstream: they restrict too little to be relied on.
- */
-function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): string | undefined {
-  if (selector === undefined) return undefined;
-  const { rawSelector, requirements = [] } = selector;
-  if (rawSelector !== undefined) return rawSelector;
-  const terms = requirements.flatMap(({ key, operator, values = [] }) => {
-    const sign = operator === 'In' ? '=' : operator === 'NotIn' ? '!=' : undefined;
-    const [value] = values;
-    return sign === undefined || value === undefined || values.length > 1
-      ? []
-      : `${key}${sign}${fields.escapeValue(value)}`;
-  });
-  return terms.join(',');
+/** A selector as text. */
+interface ReadSelector {
+  /** Without what cannot be parsed. Absent: nothing is left. */
+  readonly text?: string;
+  /** Parts that cannot be parsed restrict nothing, so that more is reviewed than was asked. */
+  readonly ignored?: 'completely' | 'partially';
 }
 
-const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
+const EVERYTHING: ReadSelector = {};
 
-/** Returns a message for each selector that cannot be parsed, and restricts nothing therefore. */
+/** Requirements take precedence over the raw selector, as upstream. */
+function fieldSelectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): ReadSelector {
+  const { rawSelector = '', requirements = [] } = selector ?? {};
+  if (requirements.length === 0) return rawOf(rawSelector, fields.parseSelector);
+  return joined(
+    requirements.map(({ key, operator, values = [] }) => {
+      const sign = operator === 'In' ? '=' : operator === 'NotIn' ? '!=' : undefined;
+      const [value] = values;
+      return sign === undefined || value === undefined || values.length > 1
+        ? undefined
+        : `${key}${sign}${fields.escapeValue(value)}`;
+    }),
+  );
+}
+
+const LABEL_OPERATORS: Readonly<Record<string, labels.Operator>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!',
+};
+
+function labelSelectorOf(selector: Immutable<ResourceAttributes>['labelSelector']): ReadSelector {
+  const { rawSelector = '', requirements = [] } = selector ?? {};
+  if (requirements.length === 0) return rawOf(rawSelector, labels.parse);
+  return joined(
+    requirements.map(({ key, operator, values = [] }) => {
+      const known = ownValue(LABEL_OPERATORS, operator);
+      if (known === undefined) return undefined;
+      return labelTermOf(key, known, values);
+    }),
+  );
+}
+
+function labelTermOf(
+  key: string,
+  operator: labels.Operator,
+  values: readonly string[],
+): string | undefined {
+  try {
+    return labels.newRequirement(key, operator, values).toString();
+  } catch (error) {
+    if (error instanceof field.FieldErrorsError) return undefined;
+    throw error;
+  }
+}
+
+function rawOf(text: string, parse: (text: string) => unknown): ReadSelector {
+  if (text === '') return EVERYTHING;
+  try {
+    parse(text);
+    return { text };
+  } catch (error) {
+    if (error instanceof fields.FieldSelectorError || error instanceof labels.SelectorParseError)
+      return { ignored: 'completely' };
+    throw error;
+  }
+}
+
+/** `terms`: undefined for a requirement that cannot be expressed. */
+function joined(terms: readonly (string | undefined)[]): ReadSelector {
+  const known = terms.filter((term) => term !== undefined);
+  if (known.length === 0) return { ignored: 'completely' };
+  return {
+    text: known.join(','),
+    ...(known.length < terms.length && { ignored: 'partially' }),
+  };
+}
+
+/** Returns a message for each selector that is not taken into account as a whole. */
 function ignoredSelectors({ spec }: { readonly spec?: WhatSpec }): readonly string[] {
   const { labelSelector, fieldSelector } = spec?.resourceAttributes ?? {};
-  const message = (name: string): string =>
-    `spec.resourceAttributes.${name} ignored due to parse error`;
+  const message = (name: string, { ignored }: ReadSelector): readonly string[] =>
+    ignored === undefined
+      ? []
+      : [
+          `spec.resourceAttributes.${name} ${ignored === 'partially' ? 'partially ' : ''}` +
+            'ignored due to parse error',
+        ];
   return [
-    ...(isWrong(labelSelector, labels.parse) ? [message('labelSelector')] : []),
-    ...(isWrong(fieldSelector, fields.parseSelector) ? [message('fieldSelector')] : []),
+    ...message('fieldSelector', fieldSelectorOf(fieldSelector)),
+    ...message('labelSelector', labelSelectorOf(labelSelector)),
   ];
-}
-
-interface GivenSelector {
-  readonly rawSelector?: string;
-  readonly requirements?: readonly { readonly operator: string }[];
-}
-
-function isWrong(selector: GivenSelector | undefined, parse: (text: string) => unknown): boolean {
-  const { rawSelector = '', requirements = [] } = selector ?? {};
-  if (requirements.some(({ operator }) => !OPERATORS.has(operator))) return true;
-  try {
-    parse(rawSelector);
-    return false;
-  } catch {
-    return true;
-  }
 }
 
 async function reviewAccess(
@@ -176,13 +227,13 @@ async function reviewAccess(
   review: object,
   attributes: Attributes,
 ): Promise<FreshObject> {
-  const { decision, reason } = await authorizer.authorize(attributes);
-  const ignored = ignoredSelectors(review);
+  const { decision, reason, error } = await authorizer.authorize(attributes);
+  const problems = [...(error === undefined ? [] : [error]), ...ignoredSelectors(review)];
   const status = {
     allowed: decision === 'allow',
     ...(decision === 'deny' && { denied: true }),
     ...(reason !== '' && { reason }),
-    ...(ignored.length > 0 && { evaluationError: ignored.join(', ') }),
+    ...(problems.length > 0 && { evaluationError: problems.join('; ') }),
   };
   return new FreshObject({ ...review, status });
 }

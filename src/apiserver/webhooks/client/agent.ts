@@ -49,6 +49,8 @@ export class WebhookAgent extends Agent {
   readonly #idleSince = new Map<Duplex, number>();
   #retired = false;
   #context: SecureContext | undefined;
+  /** The client certificate of `#context`. */
+  #presented: string | undefined;
 
   constructor(config: WebhookAgentConfig) {
     super({ keepAlive: true, maxFreeSockets: MAX_IDLE, scheduling: 'lifo' });
@@ -103,20 +105,38 @@ export class WebhookAgent extends Agent {
     const { target, locate, clock } = this.#config;
     const serverName = target.serverName ?? host ?? '';
     const address = await locate(target, host ?? '', Number(port));
-    this.#context ??= secureContext(target.authorities);
-    return dial({
+    const dialed = {
       ...address,
       clock,
       ...(dialSignal !== undefined && { signal: dialSignal }),
       timeoutMs: DIAL_TIMEOUT_MS,
+    };
+    if (target.place.plain === true) return dial(dialed);
+    return dial({
+      ...dialed,
       tls: {
-        secureContext: this.#context,
+        secureContext: await this.#secureContext(),
         ALPNProtocols: ['http/1.1'],
+        rejectUnauthorized: target.access?.insecureSkipTlsVerify !== true,
         // The server name must not be an IP address.
         servername: isIP(serverName) === 0 ? serverName : '',
         checkServerIdentity: (_host, certificate) => checkCertificateNames(serverName, certificate),
       },
     });
+  }
+
+  /** Returns the TLS context. A source of credentials may return another certificate later. */
+  async #secureContext(): Promise<SecureContext> {
+    const { access, authorities } = this.#config.target;
+    const { clientCertificate, clientKey } = {
+      ...access,
+      ...(await access?.credentials?.current()),
+    };
+    if (this.#context === undefined || clientCertificate !== this.#presented) {
+      this.#context = secureContext(authorities, clientCertificate, clientKey);
+      this.#presented = clientCertificate;
+    }
+    return this.#context;
   }
 }
 
@@ -132,8 +152,13 @@ function keepsAlive(result: unknown): boolean {
  * Returns the TLS context. As in Go, every certificate in the bundle is trusted: also an
  * intermediate authority, or the server's own certificate.
  */
-function secureContext(authorities: readonly string[] | undefined): SecureContext {
-  return createSecureContext(
-    authorities === undefined ? {} : { ca: [...authorities], allowPartialTrustChain: true },
-  );
+function secureContext(
+  authorities: readonly string[] | undefined,
+  cert: string | undefined,
+  key: string | undefined,
+): SecureContext {
+  return createSecureContext({
+    ...(authorities !== undefined && { ca: [...authorities], allowPartialTrustChain: true }),
+    ...(cert !== undefined && { cert, key }),
+  });
 }

@@ -1,6 +1,7 @@
 // The client config of a webhook, as in webhook configurations and in the conversion of a
 // CustomResourceDefinition.
 
+import type { ServerAccess } from '#client/http/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { certificateAuthorities } from './certificate-authorities.ts';
 
@@ -33,6 +34,8 @@ export interface Place {
   readonly port: number;
   /** The escaped path, without a query. */
   readonly path: string;
+  /** Without TLS. Only servers that a kubeconfig names may be called so. Default: false. */
+  readonly plain?: boolean;
 }
 
 /** The destination of a webhook, and the settings of the connection. */
@@ -47,8 +50,11 @@ export interface WebhookTarget {
   readonly serverName?: string;
   /** Certificate authorities in PEM. Absent: those that the platform trusts. */
   readonly authorities?: readonly string[];
+  /** The credentials for the destination, and its TLS settings. Absent: there are none. */
+  readonly access?: ServerAccess;
 }
 
+const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 
 /** A webhook has no URL, or one that cannot be called. */
@@ -74,8 +80,25 @@ export function targetOf({ url, service, caBundle = '' }: WebhookClientConfig): 
   return { place: { ...place, path: cleanPath(decodePath(path)) }, ...trust };
 }
 
-/** Returns the destination of an https URL. Throws UnusableUrlError for any other text. */
-export function placeOf(url: string): Place {
+/**
+ * Returns the target of a server that a kubeconfig names. Its path is called as it is. Throws
+ * UnusableUrlError.
+ */
+export function targetOfServer(access: ServerAccess): WebhookTarget {
+  const { server, tlsServerName, ca } = access;
+  return {
+    place: placeOf(server, true),
+    access,
+    ...(tlsServerName !== undefined && { serverName: tlsServerName }),
+    ...(ca !== undefined && { authorities: [ca] }),
+  };
+}
+
+/**
+ * Returns the destination of an https URL; with `allowPlain`, of an http URL, too. Throws
+ * UnusableUrlError for any other text.
+ */
+export function placeOf(url: string, allowPlain = false): Place {
   let parsed: URL;
   try {
     parsed = new URL(url);
@@ -84,15 +107,17 @@ export function placeOf(url: string): Place {
       cause: error,
     });
   }
-  if (parsed.protocol !== 'https:')
+  const plain = allowPlain && parsed.protocol === 'http:';
+  if (parsed.protocol !== 'https:' && !plain)
     throw new UnusableUrlError(`${parsed.protocol.slice(0, -1)} is not allowed, only https`);
-  const authority = /^https:\/*(?:[^/?#@]*@)?([^/?#]*)/i.exec(url)?.[1] ?? parsed.host;
+  const authority = /^https?:\/*(?:[^/?#@]*@)?([^/?#]*)/i.exec(url)?.[1] ?? parsed.host;
   const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1');
   return {
     authority,
     host,
-    port: parsed.port === '' ? HTTPS_PORT : Number(parsed.port),
+    port: parsed.port === '' ? (plain ? HTTP_PORT : HTTPS_PORT) : Number(parsed.port),
     path: parsed.pathname,
+    ...(plain && { plain }),
   };
 }
 

@@ -5,7 +5,6 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest 
 import type { WebhookAgent } from './agent.ts';
 import type { Place } from './config.ts';
 
-const USER_AGENT = 'kube-apiserver-admission';
 /** The maximum number of informational responses before the final one, as in Go's net/http. */
 const MAX_INFORMATIONAL = 5;
 
@@ -15,6 +14,8 @@ export interface WebhookRequest {
   readonly place: Place;
   /** The query, which begins with '?'; or ''. */
   readonly query: string;
+  /** The client's name and its credentials, in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** The body in JSON. Absent: no body. */
   readonly body: Buffer | undefined;
   readonly maxResponseBytes: number;
@@ -65,6 +66,7 @@ function sendOnce({
   method,
   place,
   query,
+  headers,
   body,
   maxResponseBytes,
   signal,
@@ -79,7 +81,7 @@ function sendOnce({
       path: `${place.path}${query}`,
       headers: {
         host: place.authority,
-        'user-agent': USER_AGENT,
+        ...(headers as Record<string, string | string[]>),
         accept: 'application/json, */*',
         ...(body !== undefined && {
           'content-type': 'application/json',

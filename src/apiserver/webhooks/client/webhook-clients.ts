@@ -2,6 +2,7 @@
 // one WebhookClients, so that webhooks with the same configuration share connections.
 
 import { stringifyJson } from '#machinery/text/json-integers.ts';
+import { authenticationHeaders, type ServerAccess } from '#client/http/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -14,6 +15,7 @@ import {
   type Place,
   placeOf,
   targetOf,
+  targetOfServer,
   UnusableUrlError,
   type WebhookClientConfig,
   type WebhookTarget,
@@ -31,6 +33,9 @@ const MAX_REDIRECTS = 10;
 /** The maximum number of repeated calls that a webhook may request with the header Retry-After. */
 const MAX_RETRIES = 10;
 const SWEEP_MS = 30_000;
+const UNAUTHORIZED = 401;
+const ADMISSION_USER_AGENT = 'kube-apiserver-admission';
+const USER_AGENT = 'kube-apiserver';
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 export interface WebhookClientsConfig {
@@ -64,10 +69,13 @@ export interface CallOptions {
 
 /** The deadline of the call has passed. */
 class DeadlineError extends Error {
-  constructor() {
-    super('context deadline exceeded');
+  constructor(message = 'context deadline exceeded') {
+    super(message);
   }
 }
+
+/** Go's message for the timeout of an HTTP client, which is not that of a context. */
+const CLIENT_TIMEOUT = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
 
 interface Entry {
   readonly target: WebhookTarget;
@@ -77,8 +85,8 @@ interface Entry {
 export class WebhookClients {
   readonly #config: WebhookClientsConfig;
   readonly #random: Random;
-  /** Agents by configuration, the least recently used first. */
-  readonly #agents = new Map<string, Entry>();
+  /** Agents by configuration or server, the least recently used first. */
+  readonly #agents = new Map<string | ServerAccess, Entry>();
   #sweeping: { cancel(): void } | undefined;
   #closed = false;
 
@@ -98,21 +106,44 @@ export class WebhookClients {
     body: object | string,
     options: CallOptions,
   ): Promise<unknown> {
-    const { clock } = this.#config;
-    const { target, agent } = this.#agentFor(name, config);
+    const entry = this.#agentFor(keyOf(config), () => checkedTarget(name, config));
+    const seconds = Math.max(1, Math.ceil(options.timeoutMs / 1000));
+    const query = `?timeout=${formatDuration(seconds * 1000)}`;
+    return this.#within(options, new DeadlineError(), async (signal) => {
+      await this.#config.intercept?.(name, signal);
+      return this.#callWithRetries(entry, { query, body, options, signal });
+    });
+  }
+
+  /**
+   * Posts a body to the server that a kubeconfig names, at exactly its path and with its
+   * credentials, and resolves with the JSON of the response. Rejects with WebhookCallError.
+   */
+  async callServer(access: ServerAccess, body: object, options: CallOptions): Promise<unknown> {
+    const entry = this.#agentFor(access, () => checkedServer(access.server, access));
+    const query = `?timeout=${formatDuration(options.timeoutMs)}`;
+    return this.#within(options, new DeadlineError(CLIENT_TIMEOUT), (signal) =>
+      this.#callWithRetries(entry, { query, body, options, signal }),
+    );
+  }
+
+  /** Calls with a signal that aborts at the timeout, or when the caller's signal does. */
+  async #within<T>(
+    { timeoutMs, signal }: CallOptions,
+    deadline: DeadlineError,
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const controller = new AbortController();
-    const timer = clock.setTimer(options.timeoutMs, () => controller.abort(new DeadlineError()));
+    const timer = this.#config.clock.setTimer(timeoutMs, () => controller.abort(deadline));
     const onAbort = (): void =>
-      controller.abort(new Error('context canceled', { cause: options.signal?.reason }));
-    if (options.signal?.aborted === true) onAbort();
-    options.signal?.addEventListener('abort', onAbort, { once: true });
+      controller.abort(new Error('context canceled', { cause: signal?.reason }));
+    if (signal?.aborted === true) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      await this.#config.intercept?.(name, controller.signal);
-      const bytes = Buffer.from(typeof body === 'string' ? body : stringifyJson(body));
-      return await this.#callWithRetries(target, agent, bytes, options, controller.signal);
+      return await call(controller.signal);
     } finally {
       timer.cancel();
-      options.signal?.removeEventListener('abort', onAbort);
+      signal?.removeEventListener('abort', onAbort);
     }
   }
 
@@ -124,22 +155,16 @@ export class WebhookClients {
     this.#agents.clear();
   }
 
-  async #callWithRetries(
-    target: WebhookTarget,
-    agent: WebhookAgent,
-    body: Buffer,
-    options: CallOptions,
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    const query = `?timeout=${formatDuration(Math.max(1, Math.ceil(options.timeoutMs / 1000)) * 1000)}`;
+  async #callWithRetries(entry: Entry, { query, body, options, signal }: Call): Promise<unknown> {
+    const bytes = Buffer.from(typeof body === 'string' ? body : stringifyJson(body));
     for (let attempt = 0; ; attempt++) {
       const exchange = new Exchange(
         this.#config,
-        agent,
+        entry,
         options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
         signal,
       );
-      const response = await exchange.run(target.place, query, body);
+      const response = await exchange.run(query, bytes);
       const seconds = attempt < MAX_RETRIES ? retryAfter(response) : undefined;
       if (seconds === undefined)
         return parseResponse(response, exchange.method, options.maxResponseValues);
@@ -147,17 +172,8 @@ export class WebhookClients {
     }
   }
 
-  #agentFor(name: string, config: WebhookClientConfig): Entry {
-    const { url, service, caBundle } = config;
-    const key = JSON.stringify([
-      url,
-      service?.namespace,
-      service?.name,
-      service?.path,
-      service?.port,
-      caBundle,
-    ]);
-    const entry = this.#agents.get(key) ?? this.#newAgent(checkedTarget(name, config));
+  #agentFor(key: string | ServerAccess, targetFor: () => WebhookTarget): Entry {
+    const entry = this.#agents.get(key) ?? this.#newAgent(targetFor());
     if (this.#closed) {
       entry.agent.retire();
       return entry;
@@ -197,6 +213,35 @@ export class WebhookClients {
   };
 }
 
+interface Call {
+  readonly query: string;
+  /** A value, or its JSON. */
+  readonly body: object | string;
+  readonly options: CallOptions;
+  readonly signal: AbortSignal;
+}
+
+function keyOf({ url, service, caBundle }: WebhookClientConfig): string {
+  return JSON.stringify([
+    url,
+    service?.namespace,
+    service?.name,
+    service?.path,
+    service?.port,
+    caBundle,
+  ]);
+}
+
+/** Returns the target of a kubeconfig's server. Throws WebhookCallError. */
+function checkedServer(name: string, access: ServerAccess): WebhookTarget {
+  try {
+    return targetOfServer(access);
+  } catch (error) {
+    const message = `failed calling webhook ${quote(name)}: ${errorMessage(error)}`;
+    throw new WebhookCallError(message, { misconfigured: true, cause: error });
+  }
+}
+
 /** Returns the target. Throws WebhookCallError. */
 function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget {
   try {
@@ -213,25 +258,25 @@ function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget
 class Exchange {
   method: 'POST' | 'GET' = 'POST';
   readonly #config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics' | 'local'>;
-  readonly #agent: WebhookAgent;
+  readonly #entry: Entry;
   readonly #maxResponseBytes: number;
   readonly #signal: AbortSignal;
 
   constructor(
     config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics' | 'local'>,
-    agent: WebhookAgent,
+    entry: Entry,
     maxResponseBytes: number,
     signal: AbortSignal,
   ) {
     this.#config = config;
-    this.#agent = agent;
+    this.#entry = entry;
     this.#maxResponseBytes = maxResponseBytes;
     this.#signal = signal;
   }
 
   /** Sends the request and follows redirects. Throws WebhookCallError. */
-  async run(first: Place, firstQuery: string, sent: Buffer): Promise<WebhookResponse> {
-    let place = first;
+  async run(firstQuery: string, sent: Buffer): Promise<WebhookResponse> {
+    let { place } = this.#entry.target;
     let query = firstQuery;
     let body: Buffer | undefined = sent;
     for (let redirects = 1; ; redirects++) {
@@ -256,6 +301,20 @@ class Exchange {
     }
   }
 
+  /** Returns the client's name and its credentials, which other servers do not get. */
+  async #headersFor(place: Place): Promise<Readonly<Record<string, string | readonly string[]>>> {
+    const { access, place: first } = this.#entry.target;
+    const name = { 'user-agent': access === undefined ? ADMISSION_USER_AGENT : USER_AGENT };
+    if (access === undefined || place.host !== first.host || place.port !== first.port) return name;
+    return { ...name, ...(await authenticationHeaders(access)) };
+  }
+
+  /** Makes a source of credentials get others for the next call. */
+  async #rejectCredentials(): Promise<void> {
+    const source = this.#entry.target.access?.credentials;
+    source?.invalidate(await source.current());
+  }
+
   async #send(place: Place, query: string, body: Buffer | undefined): Promise<WebhookResponse> {
     const { local } = this.#config;
     try {
@@ -264,15 +323,18 @@ class Exchange {
           maxResponseBytes: this.#maxResponseBytes,
           signal: this.#signal,
         });
-      return await send({
-        agent: this.#agent,
+      const response = await send({
+        agent: this.#entry.agent,
         method: this.method,
         place,
         query,
+        headers: await this.#headersFor(place),
         body,
         maxResponseBytes: this.#maxResponseBytes,
         signal: this.#signal,
       });
+      if (response.code === UNAUTHORIZED) await this.#rejectCredentials();
+      return response;
     } catch (error) {
       if (error instanceof ResponseBodyError || error instanceof ResponseTooLargeError) {
         const message = `unexpected error when reading response body. Please retry. Original error: ${error.message}`;
@@ -297,8 +359,8 @@ function failure(url: string, why: string, cause?: unknown): WebhookCallError {
   return new WebhookCallError(`Post ${quote(url)}: ${why}`, { cause });
 }
 
-function urlOf({ authority, path }: Place, query: string): string {
-  return `https://${authority}${path}${query}`;
+function urlOf({ authority, path, plain = false }: Place, query: string): string {
+  return `${plain ? 'http' : 'https'}://${authority}${path}${query}`;
 }
 
 function redirectOf({ code, headers }: WebhookResponse): string | undefined {

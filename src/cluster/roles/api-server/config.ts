@@ -1,6 +1,7 @@
 // The configuration of the role `cox apiserver`: the flags of kube-apiserver as values.
 
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import type { AccessFlags } from '../../access/index.ts';
 import type { ApiWorkersSettings } from '../../api-workers/index.ts';
 import type { EtcdConfig } from '../../stores.ts';
 import type { AuditFlags } from '../audit-flags.ts';
@@ -10,7 +11,7 @@ import type { RoleConfig } from '../role.ts';
 import type { AggregationFlags } from './aggregation-flags.ts';
 
 export interface ApiServerRoleConfig
-  extends RoleConfig, AggregationFlags, AuditFlags, InnerComponentsConfig, OidcFlags {
+  extends RoleConfig, AccessFlags, AggregationFlags, AuditFlags, InnerComponentsConfig, OidcFlags {
   /** Default: 'etcd'. */
   readonly store?: 'etcd' | 'memory';
   readonly etcd: EtcdConfig;
@@ -58,8 +59,6 @@ export interface ApiServerRoleConfig
    * for health and version.
    */
   readonly anonymousAuth?: boolean;
-  /** Default: Node, RBAC. */
-  readonly authorizationMode?: readonly string[];
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
   /** Default: true. */

@@ -77,13 +77,6 @@ const NAMESPACE = object('kubernetes.Namespace', {
   }),
 });
 
-/** Types whose name in upstream's messages differs from the one in expressions. */
-const LONG_NAMES: Readonly<Record<string, string>> = {
-  null: 'null_type',
-  duration: 'google.protobuf.Duration',
-  timestamp: 'google.protobuf.Timestamp',
-};
-
 /** The purpose of an expression. */
 export type ExpressionUse =
   | 'matchCondition'
@@ -180,10 +173,11 @@ export class ExpressionCompiler {
     const expected = RESULTS[use];
     if (expected.length === 0 || expected.some((type) => types.sameType(program.resultType, type)))
       return { program };
-    const nameOf = (type: Type): string => LONG_NAMES[type.kind] ?? types.formatType(type);
-    const names = expected.map(nameOf);
+    const names = expected.map(types.resultTypeName);
     const choice = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
-    return { problem: `must evaluate to ${choice} but got ${nameOf(program.resultType)}` };
+    return {
+      problem: `must evaluate to ${choice} but got ${types.resultTypeName(program.resultType)}`,
+    };
   }
 
   /**

@@ -1,0 +1,9 @@
+// The kinds of configuration files. They are not part of the API: no server serves them.
+
+import { schema as apiserverV1 } from './groups/apiserver/v1/schema.ts';
+import { schema as coreV1 } from './groups/core/v1/schema.ts';
+import { schema as metaV1 } from './machinery/meta/v1/schema.ts';
+import { SchemaSet } from './machinery/schema/schema-set.ts';
+
+/** The last ones are those of the API to which the files' types refer. */
+export const configurationSchemas = new SchemaSet([apiserverV1, coreV1, metaV1]);

@@ -1,0 +1,36 @@
+// The flags about who may do what: of the commands that run an API server.
+
+import type { Command } from 'commander';
+import { duration, list } from './flags.ts';
+
+/** Adds kube-apiserver's flags. */
+export function withAccessFlags(command: Command): Command {
+  return command
+    .option(
+      '--authorization-mode <modes>',
+      'authorizers, in their order: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny (default: Node,RBAC)',
+      list,
+    )
+    .option(
+      '--authorization-config <file>',
+      'an AuthorizationConfiguration: the authorizers in their order; read again when it changes',
+    )
+    .option(
+      '--authorization-webhook-config-file <file>',
+      'kubeconfig of the webhook of the mode Webhook',
+    )
+    .option(
+      '--authorization-webhook-version <version>',
+      'version of the SubjectAccessReviews for that webhook: v1 or v1beta1 (default: v1beta1)',
+    )
+    .option(
+      '--authorization-webhook-cache-authorized-ttl <duration>',
+      'how long answers of that webhook that allow are kept (default: 5m)',
+      duration,
+    )
+    .option(
+      '--authorization-webhook-cache-unauthorized-ttl <duration>',
+      'how long its other answers are kept (default: 30s)',
+      duration,
+    );
+}

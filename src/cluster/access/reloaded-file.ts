@@ -1,0 +1,132 @@
+// A configuration file that is read again while the server runs, as upstream: a new content that is
+// not valid is logged and counted, and the present configuration stays.
+
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { Counter, counterText, Family, gaugeText } from '#machinery/metrics/instruments.ts';
+import { outsideWork } from '#machinery/pending-work.ts';
+import * as wait from '#machinery/wait.ts';
+
+/** How often the file is read. */
+const PERIOD_MS = 5_000;
+const LABELS = ['status', 'apiserver_id_hash'];
+const SERVER_ID_HASH = hashOf(`apiserver-${hostname()}`);
+
+export interface ReloadedFileConfig<T> {
+  readonly path: string;
+  /** The subject of the configuration: 'authorization' or 'authentication'; for metrics and the log. */
+  readonly subject: string;
+  /** The content of the file now. */
+  readonly text: string;
+  /** The configuration in `text`. */
+  readonly current: T;
+  /** Reads another content. Rejects if it is not valid. */
+  readonly read: (text: string) => T | Promise<T>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class ReloadedFile<T> {
+  readonly #config: ReloadedFileConfig<T>;
+  #text: string;
+  #current: T;
+  readonly #prefix: string;
+  readonly #reloads: Family<Counter>;
+  /** By status: when the last reload was, in seconds since the epoch. */
+  readonly #last = new Map<string, number>();
+  /** The hash of the content that is in use. */
+  #hash: string;
+
+  constructor(config: ReloadedFileConfig<T>) {
+    this.#config = config;
+    this.#text = config.text;
+    this.#current = config.current;
+    this.#hash = hashOf(config.text);
+    this.#prefix = `apiserver_${config.subject}_config_controller`;
+    this.#reloads = new Family(
+      {
+        name: `${this.#prefix}_automatic_reloads_total`,
+        help: `Automatic reloads of ${config.subject} configuration, by status and apiserver identity.`,
+        labels: LABELS,
+      },
+      () => new Counter(),
+    );
+  }
+
+  /** The same value until another one is read. */
+  get current(): T {
+    return this.#current;
+  }
+
+  /** Reads the file periodically until the signal aborts. `changed`: called after a change. */
+  async keepLoaded(signal: AbortSignal, changed: () => void): Promise<void> {
+    const { clock } = this.#config;
+    try {
+      await wait.until({ clock, signal, periodMs: PERIOD_MS }, async () => {
+        if (await outsideWork(this.#reload())) changed();
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  metrics(): string {
+    const { subject } = this.#config;
+    const last = [...this.#last].map(
+      ([status, seconds]) => [[status, SERVER_ID_HASH], seconds] as const,
+    );
+    return [
+      counterText(this.#reloads),
+      gaugeText(
+        {
+          name: `${this.#prefix}_automatic_reload_last_timestamp_seconds`,
+          help: `Time of the last automatic reload of ${subject} configuration, by status and apiserver identity.`,
+          labels: LABELS,
+        },
+        last,
+      ),
+      gaugeText(
+        {
+          name: `${this.#prefix}_last_config_info`,
+          help: `The hash of the last applied ${subject} configuration, by apiserver identity.`,
+          labels: ['apiserver_id_hash', 'hash'],
+        },
+        [[[SERVER_ID_HASH, this.#hash], 1]],
+      ),
+    ].join('');
+  }
+
+  /** Reports whether the configuration is another one now. */
+  async #reload(): Promise<boolean> {
+    const { path, subject, read, logger } = this.#config;
+    try {
+      const text = await readFile(path, 'utf8');
+      if (text === this.#text) return false;
+      this.#text = text;
+      const configuration = await read(text);
+      if (isDeepStrictEqual(configuration, this.#current)) return false;
+      this.#current = configuration;
+      this.#hash = hashOf(text);
+      this.#count('success');
+      logger.info(`reloaded ${subject} config`, { file: path });
+      return true;
+    } catch (error) {
+      logger.error(`reloading ${subject} config`, { file: path, err: error });
+      this.#count('failure');
+      return false;
+    }
+  }
+
+  #count(status: string): void {
+    this.#reloads.with(status, SERVER_ID_HASH).value++;
+    this.#last.set(status, this.#config.clock.now() / 1000);
+  }
+}
+
+function hashOf(text: string): string {
+  return text === '' ? '' : `sha256:${createHash('sha256').update(text).digest('hex')}`;
+}
