@@ -13,7 +13,8 @@ import type { DefaultTolerations } from './admission/default-toleration-seconds.
 import type { AuditSettings } from './audit/index.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import type { OidcConfig } from './authentication/oidc/oidc-authenticator.ts';
+import type { JwtSettings } from './authentication/oidc/settings.ts';
+import type { TokenWebhookSettings } from './authentication/webhook/webhook-tokens.ts';
 import type { RequestHeaderConfig } from './authentication/request-header.ts';
 import type { AuthorizerSettings } from './authorization/settings.ts';
 import type { AnonymousRequests } from './filters/authentication.ts';
@@ -117,8 +118,13 @@ export interface ApiServerConfig {
   readonly serviceAccounts?: ServiceAccountKeyConfig;
   /** Whether tokens in Secrets of the type bootstrap.kubernetes.io/token are accepted. Default: false. */
   readonly bootstrapTokens?: boolean;
-  /** The OpenID Connect provider whose ID tokens are accepted. Default: none. */
-  readonly oidc?: OidcConfig;
+  /**
+   * Returns the issuers of JSON web tokens that are accepted: the same list until they change, which
+   * is possible while the server runs. Default: none.
+   */
+  readonly jwt?: () => readonly JwtSettings[];
+  /** The webhook that knows bearer tokens. Default: none. */
+  readonly tokenWebhook?: TokenWebhookSettings;
   /** Authenticators that are called after client certificates and `tokens`. Default: none. */
   readonly authenticators?: readonly Authenticator[];
   /**

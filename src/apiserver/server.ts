@@ -170,6 +170,7 @@ export class ApiServer {
     const authentication = createAuthentication(config, {
       objects: this.#objects,
       loopback: this.#loopback,
+      webhooks: this.#webhooks,
     });
 
     this.#serviceAllocators = makeServiceAllocators({

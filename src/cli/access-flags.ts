@@ -1,11 +1,33 @@
 // The flags about who may do what: of the commands that run an API server.
 
 import type { Command } from 'commander';
-import { duration, list } from './flags.ts';
+import { duration, list, yesOrNo } from './flags.ts';
 
 /** Adds kube-apiserver's flags. */
 export function withAccessFlags(command: Command): Command {
   return command
+    .option(
+      '--authentication-config <file>',
+      'an AuthenticationConfiguration: issuers of tokens, requests without credentials; read again when it changes',
+    )
+    .option(
+      '--authentication-token-webhook-config-file <file>',
+      'kubeconfig of a webhook that knows bearer tokens',
+    )
+    .option(
+      '--authentication-token-webhook-version <version>',
+      'version of the TokenReviews for that webhook: v1 or v1beta1 (default: v1beta1)',
+    )
+    .option(
+      '--authentication-token-webhook-cache-ttl <duration>',
+      'how long answers of that webhook are kept (default: 2m)',
+      duration,
+    )
+    .option(
+      '--anonymous-auth [bool]',
+      'authorize requests without credentials as system:anonymous (default: those for health and version)',
+      yesOrNo,
+    )
     .option(
       '--authorization-mode <modes>',
       'authorizers, in their order: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny (default: Node,RBAC)',

@@ -134,11 +134,9 @@ export interface ClusterConfig {
    * Default: 60,000.
    */
   readonly readyTimeoutMs?: number;
-  /** The OpenID Connect provider whose ID tokens the API server accepts. Default: none. */
-  readonly oidc?: ApiServerConfig['oidc'];
   readonly audit?: ApiServerConfig['audit'];
   /** The control of access. Default: the API server's own defaults. */
-  readonly access?: AccessSettings;
+  readonly access?: Partial<AccessSettings> & Pick<AccessSettings, 'config'>;
   /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
   readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
@@ -320,7 +318,6 @@ export class Cluster {
       random: random.derive('apiserver'),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
-      ...(config.oidc !== undefined && { oidc: config.oidc }),
       ...(config.audit !== undefined && { audit: config.audit }),
       ...config.access?.config,
       latestHeartbeats: clock instanceof VirtualClock,
@@ -339,7 +336,7 @@ export class Cluster {
           (this.#ingress?.metrics() ?? '') +
           (config.faults?.metrics() ?? '') +
           (this.#workers?.metrics() ?? '') +
-          (config.access?.metrics() ?? '')
+          (config.access?.metrics?.() ?? '')
         );
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
@@ -448,7 +445,7 @@ export class Cluster {
     await this.#server.start();
     if (this.#url !== undefined)
       this.#workers?.start(this.#server, Number(new URL(this.#url).port));
-    void this.#config.access?.keepLoaded(this.#abort.signal, () =>
+    void this.#config.access?.keepLoaded?.(this.#abort.signal, () =>
       this.#workers?.settingsChanged(),
     );
     await this.#permitPodNetwork();

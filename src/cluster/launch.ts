@@ -183,7 +183,11 @@ async function start(
       : readEncryptionFile(resolve(config.encryptionProviderConfig));
   const oidc = config.oidc === undefined ? undefined : oidcOf(config.oidc, clock);
   const audit = await auditOf(config.audit ?? {}, { clock, logger, random });
-  const access = await accessOf(config.access ?? {}, { clock, logger });
+  const access = await accessOf(config.access ?? {}, {
+    clock,
+    logger,
+    ...(oidc !== undefined && { oidc: oidc.jwt }),
+  });
   progress('preparing certificates and the store');
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, layout, clock) : undefined;
@@ -227,7 +231,6 @@ async function start(
       progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     ...(config.apiWorkers !== undefined && { apiWorkers: config.apiWorkers }),
-    ...(oidc !== undefined && { oidc: oidc.config }),
     ...(audit !== undefined && { audit }),
     access,
     ...(config.console === true && {

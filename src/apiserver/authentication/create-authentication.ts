@@ -8,11 +8,14 @@ import { BootstrapTokens } from './bootstrap-tokens.ts';
 import { ClientCertificateAuthenticator } from './client-certificate.ts';
 import { LegacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
 import { noteTokenUse } from './legacy-token-tracking.ts';
-import { OidcAuthenticator } from './oidc/oidc-authenticator.ts';
+import { JwtAuthenticators } from './oidc/oidc-authenticator.ts';
 import { RequestHeaderAuthenticator } from './request-header.ts';
 import { RequestTokens } from './request-tokens.ts';
 import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './static-tokens.ts';
+import { WebhookTokens } from './webhook/webhook-tokens.ts';
+import type { WebhookClients } from '../webhooks/client/index.ts';
+import { kubeconfigAccess } from '../webhooks/review/index.ts';
 
 export interface Authentication {
   /** The authenticators of requests, in order. */
@@ -27,6 +30,7 @@ export interface AuthenticationServices {
   readonly objects: Pick<InternalClient, 'find'>;
   /** The client that records the use of legacy tokens. */
   readonly loopback: Client;
+  readonly webhooks: Pick<WebhookClients, 'callServer'>;
 }
 
 /** Creates the authenticators. Throws TypeError for invalid keys of ServiceAccounts. */
@@ -52,10 +56,22 @@ export function createAuthentication(
         });
   const audiences = serviceAccountTokens?.audiences ?? [DEFAULT_ISSUER];
   const staticTokens = new StaticTokenAuthenticator(config.tokens ?? new Map(), audiences);
-  const oidc =
-    config.oidc === undefined
+  const jwt =
+    config.jwt === undefined
       ? undefined
-      : new OidcAuthenticator(config.oidc, { clock, logger, audiences });
+      : new JwtAuthenticators(config.jwt, { clock, logger, audiences });
+  const { tokenWebhook } = config;
+  const webhookTokens =
+    tokenWebhook === undefined
+      ? undefined
+      : new WebhookTokens(tokenWebhook, {
+          clock,
+          random,
+          logger,
+          audiences,
+          clients: services.webhooks,
+          access: kubeconfigAccess(tokenWebhook.kubeConfigFile, clock),
+        });
   const bootstrapTokens =
     config.bootstrapTokens === true ? new BootstrapTokens({ clock, find, audiences }) : undefined;
   const tokenAuthenticators = [
@@ -63,7 +79,8 @@ export function createAuthentication(
     serviceAccountTokens,
     legacyTokens,
     bootstrapTokens,
-    oidc,
+    jwt,
+    webhookTokens,
   ].filter((each) => each !== undefined);
   // The headers of a front proxy come before the user of its own certificate, as upstream.
   const frontProxies =

@@ -1,13 +1,12 @@
 // Creates the authorizer of a server: first the privileged group, then functions of this process,
 // then the authorizers of the configuration, which may change while the server runs.
 
-import { loadKubeconfig } from '#client/kubeconfig.ts';
-import type { ServerAccess } from '#client/http/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { UserInfo } from '../request.ts';
 import type { WebhookClients } from '../webhooks/client/index.ts';
+import { kubeconfigAccess } from '../webhooks/review/index.ts';
 import type { Attributes, Authorizer, Decision, RulesAnswer } from './authorizer.ts';
 import type { AuthorizationMetrics } from './metrics.ts';
 import { alwaysAllow, alwaysDeny } from './modes.ts';
@@ -85,21 +84,11 @@ class ConfiguredAuthorizer implements Authorizer {
       case 'AlwaysDeny':
         return alwaysDeny;
       case 'Webhook': {
-        const access = accessOf(settings.kubeConfigFile, services.clock);
+        const access = kubeconfigAccess(settings.kubeConfigFile, services.clock);
         return new WebhookAuthorizer(settings, { ...services, access });
       }
     }
   }
-}
-
-/** Returns a function that reads the kubeconfig once; again, if it could not be read. */
-function accessOf(file: string, clock: Clock): () => Promise<ServerAccess> {
-  let access: Promise<ServerAccess> | undefined;
-  return () =>
-    (access ??= loadKubeconfig(file, { clock }).catch((error: unknown) => {
-      access = undefined;
-      throw error;
-    }));
 }
 
 /** Counts the decisions of an authorizer. */

@@ -19,7 +19,12 @@ const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/re
  * Which requests without credentials are admitted, as system:anonymous. They still need
  * authorization.
  */
-export type AnonymousRequests = 'none' | 'health and version' | 'all';
+export type AnonymousRequests =
+  | 'none'
+  | 'health and version'
+  | 'all'
+  /** Requests to exactly these paths. */
+  | { readonly paths: readonly string[] };
 
 export function authentication(
   authenticators: readonly Authenticator[],
@@ -83,10 +88,13 @@ function authenticate(
     headers['authorization'] !== undefined ||
     hasWebSocketToken(headers) ||
     (peerCertificate !== undefined && hasInvalidUid(peerCertificate));
-  const allowed =
-    anonymous === 'all' || (anonymous === 'health and version' && isAnonymousPath(request.path));
-  if (!hasCredentials && allowed) return ANONYMOUS;
+  if (!hasCredentials && isServedAnonymously(request.path, anonymous)) return ANONYMOUS;
   throw apierrors.unauthorized('Unauthorized');
+}
+
+function isServedAnonymously(path: string, anonymous: AnonymousRequests): boolean {
+  if (typeof anonymous === 'object') return anonymous.paths.includes(path);
+  return anonymous === 'all' || (anonymous === 'health and version' && isAnonymousPath(path));
 }
 
 /** Reports whether the path is a health endpoint, one of its single checks, or the version. */

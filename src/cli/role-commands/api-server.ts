@@ -105,11 +105,6 @@ export function addApiServer(program: Command): void {
         'static bearer tokens: lines of token,user,uid,"group1,group2"',
       )
       .option(
-        '--anonymous-auth [bool]',
-        'authorize requests without credentials as system:anonymous (default: those for health and version)',
-        yesOrNo,
-      )
-      .option(
         '--enable-bootstrap-token-auth [bool]',
         'accept the tokens by which new nodes join (Secrets of the type ' +
           'bootstrap.kubernetes.io/token in kube-system)',

@@ -9,7 +9,6 @@ import {
   type AuthorizationMode,
   type AuthorizerSettings,
 } from '#apiserver/authorization/settings.ts';
-import type { AnonymousRequests } from '#apiserver/filters/authentication.ts';
 import { ConfigurationError } from '#apiserver/configuration-files/decode.ts';
 import { loadKubeconfig } from '#client/kubeconfig.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -196,18 +195,4 @@ function parseModes(names: readonly string[]): readonly AuthorizationMode[] {
       `--authorization-mode: ${quoted(name)} ${known}: modes are ${AUTHORIZATION_MODES.join(', ')}`,
     );
   });
-}
-
-/**
- * Returns which requests without credentials are served; undefined for the default. If every user
- * may do everything, they are rejected, as upstream does.
- */
-export function anonymousRequests(
-  allowed: boolean | undefined,
-  authorizers: readonly AuthorizerSettings[],
-): AnonymousRequests | undefined {
-  if (allowed === false) return 'none';
-  return allowed === true && authorizers.every(({ type }) => type !== 'AlwaysAllow')
-    ? 'all'
-    : undefined;
 }

@@ -12,6 +12,7 @@ import { pods } from '#api/groups/core/v1/index.ts';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { COOKIE } from '#console/server/index.ts';
 import type { Runtime } from '#cri/index.ts';
+import { jwtOfFlags } from '#apiserver/authentication/oidc/settings.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { OidcProvider } from '#machinery/net/oidc/provider.ts';
@@ -86,6 +87,15 @@ beforeAll(async () => {
     claims: { sub: 'jane', groups: ['developers'] },
   });
   const provider = new OidcProvider({ issuer: issuer.url, ca: authority.cert, clock });
+  const jwt = [
+    jwtOfFlags({
+      issuer: issuer.url,
+      ca: authority.cert,
+      clientId: CLIENT_ID,
+      usernamePrefix: '-',
+      groupsClaim: 'groups',
+    }),
+  ];
   cluster = await Cluster.make({
     clock,
     random,
@@ -96,7 +106,7 @@ beforeAll(async () => {
     nodes: [echoingNode()],
     podCidrs: ['10.244.0.0/16'],
     serviceCidr: '10.96.0.0/16',
-    oidc: { provider, clientId: CLIENT_ID, usernamePrefix: '-', groupsClaim: 'groups' },
+    access: { config: { jwt: () => jwt } },
     console: {
       clock,
       random,

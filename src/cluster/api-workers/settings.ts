@@ -5,7 +5,7 @@ import type { AuditPolicy } from '#apiserver/audit/index.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import type { AuthorizerSettings } from '#apiserver/authorization/settings.ts';
-import type { ClaimSettings } from '#apiserver/authentication/oidc/claims.ts';
+import type { JwtSettings } from '#apiserver/authentication/oidc/settings.ts';
 import type { LoggerConfig } from '#machinery/log.ts';
 import type { KeyPair } from '../pki.ts';
 import { COXSWAIN_VERSION } from '../version.ts';
@@ -22,6 +22,7 @@ const VALUES = [
   'serviceAccounts',
   'bootstrapTokens',
   'anonymous',
+  'tokenWebhook',
   'eventTtlMs',
   'defaultTolerationSeconds',
   'enableAdmissionPlugins',
@@ -53,13 +54,6 @@ const FUNCTIONS = [
   'admissionPlugins',
 ] as const;
 
-export interface OidcValues extends ClaimSettings {
-  readonly issuer: string;
-  readonly ca?: string;
-  readonly clientId: string;
-  readonly signingAlgorithms?: readonly string[];
-}
-
 export interface WorkerSettings {
   /** The version of the program. Both processes have to be of the same one. */
   readonly programVersion: string;
@@ -70,7 +64,8 @@ export interface WorkerSettings {
   readonly tokens?: readonly (readonly [token: string, user: UserInfo])[];
   /** The limits; null is no limit, since JSON has no infinity. */
   readonly maxInFlight: { readonly maxReads?: number | null; readonly maxWrites?: number | null };
-  readonly oidc?: OidcValues;
+  /** The issuers of JSON web tokens at this moment. Absent: there are none. */
+  readonly jwt?: readonly JwtSettings[];
   readonly proxyClientCertificate?: KeyPair;
   /** The authorizers at this moment. Absent: the default ones. */
   readonly authorizers?: readonly AuthorizerSettings[];
@@ -103,7 +98,7 @@ export function partsOfProcess(config: ApiServerConfig): readonly string[] {
 /** Returns the settings at this moment. */
 export function settingsOf({ config, port, certificate, logging }: SettingsSource): WorkerSettings {
   const { maxReads, maxWrites } = config.maxInFlight ?? {};
-  const { oidc, tls, tokens } = config;
+  const { tls, tokens } = config;
   const proxyClientCertificate = config.aggregation?.proxyClientCertificate?.();
   const values = Object.fromEntries(VALUES.map((name) => [name, config[name]]));
   return {
@@ -116,21 +111,13 @@ export function settingsOf({ config, port, certificate, logging }: SettingsSourc
       ...(maxReads !== undefined && { maxReads: finite(maxReads) }),
       ...(maxWrites !== undefined && { maxWrites: finite(maxWrites) }),
     },
-    ...(oidc !== undefined && { oidc: oidcValues(oidc) }),
+    ...(config.jwt !== undefined && { jwt: config.jwt() }),
     ...(proxyClientCertificate !== undefined && { proxyClientCertificate }),
     ...(config.authorizers !== undefined && { authorizers: config.authorizers() }),
     ...(config.audit !== undefined && { auditPolicy: config.audit.policy }),
     hasNodes: config.nodeConnector !== undefined,
     components: Object.keys(config.componentHealth ?? {}),
     hasConsole: (config.mounts ?? []).length > 0,
-  };
-}
-
-function oidcValues({ provider, ...values }: NonNullable<ApiServerConfig['oidc']>): OidcValues {
-  return {
-    ...values,
-    issuer: provider.issuer,
-    ...(provider.ca !== undefined && { ca: provider.ca }),
   };
 }
 

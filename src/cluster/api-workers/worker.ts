@@ -9,7 +9,6 @@ import { ApiServer } from '#apiserver/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { createLogger, type Logger, silentLogger } from '#machinery/log.ts';
-import { OidcProvider } from '#machinery/net/oidc/provider.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { openChannelStorage } from '#storage/channel/index.ts';
 import type { Storage } from '#storage/interface.ts';
@@ -79,11 +78,12 @@ interface Worker {
 
 async function serve(worker: Worker): Promise<void> {
   const { main, storage, logger, onStopped } = worker;
-  let { proxyClientCertificate, authorizers } = worker.settings;
+  let { proxyClientCertificate, authorizers, jwt } = worker.settings;
   const server = new ApiServer({
     ...configOf(worker),
     aggregation: { proxyClientCertificate: () => proxyClientCertificate },
     ...(authorizers !== undefined && { authorizers: () => authorizers! }),
+    ...(jwt !== undefined && { jwt: () => jwt! }),
   });
   let stopping = false;
   const stop = async (): Promise<void> => {
@@ -106,6 +106,7 @@ async function serve(worker: Worker): Promise<void> {
         proxyClientCertificate = settings.proxyClientCertificate;
         // The settings arrive as JSON, so that they are another value each time.
         if (!isDeepStrictEqual(settings.authorizers, authorizers)) ({ authorizers } = settings);
+        if (!isDeepStrictEqual(settings.jwt, jwt)) ({ jwt } = settings);
         if (settings.server.tls !== undefined) server.setServingCertificate(settings.server.tls);
         break;
       }
@@ -130,7 +131,7 @@ async function serve(worker: Worker): Promise<void> {
 }
 
 function configOf({ main, settings, storage, logger }: Worker): ApiServerConfig {
-  const { server, port, tokens, maxInFlight, oidc, auditPolicy } = settings;
+  const { server, port, tokens, maxInFlight, auditPolicy } = settings;
   const { hasNodes, components, hasConsole } = settings;
   return {
     ...server,
@@ -145,16 +146,6 @@ function configOf({ main, settings, storage, logger }: Worker): ApiServerConfig 
       ...(maxInFlight.maxReads !== undefined && { maxReads: maxInFlight.maxReads ?? Infinity }),
       ...(maxInFlight.maxWrites !== undefined && { maxWrites: maxInFlight.maxWrites ?? Infinity }),
     },
-    ...(oidc !== undefined && {
-      oidc: {
-        ...oidc,
-        provider: new OidcProvider({
-          issuer: oidc.issuer,
-          clock,
-          ...(oidc.ca !== undefined && { ca: oidc.ca }),
-        }),
-      },
-    }),
     ...(auditPolicy !== undefined && {
       audit: { policy: auditPolicy, sink: () => new RemoteAuditSink(() => main.openAudit()) },
     }),

@@ -9,7 +9,7 @@ import { ApiServer } from '#apiserver/server.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
-import { accessOf, anonymousRequests } from '../access/index.ts';
+import { accessOf } from '../access/index.ts';
 import { ApiWorkers } from '../api-workers/index.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
@@ -50,7 +50,6 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const ranges = parseServiceRanges('--service-cluster-ip-range', serviceCidr);
   checkPortRange(config.serviceNodePortRange);
   checkStore(store, config);
-  const access = await accessOf(config, { clock, logger });
   const admission = selectAdmissionPlugins(
     config.enableAdmissionPlugins ?? [],
     config.disableAdmissionPlugins ?? [],
@@ -66,6 +65,14 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const tokens =
     config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
   const oidc = oidcOf(config, clock);
+  const access = await accessOf(config, {
+    clock,
+    logger,
+    ...(oidc !== undefined && { oidc: oidc.jwt }),
+    ...(config.serviceAccountIssuer !== undefined && {
+      serviceAccountIssuers: config.serviceAccountIssuer,
+    }),
+  });
   const audit = await auditOf(config, { clock, logger, random });
   const { encryptionProviderConfig } = config;
   const encryption =
@@ -124,7 +131,6 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       serviceAccounts,
       tokens,
       bootstrapTokens: config.enableBootstrapTokenAuth,
-      anonymous: anonymousRequests(config.anonymousAuth, access.config.authorizers?.() ?? []),
       ...access.config,
       tls,
       requestHeader: aggregation.requestHeader,
@@ -151,7 +157,6 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       disableAdmissionPlugins: admission.disabled,
       runtimeConfig: config.runtimeConfig,
       flags: config.flags,
-      ...(oidc !== undefined && { oidc: oidc.config }),
       ...(audit !== undefined && { audit }),
       ...(config.console === true &&
         mountsOf({

@@ -2,9 +2,10 @@
 
 import { resolve } from 'node:path';
 import {
-  type OidcConfig,
+  jwtOfFlags,
+  type JwtSettings,
   SIGNING_ALGORITHMS,
-} from '#apiserver/authentication/oidc/oidc-authenticator.ts';
+} from '#apiserver/authentication/oidc/settings.ts';
 import type { OidcClient } from '#console/server/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { OidcProvider } from '#machinery/net/oidc/provider.ts';
@@ -29,7 +30,8 @@ export interface OidcFlags {
 }
 
 export interface OidcSettings {
-  readonly config: OidcConfig;
+  /** The issuer's settings for the API server. */
+  readonly jwt: JwtSettings;
   /** The console's client of the provider. */
   readonly client: OidcClient;
 }
@@ -64,16 +66,17 @@ export function oidcOf(flags: OidcFlags, clock: Clock): OidcSettings | undefined
       : readFlagFile('--console-oidc-client-secret-file', resolve(secretFile)).trim();
   const scopes = flags.consoleOidcScopes ?? ['openid', 'profile', 'email'];
   return {
-    config: {
-      provider,
+    jwt: jwtOfFlags({
+      issuer,
       clientId,
+      ...(ca !== undefined && { ca }),
       signingAlgorithms,
       requiredClaims: requiredClaims(flags.oidcRequiredClaim ?? []),
       ...(flags.oidcUsernameClaim !== undefined && { usernameClaim: flags.oidcUsernameClaim }),
       ...(flags.oidcUsernamePrefix !== undefined && { usernamePrefix: flags.oidcUsernamePrefix }),
       ...(flags.oidcGroupsClaim !== undefined && { groupsClaim: flags.oidcGroupsClaim }),
       ...(flags.oidcGroupsPrefix !== undefined && { groupsPrefix: flags.oidcGroupsPrefix }),
-    },
+    }),
     client: {
       provider,
       clientId,

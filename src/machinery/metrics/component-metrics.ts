@@ -60,6 +60,10 @@ const STABLE: ReadonlySet<string> = new Set([
   'scheduler_scheduling_attempt_duration_seconds',
 ]);
 const BETA: ReadonlySet<string> = new Set([
+  'apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds',
+  'apiserver_authentication_config_controller_automatic_reloads_total',
+  'apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds',
+  'apiserver_authorization_config_controller_automatic_reloads_total',
   'apiserver_cel_compilation_duration_seconds',
   'apiserver_cel_evaluation_duration_seconds',
   'apiserver_flowcontrol_current_executing_requests',

@@ -1,12 +1,12 @@
-// Authenticates ID tokens of an OpenID Connect provider, with the rules of kube-apiserver's --oidc-…
-// flags.
+// Authenticates the JSON web tokens of issuers: ID tokens of OpenID Connect providers.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { JWK } from 'jose';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
-import type { OidcProvider } from '#machinery/net/oidc/provider.ts';
+import { OidcProvider } from '#machinery/net/oidc/provider.ts';
 import { outsideWork } from '#machinery/pending-work.ts';
 import type { UserInfo } from '../../request.ts';
 import {
@@ -15,35 +15,9 @@ import {
   type TokenAnswer,
   type TokenAuthenticator,
 } from '../authenticator.ts';
-import {
-  ClaimError,
-  type Claims,
-  type ClaimSettings,
-  checkToken,
-  type IdentityRules,
-  userOfClaims,
-} from './claims.ts';
-
-export const SIGNING_ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'PS256',
-  'PS384',
-  'PS512',
-] as const;
-
-/** An OpenID Connect provider whose ID tokens are accepted. */
-export interface OidcConfig extends ClaimSettings {
-  readonly provider: OidcProvider;
-  /** The audience that tokens must have. */
-  readonly clientId: string;
-  /** The accepted algorithms of signatures. Default: RS256. */
-  readonly signingAlgorithms?: readonly string[];
-}
+import { ClaimError, type Claims, checkToken } from './claims.ts';
+import type { JwtSettings } from './settings.ts';
+import { UserMapping } from './user-mapping.ts';
 
 /** The number of verified signatures that are cached: a client sends its token often. */
 const MAX_VERIFIED = 1024;
@@ -56,17 +30,24 @@ export interface OidcServices {
 }
 
 export class OidcAuthenticator implements TokenAuthenticator {
-  readonly #config: OidcConfig;
-  readonly #rules: IdentityRules;
-  readonly #algorithms: readonly string[];
+  readonly settings: JwtSettings;
+  readonly #provider: OidcProvider;
+  readonly #mapping: UserMapping;
   readonly #services: OidcServices;
   /** The claims of tokens with valid signatures, oldest first. */
   readonly #verified = new Map<string, Claims>();
 
-  constructor(config: OidcConfig, services: OidcServices) {
-    this.#config = config;
-    this.#rules = { ...config, issuer: config.provider.issuer };
-    this.#algorithms = config.signingAlgorithms ?? ['RS256'];
+  /** Throws Error for an expression that does not compile. */
+  constructor(settings: JwtSettings, services: OidcServices) {
+    const { issuer, discoveryUrl, ca } = settings;
+    this.settings = settings;
+    this.#mapping = new UserMapping(settings);
+    this.#provider = new OidcProvider({
+      issuer,
+      clock: services.clock,
+      ...(discoveryUrl !== undefined && { discoveryUrl }),
+      ...(ca !== undefined && { ca }),
+    });
     this.#services = services;
   }
 
@@ -82,13 +63,13 @@ export class OidcAuthenticator implements TokenAuthenticator {
   }
 
   async #userOf(token: string): Promise<UserInfo | undefined> {
-    if (!looksLikeJwt(token) || issuerOf(token) !== this.#rules.issuer) return undefined;
+    if (!looksLikeJwt(token) || issuerOf(token) !== this.settings.issuer) return undefined;
     const { clock, logger } = this.#services;
     const claims = await this.#claimsOf(token);
     if (claims === undefined) return undefined;
     try {
-      checkToken(claims, this.#rules, clock.now());
-      return userOfClaims(claims, this.#rules);
+      checkToken(claims, this.settings, clock.now());
+      return this.#mapping.userOf(claims);
     } catch (error) {
       if (!(error instanceof ClaimError)) throw error;
       // Only tokens that the provider has signed come here, so clients cannot flood the log.
@@ -117,10 +98,9 @@ export class OidcAuthenticator implements TokenAuthenticator {
   async #verify(token: string): Promise<Claims> {
     const { compactVerify, decodeProtectedHeader } = await outsideWork(import('jose'));
     const { alg = '', kid } = decodeProtectedHeader(token);
-    if (!this.#algorithms.includes(alg)) throw new Error(`the algorithm is ${alg}`);
-    const { provider } = this.#config;
+    if (!this.settings.signingAlgorithms.includes(alg)) throw new Error(`the algorithm is ${alg}`);
     for (const newer of [false, true]) {
-      const { keys } = await provider.keys(newer);
+      const { keys } = await this.#provider.keys(newer);
       for (const key of keys.filter((each) => canVerify(each, alg, kid))) {
         try {
           const { payload } = await outsideWork(compactVerify(token, key, { algorithms: [alg] }));
@@ -135,6 +115,46 @@ export class OidcAuthenticator implements TokenAuthenticator {
       }
     }
     throw new Error('oidc: verify token: failed to verify signature: no key verifies it');
+  }
+}
+
+/** The authenticators of all issuers, which may change while the server runs. */
+export class JwtAuthenticators implements TokenAuthenticator {
+  readonly #settings: () => readonly JwtSettings[];
+  readonly #services: OidcServices;
+  #applied: readonly JwtSettings[] = [];
+  #authenticators: readonly OidcAuthenticator[] = [];
+
+  /** `settings` returns the same list until the issuers change. */
+  constructor(settings: () => readonly JwtSettings[], services: OidcServices) {
+    this.#settings = settings;
+    this.#services = services;
+    this.#current();
+  }
+
+  async authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenAnswer | undefined> {
+    for (const authenticator of this.#current()) {
+      const answer = await authenticator.authenticateToken(token, audiences);
+      if (answer !== undefined) return answer;
+    }
+    return undefined;
+  }
+
+  /** An issuer whose settings stay keeps its keys. */
+  #current(): readonly OidcAuthenticator[] {
+    const settings = this.#settings();
+    if (settings === this.#applied) return this.#authenticators;
+    const before = this.#authenticators;
+    this.#authenticators = settings.map(
+      (each) =>
+        before.find((one) => isDeepStrictEqual(one.settings, each)) ??
+        new OidcAuthenticator(each, this.#services),
+    );
+    this.#applied = settings;
+    return this.#authenticators;
   }
 }
 

@@ -4,11 +4,17 @@ import { recordingLogger } from '#machinery/log.ts';
 import { OidcProvider } from '#machinery/net/oidc/provider.ts';
 import { startTestIssuer, type TestIssuer } from '#machinery/net/oidc/testing/test-issuer.ts';
 import { makeTestAuthority } from '../../testing/certificates.ts';
-import { ClaimError, checkToken, userOfClaims } from './claims.ts';
-import { OidcAuthenticator, type OidcConfig } from './oidc-authenticator.ts';
+import type { UserInfo } from '../../request.ts';
+import { ClaimError, type Claims, checkToken } from './claims.ts';
+import { OidcAuthenticator } from './oidc-authenticator.ts';
+import { type FlagRules, jwtOfFlags, type JwtSettings } from './settings.ts';
+import { UserMapping } from './user-mapping.ts';
 
 const CLIENT = 'kubernetes';
 const NOW = Date.parse('2026-01-01T00:00:00Z');
+
+const userOfClaims = (claims: Claims, rules: FlagRules): UserInfo =>
+  new UserMapping(jwtOfFlags(rules)).userOf(claims);
 
 describe('claims', () => {
   const rules = { issuer: 'https://issuer.example', clientId: CLIENT };
@@ -19,7 +25,7 @@ describe('claims', () => {
     ['of this issuer, for this client', {}, undefined],
     ['for several clients', { aud: ['other', CLIENT] }, undefined],
     ['of another issuer', { iss: 'https://other.example' }, 'different provider'],
-    ['for another client', { aud: 'other' }, 'expected audience "kubernetes"'],
+    ['for another client', { aud: 'other' }, 'expected audience in ["kubernetes"]'],
     ['without an audience', { aud: undefined }, 'expected audience'],
     ['that has expired', { exp: seconds - 1 }, 'token is expired'],
     ['without an end', { exp: undefined }, 'token is expired'],
@@ -27,7 +33,7 @@ describe('claims', () => {
     ['that is not valid yet, by less than five minutes', { nbf: seconds + 299 }, undefined],
     ['that is not valid yet', { nbf: seconds + 301 }, 'not before'],
   ])('a token %s', (_, change, problem) => {
-    const check = (): void => checkToken({ ...good, ...change }, rules, NOW);
+    const check = (): void => checkToken({ ...good, ...change }, jwtOfFlags(rules), NOW);
     if (problem === undefined) check();
     else expect(check).toThrow(problem);
   });
@@ -103,12 +109,10 @@ describe('tokens of an issuer', () => {
   });
   afterEach(async () => issuer?.stop());
 
-  const create = (more: Partial<OidcConfig> = {}): OidcAuthenticator =>
+  const create = (more: Partial<JwtSettings> = {}): OidcAuthenticator =>
     new OidcAuthenticator(
       {
-        provider: new OidcProvider({ issuer: issuer.url, ca, clock }),
-        clientId: CLIENT,
-        usernamePrefix: '-',
+        ...jwtOfFlags({ issuer: issuer.url, ca, clientId: CLIENT, usernamePrefix: '-' }),
         ...more,
       },
       { clock, logger: recordingLogger(), audiences: ['api'] },
@@ -162,8 +166,9 @@ describe('tokens of an issuer', () => {
 
   test('a provider of an unknown authority, or of another issuer, is not trusted', async () => {
     const token = await issuer.token();
-    const untrusted = new OidcProvider({ issuer: issuer.url, clock });
-    expect(await userOf(create({ provider: untrusted }), token)).toBeUndefined();
+    const { ca: _, ...untrusted } = jwtOfFlags({ issuer: issuer.url, ca, clientId: CLIENT });
+    const services = { clock, logger: recordingLogger(), audiences: ['api'] };
+    expect(await userOf(new OidcAuthenticator(untrusted, services), token)).toBeUndefined();
     // The configuration at this address names another issuer.
     const provider = new OidcProvider({ issuer: `${issuer.url}/`, ca, clock });
     await expect(provider.metadata()).rejects.toThrow('another issuer');

@@ -54,11 +54,6 @@ export interface ApiServerRoleConfig
   readonly tokenAuthFile?: string;
   /** Whether bootstrap tokens authenticate. Default: false. */
   readonly enableBootstrapTokenAuth?: boolean;
-  /**
-   * Whether requests without credentials are authorized as system:anonymous. Default: only those
-   * for health and version.
-   */
-  readonly anonymousAuth?: boolean;
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
   /** Default: true. */

@@ -9,6 +9,8 @@ import { type HttpsAnswer, httpsJson } from './https-json.ts';
 export interface ProviderConfig {
   /** The issuer as tokens name it: an https address. */
   readonly issuer: string;
+  /** The address of the provider's configuration. Default: the well-known one below the issuer. */
+  readonly discoveryUrl?: string;
   /** Certificate authorities of the provider, as PEM. Default: those of Node. */
   readonly ca?: string;
   readonly clock: Clock;
@@ -104,7 +106,8 @@ export class OidcProvider {
 
   async #requestMetadata(): Promise<ProviderMetadata> {
     const { issuer } = this.#config;
-    const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    const url =
+      this.#config.discoveryUrl ?? `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const document = await this.#get(url);
     const { jwks_uri: jwksUri } = document;
     // Otherwise tokens of another issuer would be accepted.

@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
+import { jwtOfFlags } from '#apiserver/authentication/oidc/settings.ts';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { OidcProvider } from '#machinery/net/oidc/provider.ts';
 import { startTestIssuer, type TestIssuer } from '#machinery/net/oidc/testing/test-issuer.ts';
@@ -49,12 +50,21 @@ beforeEach(async () => {
   issuer.requests.length = 0;
   failures = [];
   const provider = new OidcProvider({ issuer: issuer.url, ca, clock: systemClock });
+  const jwt = [
+    jwtOfFlags({
+      issuer: issuer.url,
+      ca,
+      clientId: CLIENT_ID,
+      usernamePrefix: '-',
+      groupsClaim: 'groups',
+    }),
+  ];
   running = await startConsoleServer(
     {
       oidc: { provider, clientId: CLIENT_ID, scopes: ['openid', 'groups'] },
       onSignInFailure: (reason) => failures.push(reason),
     },
-    { oidc: { provider, clientId: CLIENT_ID, usernamePrefix: '-', groupsClaim: 'groups' } },
+    { jwt: () => jwt },
   );
 });
 afterEach(() => running.stop());
