@@ -1,6 +1,6 @@
 // The configuration of the role `cox apiserver`: the flags of kube-apiserver as values.
 
-import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { AccessFlags } from '../../access/index.ts';
 import type { ApiWorkersSettings } from '../../api-workers/index.ts';
 import type { EtcdConfig } from '../../stores.ts';
@@ -10,8 +10,26 @@ import type { OidcFlags } from '../oidc-flags.ts';
 import type { RoleConfig } from '../role.ts';
 import type { AggregationFlags } from './aggregation-flags.ts';
 
+/** The flags that the server takes as they are. */
+type ServerFlags = Pick<
+  ApiServerConfig,
+  | 'advertiseAddress'
+  | 'disableAdmissionPlugins'
+  | 'enableAdmissionPlugins'
+  | 'flags'
+  | 'runtimeConfig'
+  | 'serviceNodePortRange'
+>;
+
 export interface ApiServerRoleConfig
-  extends RoleConfig, AccessFlags, AggregationFlags, AuditFlags, InnerComponentsConfig, OidcFlags {
+  extends
+    RoleConfig,
+    AccessFlags,
+    AggregationFlags,
+    AuditFlags,
+    InnerComponentsConfig,
+    OidcFlags,
+    ServerFlags {
   /** Default: 'etcd'. */
   readonly store?: 'etcd' | 'memory';
   readonly etcd: EtcdConfig;
@@ -19,12 +37,8 @@ export interface ApiServerRoleConfig
   readonly bindAddress?: string;
   /** 0: any that is free. Default: 6443. */
   readonly securePort?: number;
-  /** By which pods and nodes reach this server. Default: the bind address, or the machine's first. */
-  readonly advertiseAddress?: string;
   /** One range, or one of each family with a comma between them. Default: '10.96.0.0/16'. */
   readonly serviceClusterIpRange?: string;
-  /** Default: '30000-32767'. */
-  readonly serviceNodePortRange?: string;
   /** The directory of files that no flag names; their names are those of `cox certs`. */
   readonly certDir?: string;
   readonly tlsCertFile?: string;
@@ -73,18 +87,12 @@ export interface ApiServerRoleConfig
   readonly defaultNotReadyTolerationSeconds?: number;
   readonly defaultUnreachableTolerationSeconds?: number;
   readonly encryptionProviderConfig?: string;
-  /** The served groups, versions and resources. Default: stable versions. */
-  readonly runtimeConfig?: RuntimeConfig;
   /** The version that /version, metrics and /statusz publish. Default: the version that is spoken. */
   readonly reportedVersion?: string;
-  readonly enableAdmissionPlugins?: readonly string[];
   /** Published at /metrics beside the server's own, in the form that Prometheus reads. */
   readonly otherMetrics?: () => string;
-  readonly disableAdmissionPlugins?: readonly string[];
   /** Processes that serve the API beside this one. Absent: there are none. */
   readonly workers?: ApiWorkersSettings;
   /** Whether the web console is served. Default: false. */
   readonly console?: boolean;
-  /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
-  readonly flags?: Readonly<Record<string, string>>;
 }
