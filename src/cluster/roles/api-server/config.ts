@@ -77,7 +77,6 @@ export interface ApiServerRoleConfig
   readonly runtimeConfig?: RuntimeConfig;
   /** The version that /version, metrics and /statusz publish. Default: the version that is spoken. */
   readonly reportedVersion?: string;
-  readonly enableAdmissionPlugins?: readonly string[];
   /** Published at /metrics beside the server's own, in the form that Prometheus reads. */
   readonly otherMetrics?: () => string;
   readonly disableAdmissionPlugins?: readonly string[];
