@@ -2,8 +2,18 @@
 
 import { schema as apiserverV1 } from './groups/apiserver/v1/schema.ts';
 import { schema as coreV1 } from './groups/core/v1/schema.ts';
+import { schema as eventratelimitV1alpha1 } from './groups/eventratelimit/v1alpha1/schema.ts';
+import { schema as podSecurityV1 } from './groups/pod-security/v1/schema.ts';
+import { schema as podtolerationrestrictionV1alpha1 } from './groups/podtolerationrestriction/v1alpha1/schema.ts';
 import { schema as metaV1 } from './machinery/meta/v1/schema.ts';
 import { SchemaSet } from './machinery/schema/schema-set.ts';
 
 /** The last ones are those of the API to which the files' types refer. */
-export const configurationSchemas = new SchemaSet([apiserverV1, coreV1, metaV1]);
+export const configurationSchemas = new SchemaSet([
+  apiserverV1,
+  eventratelimitV1alpha1,
+  podSecurityV1,
+  podtolerationrestrictionV1alpha1,
+  coreV1,
+  metaV1,
+]);

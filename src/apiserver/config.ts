@@ -7,8 +7,10 @@ import type { Random } from '#machinery/random.ts';
 import type { ConnectionLimits } from '#machinery/serving/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import type { AggregationConfig } from './aggregator/aggregator.ts';
+import type { AdmissionPluginSettings } from './admission/configuration.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
 import type { PodSecurityConfig } from './admission/pod-security/index.ts';
+import type { WebhookKubeconfigs } from './admission/webhook/index.ts';
 import type { DefaultTolerations } from './admission/default-toleration-seconds.ts';
 import type { AuditSettings } from './audit/index.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
@@ -174,6 +176,10 @@ export interface ApiServerConfig {
    * exemptions.
    */
   readonly podSecurity?: PodSecurityConfig;
+  /** Kubeconfigs with the credentials for admission webhooks. Default: there are none. */
+  readonly webhookKubeconfigs?: WebhookKubeconfigs;
+  /** The settings of further admission plugins. Default: none. */
+  readonly admissionSettings?: AdmissionPluginSettings;
   /**
    * The API versions to serve, such as 'storagemigration.k8s.io/v1beta1': 'true'. Default: stable
    * versions.

@@ -16,6 +16,7 @@ import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
 import { Aggregator } from './aggregator/aggregator.ts';
 import { AdmissionChain } from './admission/chain.ts';
+import { webhookAccess } from './admission/webhook/index.ts';
 import { admissionPlugins } from './admission/defaults.ts';
 import {
   type Authentication,
@@ -360,10 +361,17 @@ export class ApiServer {
         celMetrics: metrics.cel,
         webhooks: this.#webhooks,
         webhookMetrics: metrics.webhooks,
+        ...(this.#config.webhookKubeconfigs !== undefined && {
+          webhookAccess: webhookAccess(this.#config.webhookKubeconfigs, clock),
+        }),
         podSecurity,
         podSecurityMetrics: metrics.podSecurity,
         mountTokens: serviceAccounts?.mountTokens ?? false,
         defaultTolerationSeconds,
+        client: this.#loopback,
+        ...(this.#config.admissionSettings !== undefined && {
+          plugins: this.#config.admissionSettings,
+        }),
         onStop: (callback) => this.#onStop.push(callback),
       },
       {

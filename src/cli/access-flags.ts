@@ -7,6 +7,10 @@ import { duration, list, yesOrNo } from './flags.ts';
 export function withAccessFlags(command: Command): Command {
   return command
     .option(
+      '--admission-control-config-file <file>',
+      'an AdmissionConfiguration: settings of admission plugins, credentials for webhooks',
+    )
+    .option(
       '--authentication-config <file>',
       'an AuthenticationConfiguration: issuers of tokens, requests without credentials; read again when it changes',
     )

@@ -114,6 +114,39 @@ export async function loadKubeconfigParts(
   };
 }
 
+/** The credentials of a user, without a server. */
+export type KubeconfigUser = Omit<ServerAccess, 'server' | 'ca' | 'tlsServerName'>;
+
+export interface KubeconfigUsers {
+  readonly users: ReadonlyMap<string, KubeconfigUser>;
+  /** The user of the current context. Absent: there is none. */
+  readonly current?: string;
+}
+
+/** Loads all users of a file, for programs that choose one by the server. Rejects with KubeconfigError. */
+export async function loadKubeconfigUsers(
+  path: string,
+  clock: Clock = systemClock,
+): Promise<KubeconfigUsers> {
+  let source: string;
+  try {
+    source = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new KubeconfigError(`cannot read the kubeconfig ${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  const content = parseKubeconfig(source, path);
+  const users = new Map<string, KubeconfigUser>();
+  for (const user of named(content, 'users', 'user', path))
+    users.set(user.name, await readUser(user, { server: '' }, clock));
+  const context = named(content, 'contexts', 'context', path).find(
+    ({ name }) => name === content['current-context'],
+  );
+  const current = context && text(context.value, 'user');
+  return { users, ...(current !== undefined && { current }) };
+}
+
 function filesOf(cluster: Named<Section>, user: Named<Section> | undefined): KubeconfigFiles {
   const ca = fileOf(cluster, 'certificate-authority');
   const clientCertificate = user && fileOf(user, 'client-certificate');

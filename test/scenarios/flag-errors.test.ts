@@ -208,7 +208,7 @@ test.each([
   ['up', '--no-such-flag', "unknown option '--no-such-flag'"],
   ['apiserver', '--secure-prt=1', "unknown option '--secure-prt=1'"],
   ['apiserver', '--disable-admission-plugins=Foo', 'admission plugin "Foo" is unknown'],
-  ['apiserver', '--enable-admission-plugins=EventRateLimit', 'EventRateLimit is not built in'],
+  ['apiserver', '--enable-admission-plugins=AlwaysDeny', 'AlwaysDeny is not built in'],
   ['apiserver', '--feature-gates=Foo=true', 'unrecognized feature gate: Foo'],
   ['apiserver', '--runtime-config=foo/v1=maybe', '--runtime-config'],
   ['apiserver', '--audit-policy-file=x', '--audit-policy-file: ENOENT'],

@@ -13,6 +13,12 @@ import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
 import { AlwaysPullImages } from './optional/always-pull-images.ts';
 import { DenyServiceExternalIPs } from './optional/deny-service-external-ips.ts';
+import { EventRateLimit } from './optional/event-rate-limit.ts';
+import { ExtendedResourceToleration } from './optional/extended-resource-toleration.ts';
+import { LimitPodHardAntiAffinityTopology } from './optional/limit-pod-hard-anti-affinity-topology.ts';
+import { NamespaceAutoProvision, NamespaceExists } from './optional/namespaces.ts';
+import { PodNodeSelector } from './optional/pod-node-selector.ts';
+import { PodTolerationRestriction } from './optional/pod-toleration-restriction.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
 import { PodSecurity } from './pod-security/index.ts';
@@ -31,7 +37,10 @@ import { MutatingAdmissionWebhook, ValidatingAdmissionWebhook } from './webhook/
 
 /** The names of the server's plugins, in order. */
 export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
+  'NamespaceAutoProvision',
   'NamespaceLifecycle',
+  'NamespaceExists',
+  'LimitPodHardAntiAffinityTopology',
   'LimitRanger',
   'ServiceAccount',
   'Priority',
@@ -40,6 +49,10 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'TaintNodesByCondition',
   'AlwaysPullImages',
   'PodSecurity',
+  'PodNodeSelector',
+  'PodTolerationRestriction',
+  'EventRateLimit',
+  'ExtendedResourceToleration',
   'DefaultStorageClass',
   'StorageObjectInUseProtection',
   'PersistentVolumeClaimResize',
@@ -62,6 +75,13 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
 const OPTIONAL_PLUGIN_NAMES: ReadonlySet<string> = new Set([
   'AlwaysPullImages',
   'DenyServiceExternalIPs',
+  'EventRateLimit',
+  'ExtendedResourceToleration',
+  'LimitPodHardAntiAffinityTopology',
+  'NamespaceAutoProvision',
+  'NamespaceExists',
+  'PodNodeSelector',
+  'PodTolerationRestriction',
 ]);
 
 /** The names of plugins to run beside the default ones, and of plugins to leave out. */
@@ -83,8 +103,12 @@ export function admissionPlugins(
   services: AdmissionServices,
   { enabled = [], disabled = [] }: AdmissionChoice,
 ): readonly AdmissionPlugin[] {
-  const plugins: readonly AdmissionPlugin[] = [
+  const { plugins = {} } = services;
+  const all: readonly AdmissionPlugin[] = [
+    new NamespaceAutoProvision(services),
     new NamespaceLifecycle(services),
+    new NamespaceExists(services),
+    new LimitPodHardAntiAffinityTopology(),
     new LimitRanger(services),
     new ServiceAccount(services),
     new Priority(services),
@@ -93,6 +117,10 @@ export function admissionPlugins(
     new TaintNodesByCondition(),
     new AlwaysPullImages(),
     new PodSecurity(services),
+    new PodNodeSelector(services, plugins.nodeSelectors),
+    new PodTolerationRestriction(services, plugins.tolerations),
+    new EventRateLimit(services, plugins.eventLimits),
+    new ExtendedResourceToleration(),
     new DefaultStorageClass(services),
     new StorageObjectInUseProtection(),
     new PersistentVolumeClaimResize(services),
@@ -113,7 +141,7 @@ export function admissionPlugins(
   ];
   const unknown = [...enabled, ...disabled].find((name) => !ADMISSION_PLUGIN_NAMES.includes(name));
   if (unknown !== undefined) throw new UnknownAdmissionPluginError(unknown);
-  return plugins.filter(
+  return all.filter(
     ({ name }) =>
       !disabled.includes(name) && (!OPTIONAL_PLUGIN_NAMES.has(name) || enabled.includes(name)),
   );

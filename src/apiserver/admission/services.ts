@@ -4,6 +4,8 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { InternalClient } from '../catalog/internal-client.ts';
+import type { Client } from '#client/client.ts';
+import type { AdmissionPluginSettings } from './configuration.ts';
 import type { DefaultTolerations } from './default-toleration-seconds.ts';
 import type { PodSecurityServices } from './pod-security/index.ts';
 import type { WebhookServices } from './webhook/index.ts';
@@ -20,4 +22,8 @@ export interface AdmissionServices
   /** Pods get a volume with a token of their ServiceAccount. */
   readonly mountTokens: boolean;
   readonly defaultTolerationSeconds?: DefaultTolerations;
+  /** The settings of plugins by the operator. Default: none. */
+  readonly plugins?: AdmissionPluginSettings;
+  /** The client of the server itself. */
+  readonly client: Client;
 }

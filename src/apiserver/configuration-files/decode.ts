@@ -24,14 +24,14 @@ export class ConfigurationError extends Error {
 
 /** Decodes YAML or JSON. Throws ConfigurationError. */
 export function decodeConfiguration<T>(text: string, expected: ExpectedKind): T {
-  return decodeConfigurationValue<T>(parse(text), expected, text);
+  return decodeConfigurationValue<T>(parseConfiguration(text), expected, text);
 }
 
 /**
  * Decodes a parsed file, or a part of one. `text`: the text for messages. Throws
  * ConfigurationError.
  */
-function decodeConfigurationValue<T>(
+export function decodeConfigurationValue<T>(
   value: unknown,
   expected: ExpectedKind,
   text = JSON.stringify(value),
@@ -52,7 +52,8 @@ function decodeConfigurationValue<T>(
   return object as T;
 }
 
-function parse(text: string): unknown {
+/** Parses YAML or JSON. Throws ConfigurationError. */
+export function parseConfiguration(text: string): unknown {
   try {
     return parseYaml(text);
   } catch (error) {

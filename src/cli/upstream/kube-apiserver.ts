@@ -10,12 +10,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
     'use --enable-admission-plugins and --disable-admission-plugins',
     ['[]', ''],
   ),
-  rejected(
-    'admission-control-config-file',
-    'string',
-    '',
-    'admission plugins cannot be configured by a file',
-  ),
+  implemented('admission-control-config-file', 'string', ''),
   implemented('advertise-address', 'ip', ''),
   implemented('aggregator-reject-forwarding-redirect', 'bool', 'true'),
   ignored('allow-metric-labels', 'stringToString', '', 'all metrics are served, with all labels'),

@@ -216,7 +216,7 @@ test('admission plugins', () => {
   expect(select(['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'], []).warnings).toEqual(
     [],
   );
-  for (const name of ['EventRateLimit', 'ImagePolicyWebhook', 'PodNodeSelector']) {
+  for (const name of ['ImagePolicyWebhook', 'AlwaysDeny']) {
     expect(() => select([name], [])).toThrow(`${name} is not built in`);
   }
   expect(() => select([], ['Foo'])).toThrow(

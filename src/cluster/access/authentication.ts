@@ -19,6 +19,7 @@ import { loadKubeconfig } from '#client/kubeconfig.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
+import { quoted } from '../quoted.ts';
 import { UserError } from '../user-error.ts';
 import { ReloadedFile } from './reloaded-file.ts';
 
@@ -139,14 +140,14 @@ async function tokenWebhookOf(
   clock: Clock,
 ): Promise<TokenWebhookSettings | undefined> {
   const { authenticationTokenWebhookConfigFile: file } = flags;
-  if (file === undefined) return undefined;
   const { authenticationTokenWebhookVersion: version = 'v1beta1' } = flags;
   const reviewVersion = REVIEW_VERSIONS.find((known) => known === version);
   if (reviewVersion === undefined)
     throw new UserError(
-      `${WEBHOOK_FLAG}-version: unsupported webhook authenticator version ${JSON.stringify(version)}, ` +
+      `${WEBHOOK_FLAG}-version: unsupported webhook authenticator version ${quoted(version)}, ` +
         'supported versions are "v1", "v1beta1"',
     );
+  if (file === undefined) return undefined;
   const path = resolve(file);
   try {
     await loadKubeconfig(path, { clock });

@@ -141,28 +141,35 @@ async function authorizersOfFlags(
   clock: Clock,
 ): Promise<readonly AuthorizerSettings[] | undefined> {
   const modes = parseModes(flags.authorizationMode ?? []);
+  const reviewVersion = reviewVersionOf(flags);
   const { authorizationWebhookConfigFile: file } = flags;
   if (modes.includes('Webhook') && file === undefined)
     throw new UserError("authorization-mode Webhook's authorization config file not passed");
   if (!modes.includes('Webhook') && file !== undefined)
     throw new UserError('cannot specify --authorization-webhook-config-file without mode Webhook');
   if (modes.length === 0) return undefined;
-  const webhook = file === undefined ? undefined : await webhookOf(file, flags, clock);
+  const webhook =
+    file === undefined ? undefined : await webhookOf(file, reviewVersion, flags, clock);
   return modes.map((type) => (type === 'Webhook' ? webhook! : { type }));
+}
+
+function reviewVersionOf({
+  authorizationWebhookVersion: version = 'v1beta1',
+}: AuthorizationFlags): 'v1' | 'v1beta1' {
+  const reviewVersion = REVIEW_VERSIONS.find((known) => known === version);
+  if (reviewVersion !== undefined) return reviewVersion;
+  throw new UserError(
+    `--authorization-webhook-version: unsupported webhook authorizer version ${quoted(version)}, ` +
+      'supported versions are "v1", "v1beta1"',
+  );
 }
 
 async function webhookOf(
   file: string,
+  reviewVersion: 'v1' | 'v1beta1',
   flags: AuthorizationFlags,
   clock: Clock,
 ): Promise<AuthorizerSettings> {
-  const { authorizationWebhookVersion: version = 'v1beta1' } = flags;
-  const reviewVersion = REVIEW_VERSIONS.find((known) => known === version);
-  if (reviewVersion === undefined)
-    throw new UserError(
-      `--authorization-webhook-version: unsupported webhook authorizer version ${JSON.stringify(version)}, ` +
-        'supported versions are "v1", "v1beta1"',
-    );
   try {
     await loadKubeconfig(resolve(file), { clock });
   } catch (error) {

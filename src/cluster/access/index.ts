@@ -4,13 +4,23 @@ import type { JwtSettings } from '#apiserver/authentication/oidc/settings.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { type AdmissionFlags, admissionOf } from './admission.ts';
 import { type AuthenticationFlags, authenticationOf } from './authentication.ts';
 import { type AuthorizationFlags, authorizationOf } from './authorization.ts';
 
-export interface AccessFlags extends AuthenticationFlags, AuthorizationFlags {}
+export interface AccessFlags extends AdmissionFlags, AuthenticationFlags, AuthorizationFlags {}
 
 export interface AccessSettings {
-  readonly config: Pick<ApiServerConfig, 'anonymous' | 'authorizers' | 'jwt' | 'tokenWebhook'>;
+  readonly config: Pick<
+    ApiServerConfig,
+    | 'admissionSettings'
+    | 'anonymous'
+    | 'authorizers'
+    | 'jwt'
+    | 'podSecurity'
+    | 'tokenWebhook'
+    | 'webhookKubeconfigs'
+  >;
   /** Reads the files again until the signal aborts. `changed`: called after a change. */
   keepLoaded(signal: AbortSignal, changed: () => void): Promise<void>;
   /** Returns metrics of the files, in Prometheus' text format. */
@@ -36,8 +46,10 @@ export async function accessOf(
   if (authorizers.some(({ type }) => type === 'AlwaysAllow'))
     context.logger.warn('authorization mode AlwaysAllow: every user may do everything');
   const authentication = await authenticationOf(flags, { ...context, authorizers });
+  const admission = await admissionOf(flags, context);
   return {
     config: {
+      ...admission,
       ...authentication.config,
       ...(authorization !== undefined && { authorizers: authorization.authorizers }),
     },

@@ -28,6 +28,8 @@ const VALUES = [
   'enableAdmissionPlugins',
   'disableAdmissionPlugins',
   'podSecurity',
+  'admissionSettings',
+  'webhookKubeconfigs',
   'runtimeConfig',
   'serviceCidr',
   'serviceNodePortRange',

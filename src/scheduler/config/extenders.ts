@@ -2,7 +2,7 @@
 
 import * as field from '#machinery/validation/field.ts';
 import { isQualifiedName } from '#machinery/validation/validation.ts';
-import { isExtendedResourceName } from '../framework/resource.ts';
+import { isExtendedResourceName } from '#api/groups/core/v1/extended-resource.ts';
 import { readDuration } from './durations.ts';
 import type { ConfigReader } from './reader.ts';
 

@@ -7,7 +7,7 @@ import {
 } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Handle } from '../framework/handle.ts';
-import { isExtendedResourceName } from '../framework/resource.ts';
+import { isExtendedResourceName } from '#api/groups/core/v1/extended-resource.ts';
 
 type DeviceClass = Immutable<ApiDeviceClass>;
 

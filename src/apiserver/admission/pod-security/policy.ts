@@ -120,7 +120,7 @@ function labelled(
   return { level, version };
 }
 
-function isVersion(text: string): text is Version {
+export function isVersion(text: string): text is Version {
   return text === 'latest' || BigInt(VERSION.exec(text)?.[1] ?? MAX_MINOR + 1n) <= MAX_MINOR;
 }
 

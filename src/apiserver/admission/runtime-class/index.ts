@@ -8,7 +8,7 @@ import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { type ImmutablePod, isPodWrite } from '../pod-defaults.ts';
-import { mergeTolerations } from './tolerations.ts';
+import { mergeTolerations } from '../tolerations.ts';
 
 type RuntimeClass = Immutable<MutableRuntimeClass>;
 type Scheduling = Immutable<NonNullable<MutableRuntimeClass['scheduling']>>;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { mergeTolerations } from './tolerations.ts';
+import { mergeTolerations } from '../tolerations.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const pod = (spec: object = {}) => ({

@@ -101,7 +101,9 @@ async function post(
     caller?.deadlineMs === undefined ? Infinity : caller.deadlineMs - services.clock.monotonic();
   const timeoutMs = Math.max(0, Math.min(timeoutSeconds * 1000, remainingMs));
   try {
-    return await services.webhooks.call(name, clientConfig, review, {
+    const access = await services.webhookAccess?.(hook.type, clientConfig);
+    const config = access === undefined ? clientConfig : { ...clientConfig, access };
+    return await services.webhooks.call(name, config, review, {
       timeoutMs,
       maxResponseBytes: MAX_RESPONSE_BYTES,
       maxResponseValues: MAX_BODY_VALUES,

@@ -14,6 +14,8 @@ export interface WebhookClientConfig {
    * that the platform trusts.
    */
   readonly caBundle?: string;
+  /** The credentials for the webhook. Default: there are none. */
+  readonly access?: ServerAccess;
 }
 
 export interface WebhookServiceReference {
@@ -52,8 +54,12 @@ export interface WebhookTarget {
   readonly authorities?: readonly string[];
   /** The credentials for the destination, and its TLS settings. Absent: there are none. */
   readonly access?: ServerAccess;
+  /** The name of the client. */
+  readonly userAgent: string;
 }
 
+const ADMISSION_USER_AGENT = 'kube-apiserver-admission';
+const USER_AGENT = 'kube-apiserver';
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 
@@ -63,11 +69,19 @@ export class UnusableUrlError extends Error {
 }
 
 /** Returns the target. Throws UnusableUrlError, and Error for a caBundle without certificates. */
-export function targetOf({ url, service, caBundle = '' }: WebhookClientConfig): WebhookTarget {
-  const trust =
-    caBundle === ''
-      ? {}
-      : { authorities: certificateAuthorities(Buffer.from(caBundle, 'base64').toString('latin1')) };
+export function targetOf({
+  url,
+  service,
+  caBundle = '',
+  access,
+}: WebhookClientConfig): WebhookTarget {
+  const trust = {
+    userAgent: ADMISSION_USER_AGENT,
+    ...(access !== undefined && { access }),
+    ...(caBundle !== '' && {
+      authorities: certificateAuthorities(Buffer.from(caBundle, 'base64').toString('latin1')),
+    }),
+  };
   if (service !== undefined) {
     const { namespace, name, path = '', port = HTTPS_PORT } = service;
     const host = `${name}.${namespace}.svc`;
@@ -89,6 +103,7 @@ export function targetOfServer(access: ServerAccess): WebhookTarget {
   return {
     place: placeOf(server, true),
     access,
+    userAgent: USER_AGENT,
     ...(tlsServerName !== undefined && { serverName: tlsServerName }),
     ...(ca !== undefined && { authorities: [ca] }),
   };

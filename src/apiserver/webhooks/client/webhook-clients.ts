@@ -34,8 +34,6 @@ const MAX_REDIRECTS = 10;
 const MAX_RETRIES = 10;
 const SWEEP_MS = 30_000;
 const UNAUTHORIZED = 401;
-const ADMISSION_USER_AGENT = 'kube-apiserver-admission';
-const USER_AGENT = 'kube-apiserver';
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 export interface WebhookClientsConfig {
@@ -87,6 +85,9 @@ export class WebhookClients {
   readonly #random: Random;
   /** Agents by configuration or server, the least recently used first. */
   readonly #agents = new Map<string | ServerAccess, Entry>();
+  /** The numbers of credentials, in the keys of agents. */
+  readonly #numbers = new WeakMap<ServerAccess, number>();
+  #lastNumber = 0;
   #sweeping: { cancel(): void } | undefined;
   #closed = false;
 
@@ -106,7 +107,7 @@ export class WebhookClients {
     body: object | string,
     options: CallOptions,
   ): Promise<unknown> {
-    const entry = this.#agentFor(keyOf(config), () => checkedTarget(name, config));
+    const entry = this.#agentFor(this.#keyOf(config), () => checkedTarget(name, config));
     const seconds = Math.max(1, Math.ceil(options.timeoutMs / 1000));
     const query = `?timeout=${formatDuration(seconds * 1000)}`;
     return this.#within(options, new DeadlineError(), async (signal) => {
@@ -172,6 +173,25 @@ export class WebhookClients {
     }
   }
 
+  #keyOf({ url, service, caBundle, access }: WebhookClientConfig): string {
+    return JSON.stringify([
+      url,
+      service?.namespace,
+      service?.name,
+      service?.path,
+      service?.port,
+      caBundle,
+      access === undefined ? 0 : this.#numberOf(access),
+    ]);
+  }
+
+  /** Different credentials do not share connections. */
+  #numberOf(access: ServerAccess): number {
+    const number = this.#numbers.get(access) ?? ++this.#lastNumber;
+    this.#numbers.set(access, number);
+    return number;
+  }
+
   #agentFor(key: string | ServerAccess, targetFor: () => WebhookTarget): Entry {
     const entry = this.#agents.get(key) ?? this.#newAgent(targetFor());
     if (this.#closed) {
@@ -219,17 +239,6 @@ interface Call {
   readonly body: object | string;
   readonly options: CallOptions;
   readonly signal: AbortSignal;
-}
-
-function keyOf({ url, service, caBundle }: WebhookClientConfig): string {
-  return JSON.stringify([
-    url,
-    service?.namespace,
-    service?.name,
-    service?.path,
-    service?.port,
-    caBundle,
-  ]);
 }
 
 /** Returns the target of a kubeconfig's server. Throws WebhookCallError. */
@@ -303,8 +312,8 @@ class Exchange {
 
   /** Returns the client's name and its credentials, which other servers do not get. */
   async #headersFor(place: Place): Promise<Readonly<Record<string, string | readonly string[]>>> {
-    const { access, place: first } = this.#entry.target;
-    const name = { 'user-agent': access === undefined ? ADMISSION_USER_AGENT : USER_AGENT };
+    const { access, place: first, userAgent } = this.#entry.target;
+    const name = { 'user-agent': userAgent };
     if (access === undefined || place.host !== first.host || place.port !== first.port) return name;
     return { ...name, ...(await authenticationHeaders(access)) };
   }

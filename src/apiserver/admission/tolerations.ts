@@ -24,7 +24,7 @@ export function mergeTolerations(
 }
 
 /** Reports whether `wide` tolerates everything that `toleration` does, for at least as long. */
-function covers(wide: Toleration, toleration: Toleration): boolean {
+export function covers(wide: Toleration, toleration: Toleration): boolean {
   if (semanticEqual(wide, toleration)) return true;
   const { key = '', operator = 'Equal', effect = '', value = '', tolerationSeconds } = wide;
   const matchesAllKeys = key === '' && operator === 'Exists';

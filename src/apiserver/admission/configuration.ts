@@ -1,0 +1,33 @@
+// The settings of admission plugins that operators give in an AdmissionConfiguration, as values.
+
+import type { Toleration } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+
+export const EVENT_LIMIT_TYPES = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
+
+/** A limit of the writes of events. */
+export interface EventLimit {
+  /** Requests with the same property share a limit; Server: all requests do. */
+  readonly type: (typeof EVENT_LIMIT_TYPES)[number];
+  /** Requests per second in the long run. */
+  readonly qps: number;
+  /** Requests at once, after a pause. */
+  readonly burst: number;
+  /** The number of limits that are kept in memory. */
+  readonly cacheSize: number;
+}
+
+export interface TolerationSettings {
+  /** Pods get them in namespaces without defaults of their own. Absent: none. */
+  readonly default?: readonly Immutable<Toleration>[];
+  /** The tolerations that pods may have in namespaces without a list of their own. Absent: all. */
+  readonly whitelist?: readonly Immutable<Toleration>[];
+}
+
+export interface AdmissionPluginSettings {
+  /** Default: events are not limited. */
+  readonly eventLimits?: readonly EventLimit[];
+  /** Labels of nodes by namespace, as `a=b,c=d`; and the default under `clusterDefaultNodeSelector`. */
+  readonly nodeSelectors?: Readonly<Record<string, string>>;
+  readonly tolerations?: TolerationSettings;
+}

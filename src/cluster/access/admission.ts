@@ -1,0 +1,76 @@
+// The settings of admission plugins, from the file of --admission-control-config-file.
+
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import {
+  type AdmissionSettings,
+  readAdmissionConfiguration,
+} from '#apiserver/admission/configuration-file/read.ts';
+import type { ApiServerConfig } from '#apiserver/config.ts';
+import { loadKubeconfigUsers } from '#client/kubeconfig.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import { UserError } from '../user-error.ts';
+
+export interface AdmissionFlags {
+  /** A file. Default: plugins have their own defaults. */
+  readonly admissionControlConfigFile?: string;
+  /** Admission plugins that run beside the default ones. */
+  readonly enableAdmissionPlugins?: readonly string[];
+}
+
+type Config = Pick<ApiServerConfig, 'podSecurity' | 'admissionSettings' | 'webhookKubeconfigs'>;
+
+/** The plugins that run only if they are enabled, by their settings. */
+const OPT_IN: Readonly<Record<string, string>> = {
+  eventLimits: 'EventRateLimit',
+  nodeSelectors: 'PodNodeSelector',
+  tolerations: 'PodTolerationRestriction',
+};
+const FLAG = '--admission-control-config-file';
+
+/** Returns the settings that the flag describes. Rejects with UserError. */
+export async function admissionOf(
+  flags: AdmissionFlags,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Promise<Config> {
+  const { admissionControlConfigFile: file, enableAdmissionPlugins = [] } = flags;
+  const settings = file === undefined ? undefined : await read(resolve(file), clock);
+  if (
+    enableAdmissionPlugins.includes('EventRateLimit') &&
+    settings?.plugins.eventLimits === undefined
+  )
+    throw new UserError(`the admission plugin EventRateLimit needs limits: see ${FLAG}`);
+  if (settings === undefined) return {};
+  const { podSecurity, plugins, webhookKubeconfigs } = settings;
+  for (const [setting, name] of Object.entries(OPT_IN))
+    if (setting in plugins && !enableAdmissionPlugins.includes(name))
+      logger.warn(`${FLAG}: ${name} is configured, but the plugin is not enabled`);
+  return {
+    ...(podSecurity !== undefined && { podSecurity }),
+    admissionSettings: plugins,
+    webhookKubeconfigs,
+  };
+}
+
+async function read(path: string, clock: Clock): Promise<AdmissionSettings> {
+  try {
+    const settings = readAdmissionConfiguration(readFileSync(path, 'utf8'), {
+      read: (name) => readFileSync(resolve(dirname(path), name), 'utf8'),
+      kubeconfig,
+    });
+    for (const each of Object.values(settings.webhookKubeconfigs))
+      await loadKubeconfigUsers(each, clock);
+    return settings;
+  } catch (error) {
+    throw new UserError(`${FLAG}: ${path}: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+function kubeconfig(path: string): string {
+  if (isAbsolute(path)) return path;
+  throw new UserError(
+    `kubeConfigFile: Invalid value: ${JSON.stringify(path)}: must be an absolute file path`,
+  );
+}
