@@ -254,9 +254,8 @@ async function manyDefinitions(
   await usable(client, half, half);
   await add(half, total);
   const seconds = (systemClock.monotonic() - began) / 1000;
-  note(
-    `${total} definitions of ${(bytes / total / 1000).toFixed(0)} KB on average, established in ${seconds.toFixed(0)} s`,
-  );
+  const size = `${(bytes / total / 1000).toFixed(0)} KB on average`;
+  note(`${total} definitions of ${size}, established in ${seconds.toFixed(0)} s`);
   await usable(client, total, total);
   const each = (megabytes: number): number[] => [(megabytes * 1000) / total];
   // The storage keeps the revisions of the last minutes, and each definition has been written three
