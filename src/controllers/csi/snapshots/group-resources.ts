@@ -2,7 +2,16 @@
 // upstream's external-snapshotter.
 
 import { defineCustomResource, type KindOf } from '#client/custom-resource/index.ts';
-import { approved, column, error, text, time } from './schema-parts.ts';
+import {
+  approved,
+  classColumns,
+  column,
+  deletionPolicy,
+  error,
+  reference,
+  text,
+  time,
+} from './schema-parts.ts';
 
 export const GROUP_SNAPSHOT_GROUP = 'groupsnapshot.storage.k8s.io';
 const VERSION = 'v1beta2';
@@ -110,7 +119,7 @@ export const volumeGroupSnapshotContents = defineCustomResource({
       type: 'object',
       required: ['deletionPolicy', 'driver', 'source', 'volumeGroupSnapshotRef'],
       properties: {
-        deletionPolicy: { type: 'string', enum: ['Delete', 'Retain'] },
+        deletionPolicy,
         driver: { type: 'string', 'x-kubernetes-validations': onceSet('driver is') },
         source: {
           type: 'object',
@@ -138,15 +147,7 @@ export const volumeGroupSnapshotContents = defineCustomResource({
         },
         volumeGroupSnapshotRef: {
           type: 'object',
-          properties: {
-            apiVersion: text,
-            kind: text,
-            name: text,
-            namespace: text,
-            uid: text,
-            fieldPath: text,
-            resourceVersion: text,
-          },
+          properties: reference,
           'x-kubernetes-map-type': 'atomic',
           'x-kubernetes-validations': [
             {
@@ -226,11 +227,7 @@ export const volumeGroupSnapshotClasses = defineCustomResource({
       'x-kubernetes-validations': onceSet('parameters are'),
     },
   },
-  columns: [
-    column('Driver', 'string', '.driver'),
-    column('DeletionPolicy', 'string', '.deletionPolicy'),
-    column('Age', 'date', '.metadata.creationTimestamp'),
-  ],
+  columns: classColumns,
 });
 
 export type VolumeGroupSnapshot = KindOf<typeof volumeGroupSnapshots>;

@@ -2,11 +2,19 @@
 // external-snapshotter.
 
 import { defineCustomResource, type KindOf } from '#client/custom-resource/index.ts';
-import { approved, column, error, text, time } from './schema-parts.ts';
+import {
+  approved,
+  classColumns,
+  column,
+  deletionPolicy,
+  error,
+  reference,
+  text,
+  time,
+} from './schema-parts.ts';
 
 export const SNAPSHOT_GROUP = 'snapshot.storage.k8s.io';
 
-const deletionPolicy = { type: 'string', enum: ['Delete', 'Retain'] } as const;
 const IMMUTABLE = [{ rule: 'self == oldSelf', message: 'source is immutable' }] as const;
 
 export const volumeSnapshots = defineCustomResource({
@@ -88,15 +96,7 @@ export const volumeSnapshotContents = defineCustomResource({
         volumeSnapshotClassName: text,
         volumeSnapshotRef: {
           type: 'object',
-          properties: {
-            apiVersion: text,
-            kind: text,
-            name: text,
-            namespace: text,
-            uid: text,
-            fieldPath: text,
-            resourceVersion: text,
-          },
+          properties: reference,
         },
       },
     },
@@ -138,11 +138,7 @@ export const volumeSnapshotClasses = defineCustomResource({
     driver: text,
     parameters: { type: 'object', additionalProperties: text },
   },
-  columns: [
-    column('Driver', 'string', '.driver'),
-    column('DeletionPolicy', 'string', '.deletionPolicy'),
-    column('Age', 'date', '.metadata.creationTimestamp'),
-  ],
+  columns: classColumns,
 });
 
 export type VolumeSnapshot = KindOf<typeof volumeSnapshots>;

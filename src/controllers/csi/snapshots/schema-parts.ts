@@ -5,10 +5,29 @@ import type { New } from '#api/machinery/meta/v1/index.ts';
 
 export const text = { type: 'string' } as const;
 export const time = { type: 'string', format: 'date-time' } as const;
+export const deletionPolicy = { type: 'string', enum: ['Delete', 'Retain'] } as const;
 export const error = { type: 'object', properties: { message: text, time } } as const;
+
+/** The fields of a reference from a content to its snapshot. */
+export const reference = {
+  apiVersion: text,
+  kind: text,
+  name: text,
+  namespace: text,
+  uid: text,
+  fieldPath: text,
+  resourceVersion: text,
+} as const;
 
 /** Returns a column of tables. */
 export const column = (name: string, type: string, jsonPath: string) => ({ name, type, jsonPath });
+
+/** The columns of classes. */
+export const classColumns = [
+  column('Driver', 'string', '.driver'),
+  column('DeletionPolicy', 'string', '.deletionPolicy'),
+  column('Age', 'date', '.metadata.creationTimestamp'),
+];
 
 /**
  * Returns the definitions with the annotation that groups of *.k8s.io need. `pullRequest`: the
