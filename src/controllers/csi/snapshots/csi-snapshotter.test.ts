@@ -166,6 +166,10 @@ test('failures are reported, and tried again; a smaller copy is refused', async 
   const { status } = await snapshots().get('it');
   expect(status?.readyToUse).toBe(false);
   expect(status?.error?.message).toMatch(/^Failed to create snapshot: .*no room$/);
+  // A failure that lasts is written once.
+  const { resourceVersion } = (await contents().get(content)).metadata;
+  await cluster.clock.advance('1m');
+  expect((await contents().get(content)).metadata.resourceVersion).toBe(resourceVersion);
   state.fault = undefined;
   await cluster.clock.advance('5m');
   expect((await snapshots().get('it')).status).toMatchObject({ readyToUse: true });
