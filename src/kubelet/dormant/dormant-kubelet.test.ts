@@ -6,6 +6,7 @@ import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { KubeletConfig } from '../config.ts';
 import { Kubelet } from '../kubelet.ts';
+import { RenewalBatches } from '../node/renewal-batches.ts';
 import { NODE_NAME, startHarness, type Harness } from '../testing/harness.ts';
 import { DormantKubelet } from './dormant-kubelet.ts';
 
@@ -155,4 +156,31 @@ test('sees a container that ends, and hands over silently', async () => {
     ({ status }) => status.containerStatuses?.[0]?.restartCount === 1 && isRunning({ status }),
   );
   expect(await harness.eventsOf(NODE_NAME)).toEqual(events);
+});
+
+test('hands over when a Lease is due that is renewed together with others', async () => {
+  const harness = await stoppedNode();
+  const { clock } = harness;
+  const renewals: number[] = [];
+  const heartbeatKeeper = new RenewalBatches({
+    clock,
+    renew: ({ renewedMs }) => {
+      renewals.push(renewedMs);
+      return Promise.resolve([]);
+    },
+    tickMs: 250,
+  });
+  const dormant = new DormantKubelet({
+    kubelet: { ...configOf(harness), heartbeatKeeper, heartbeatTickMs: 250 },
+    onWork: () => undefined,
+  });
+  await dormant.register(await nodeOf(harness));
+  await clock.advance('34s');
+  const last = renewals.at(-1) ?? 0;
+  const { config } = await dormant.handOver();
+  const kubelet = new Kubelet(config);
+  cleanup.push(() => kubelet.stop());
+  await kubelet.start();
+  await clock.advance('10s');
+  expect(await renewedAt(harness)).toBe(last + 10_000);
 });

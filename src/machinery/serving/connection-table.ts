@@ -278,10 +278,18 @@ function keyOf({ remoteAddress, remotePort, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localPort}`;
 }
 
+let maxConnections: number | undefined;
+
 /**
  * Returns at most four fifths of the process' limit of open files, where the system publishes it.
+ * It is read once: each simulated node has a table.
  */
 function defaultMaxConnections(): number {
+  maxConnections ??= readMaxConnections();
+  return maxConnections;
+}
+
+function readMaxConnections(): number {
   let limits: string;
   try {
     limits = readFileSync('/proc/self/limits', 'utf8');
