@@ -71,6 +71,7 @@ export class ContentReconciler<C extends SnapshotContent> {
     if (content.metadata.deletionTimestamp !== undefined)
       return await this.#delete(content, signal);
     await this.#finalizers.add(type, content, finalizer, signal);
+    await this.#keepNode(content, signal);
     if (content.status?.readyToUse === true || !this.#kind.isFilled(content)) return;
     try {
       await this.#fill(content, signal);
@@ -90,6 +91,15 @@ export class ContentReconciler<C extends SnapshotContent> {
     if (nodeName === undefined || node === nodeName) return true;
     const given = this.#kind.givenHandle(content);
     return node === undefined && given !== undefined && (await this.#kind.exists(given));
+  }
+
+  /** Once the driver has deleted a given snapshot, no node could find out whose it was. */
+  async #keepNode(content: C, signal: AbortSignal): Promise<void> {
+    const { client, nodeName } = this.#config;
+    const { name, annotations = {} } = content.metadata;
+    if (nodeName === undefined || ownValue(annotations, SNAPSHOT_NODE) !== undefined) return;
+    const patch = { metadata: { annotations: { [SNAPSHOT_NODE]: nodeName } } };
+    await client.resource(this.#kind.type).patch(name, MERGE_PATCH, patch, { signal });
   }
 
   async #fill(content: C, signal: AbortSignal): Promise<void> {

@@ -35,7 +35,7 @@ const snapshots = () => cluster.client.resource(volumeSnapshots).namespace('defa
 const contents = () => cluster.client.resource(volumeSnapshotContents);
 
 /** Starts the controllers with a bound claim `data`, and a class with the policy. */
-async function start(deletionPolicy: 'Delete' | 'Retain' = 'Delete') {
+async function start(deletionPolicy: 'Delete' | 'Retain' = 'Delete', nodeName?: string) {
   const driver = fakeDriver();
   const { client } = cluster;
   await client.resource(nodes).create({ metadata: { name: 'n', labels: { [KEY]: 'n' } } });
@@ -56,7 +56,8 @@ async function start(deletionPolicy: 'Delete' | 'Retain' = 'Delete') {
   const settings = { driver: DRIVER, service: driver.service, client };
   await cluster.run((config) => new PersistentVolumeBinder(config));
   await cluster.run((config) => new CsiProvisioner({ ...config, ...settings }));
-  await cluster.run((config) => new CsiSnapshotter({ ...config, ...settings }));
+  const onNode = { ...settings, ...(nodeName !== undefined && { nodeName }) };
+  await cluster.run((config) => new CsiSnapshotter({ ...config, ...onNode }));
   const { metadata } = await claims().create(newClaim('data', { storageClassName: 'fast' }));
   await settle();
   return { ...driver, handle: `handle-of-pvc-${metadata.uid}` };
@@ -138,7 +139,7 @@ test('with the policy Retain the content stays, and can be bound again', async (
 });
 
 test('a content that names a snapshot of a group leaves its deletion to the group', async () => {
-  const { calls, taken } = await start();
+  const { calls, taken } = await start('Delete', 'n');
   const creationTime = { seconds: 1_800_000_000, nanos: 0 };
   const snapshot = { snapshotId: 's9', sourceVolumeId: 'v', sizeBytes: 1, readyToUse: true };
   taken.set('s9', { ...snapshot, creationTime, groupSnapshotId: 'g1' });
@@ -152,7 +153,11 @@ test('a content that names a snapshot of a group leaves its deletion to the grou
     },
   });
   await settle();
-  expect((await contents().get('given')).status).toMatchObject({ volumeGroupSnapshotHandle: 'g1' });
+  const { metadata, status } = await contents().get('given');
+  expect(status).toMatchObject({ volumeGroupSnapshotHandle: 'g1' });
+  // The node's driver may have nothing left of it when the content is deleted.
+  expect(metadata.annotations).toEqual({ 'csi.coxswain.dev/node': 'n' });
+  taken.delete('s9');
   await contents().delete('given');
   await settle();
   expect(await isGone(contents().get('given'))).toBe(true);
