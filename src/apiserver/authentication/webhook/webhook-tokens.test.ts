@@ -60,7 +60,7 @@ test('the review has the token and the audiences of the server', async () => {
   const answer = await tokensWith({ reviewVersion: 'v1beta1' }).authenticateToken('opaque', []);
   expect(answer).toEqual({
     user: { name: 'jane', uid: '7', groups: ['dev'], extra: { scope: ['a'] } },
-    audiences: [],
+    audiences: ['api', 'other'],
   });
   const [request] = webhook.received;
   expect(request!.url).toBe('/tokens?timeout=30s');

@@ -107,20 +107,19 @@ export class WebhookTokens implements TokenAuthenticator {
       this.#services.logger.error('Failed to make webhook authenticator request', { err: error });
       return undefined;
     }
-    const answer = this.#answerOf(review.status, audiences, wanted);
+    const answer = this.#answerOf(review.status, wanted);
     this.#answers.set(key, { answer }, this.#settings.cacheTtlMs);
     return answer;
   }
 
   #answerOf(
     { authenticated = false, user, audiences: given = [] }: Review['status'],
-    requested: readonly string[],
     wanted: readonly string[],
   ): TokenAnswer | undefined {
     const own = given.length > 0 ? given : this.#services.audiences;
     const common = wanted.filter((audience) => own.includes(audience));
     if (common.length === 0 || !authenticated) return undefined;
-    return { user: userOf(user), audiences: requested.length === 0 ? [] : common };
+    return { user: userOf(user), audiences: common };
   }
 }
 

@@ -146,6 +146,12 @@ test('a review has the attributes and selectors of the request, without what is 
   });
 });
 
+test('a user without groups has none in the review', async () => {
+  await authorizerWith().authorize({ ...LIST_PODS, user: { name: 'bob', groups: [] } });
+  expect(JSON.parse(webhook.received[0]!.body)).toMatchObject({ spec: { user: 'bob' } });
+  expect(webhook.received[0]!.body).not.toContain('groups');
+});
+
 test('v1beta1 has the groups under another name', async () => {
   const decided = await authorizerWith({ reviewVersion: 'v1beta1' }).authorize({
     ...LIST_PODS,
@@ -289,7 +295,7 @@ const FAILURES: readonly (readonly [string, WebhookServer['handler'], RegExp, st
   ],
   ['403', (_, response) => respondJson(response, {}, 403), /^unknown$/, 'error'],
   ['a closed connection', (_, __, socket) => void socket.destroy(), /: EOF$/, 'error'],
-  ['no answer', () => undefined, /Client\.Timeout exceeded/, 'timeout'],
+  ['no answer', () => undefined, /request canceled \(Client\.Timeout exceeded/, 'timeout'],
   [
     'another kind',
     (_, response) => respondJson(response, { kind: 'Pod', apiVersion: 'v1' }),

@@ -152,9 +152,9 @@ export class WebhookAuthorizer implements Authorizer {
 /** Returns the review without what is empty in it. v1beta1 has the groups under another name. */
 function bodyOf(reviewed: SubjectAccessReviewSpec, version: 'v1' | 'v1beta1'): object {
   const { spec, status } = decodeObject<Review>(REVIEW, { spec: reviewed }).object;
-  if (version === 'v1') return { spec, status };
-  const { groups, ...rest } = spec;
-  return { spec: { ...rest, ...(groups !== undefined && { group: groups }) }, status };
+  const { groups = [], ...rest } = spec;
+  const named = version === 'v1' ? { groups } : { group: groups };
+  return { spec: { ...rest, ...(groups.length > 0 && named) }, status };
 }
 
 function decisionOf({ allowed, denied = false, reason = '' }: Status): Decision {

@@ -73,7 +73,8 @@ class DeadlineError extends Error {
 }
 
 /** Go's message for the timeout of an HTTP client, which is not that of a context. */
-const CLIENT_TIMEOUT = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+const CLIENT_TIMEOUT =
+  'net/http: request canceled (Client.Timeout exceeded while awaiting headers)';
 
 interface Entry {
   readonly target: WebhookTarget;

@@ -152,5 +152,5 @@ function isTimeout(error: unknown): boolean {
   if (!(error instanceof WebhookCallError)) return false;
   const { status, message } = error;
   if (status !== undefined) return apierrors.isTimeout(apierrors.fromStatus(status));
-  return message.includes('context deadline exceeded') || message.includes('i/o timeout');
+  return message.includes('Client.Timeout exceeded') || message.includes('i/o timeout');
 }
