@@ -458,8 +458,10 @@ describe('ports for health checks', () => {
     expect(
       outcome(await create('b', `${local.replace('30001', '30003')}\nhealthCheckNodePort: 30002`)),
     ).toBe(
-      '500 InternalError: Internal error occurred: failed to allocate requested HealthCheck ' +
-        'NodePort 30002: provided port is already allocated',
+      INVALID(
+        'b',
+        'spec.healthCheckNodePort: Invalid value: 30002: provided port is already allocated',
+      ),
     );
     // Ports that were allocated before the failure are free again.
     specOf(await create('c', 'type: NodePort\nports: [{port: 80, nodePort: 30003}]'));
