@@ -203,4 +203,5 @@ const withoutIdentities = (message: string): string =>
     )
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
     .replaceAll(/0x[0-9a-f]{6,}/g, 'ADDRESS')
+    .replaceAll(/\b10\.96\.\d+\.\d+\b(?!\/)/g, 'address')
     .replaceAll(/in record \(\d+\)|current: \d+|ResourceVersion in object meta: \d+/g, 'REVISION');

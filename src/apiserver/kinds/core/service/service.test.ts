@@ -47,6 +47,12 @@ test('a name is a DNS label, which may begin with a digit', async () => {
   );
 });
 
+test('an update does not check what names are generated from, as upstream', async () => {
+  const { json } = await create('a', 'ports: [{port: 80}]');
+  const metadata = { ...json.metadata, generateName: 'Always' };
+  expect(outcome(await api.put(`${PATH}/a`, { ...json, metadata }))).toBe('200');
+});
+
 describe('the families of a new service', () => {
   test.each<[what: string, spec: string, expected: object]>([
     [
