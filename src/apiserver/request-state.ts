@@ -111,7 +111,7 @@ export class RequestState extends Link implements ApiRequest {
 
   get query(): URLSearchParams {
     if (typeof this.#query === 'string') {
-      this.#query = this.#query === '' ? EMPTY_QUERY : new URLSearchParams(this.#query);
+      this.#query = this.#query === '' ? EMPTY_QUERY : parseQuery(this.#query);
     }
     return this.#query;
   }
@@ -169,4 +169,13 @@ function withoutCookie(header: string, name: string): string {
     .map((pair) => pair.trim())
     .filter((pair) => pair !== '' && pair.split('=', 1)[0]?.trim() !== name)
     .join('; ');
+}
+
+const WRONG_PARAMETER = /;|%(?![0-9a-f]{2})/i;
+
+/** Parses a query. As upstream, parameters with a semicolon or a wrong escape are left out. */
+function parseQuery(text: string): URLSearchParams {
+  if (!WRONG_PARAMETER.test(text)) return new URLSearchParams(text);
+  const right = text.split('&').filter((parameter) => !WRONG_PARAMETER.test(parameter));
+  return new URLSearchParams(right.join('&'));
 }

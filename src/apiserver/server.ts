@@ -330,6 +330,7 @@ export class ApiServer {
           : new NodeSamples({ clock, logger, scrape: kubeletScraper(nodeConnector, clock) }),
       serviceAccountTokens: authentication.serviceAccountTokens,
       tokenAuthenticators: authentication.tokenAuthenticators,
+      audiences: authentication.audiences,
       eventTtlMs,
       detectMutations,
     });

@@ -18,7 +18,10 @@ export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return parsedLines(text) ?? (/^(apiVersion|kind): /.test(text) ? parseYaml(text) : text);
+    return (
+      parsedLines(text) ??
+      (/^\w+:[ \n]/.test(text) && /^apiVersion: /m.test(text) ? parseYaml(text) : text)
+    );
   }
 }
 
@@ -31,6 +34,20 @@ function parsedLines(text: string): unknown[] | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The letters and digits of generated names, and the longest prefix that they keep. */
+const GENERATED = '[bcdfghjklmnpqrstvwxz2456789]{5}';
+const LONGEST_PREFIX = 58;
+
+/** Returns the answer without the random end of the name that the server has generated. */
+export function withoutGeneratedName(answer: Answer, sent: string): Answer {
+  const prefix = /"generateName":"([^"\\]+)"/.exec(sent)?.[1]?.slice(0, LONGEST_PREFIX);
+  if (prefix === undefined) return answer;
+  const escaped = prefix.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+  const name = new RegExp(`${escaped}${GENERATED}(?!\\w)`, 'g');
+  const body: unknown = JSON.parse(JSON.stringify(answer.body).replaceAll(name, `${prefix}random`));
+  return { ...answer, body };
 }
 
 /** The rest of the differences of very different answers is left out. */
@@ -145,10 +162,7 @@ function normalized(value: unknown, path = ''): unknown {
     const at = `${path}.${key}`;
     // Descriptions are our own, and ages belong to objects that another run may have created.
     if (key === 'description' && path.includes('.columnDefinitions')) result[key] = 'description';
-    else if (key === 'cells')
-      result[key] = (item as unknown[]).map((cell) =>
-        /^\d+[smh]|^\d{4}-\d\d-\d\dT/.test(String(cell)) ? 'age' : cell,
-      );
+    else if (key === 'cells') result[key] = (item as unknown[]).map(normalizedCell);
     else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
     // In a dry run the reference allocates ports from the end of the range upwards.
     else if (
@@ -171,6 +185,14 @@ function normalized(value: unknown, path = ''): unknown {
   return result;
 }
 
+function normalizedCell(cell: unknown): unknown {
+  if (typeof cell !== 'string') return normalized(cell);
+  if (/^\d+[smh]|^\d{4}-\d\d-\d\dT/.test(cell)) return 'age';
+  return withoutIdentities(cell)
+    .replaceAll(/\b10\.96\.\d+\.\d+/g, 'address')
+    .replaceAll(/:3[0-2]\d{3}\//g, ':port/');
+}
+
 const replacedAddresses = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value).replaceAll(/"10\.96\.\d+\.\d+"/g, '"address"'));
 
@@ -181,4 +203,5 @@ const withoutIdentities = (message: string): string =>
     )
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
     .replaceAll(/0x[0-9a-f]{6,}/g, 'ADDRESS')
-    .replaceAll(/in record \(\d+\)|current: \d+/g, 'REVISION');
+    .replaceAll(/\b10\.96\.\d+\.\d+\b(?!\/)/g, 'address')
+    .replaceAll(/in record \(\d+\)|current: \d+|ResourceVersion in object meta: \d+/g, 'REVISION');

@@ -29,7 +29,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import * as wait from '#machinery/wait.ts';
 import type { Answer } from './compare.ts';
-import type { Reference } from './reference.ts';
+import type { Remote } from './remote.ts';
 import type { ReportLines } from './report.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -44,19 +44,19 @@ export interface Recorded {
 const RULE_GROUP = 'rules.example.com';
 
 /** Asks the reference server for its answers to the cases of rules. */
-export function askUpstreamForRules(reference: Reference, report: ReportLines): Promise<Answers> {
+export function askUpstreamForRules(reference: Remote, report: ReportLines): Promise<Answers> {
   return answersOf(reference, ruleCases, report, RULE_GROUP);
 }
 
 /** A kind at the reference server, created for one case. */
 class CustomKind {
   readonly #group: string;
-  readonly #reference: Reference;
+  readonly #reference: Remote;
   readonly #given: SchemaCase;
   readonly #kind: string;
   readonly #plural: string;
 
-  constructor(reference: Reference, given: SchemaCase, number: number, group = GROUP) {
+  constructor(reference: Remote, given: SchemaCase, number: number, group = GROUP) {
     this.#group = group;
     this.#reference = reference;
     this.#given = given;
@@ -262,7 +262,7 @@ function causesOf({ body }: Answer): string[] {
 }
 
 /** Asks the reference server for its answer to every case, and for its documents. */
-export async function askUpstream(reference: Reference, report: ReportLines): Promise<Recorded> {
+export async function askUpstream(reference: Remote, report: ReportLines): Promise<Recorded> {
   const answers = await answersOf(reference, cases, report);
   const documents = await publishedBy(reference);
   for (const given of publishedCases) {
@@ -277,7 +277,7 @@ export async function askUpstream(reference: Reference, report: ReportLines): Pr
  * update is left out.
  */
 export async function answersOf(
-  reference: Reference,
+  reference: Remote,
   given: readonly SchemaCase[],
   report: ReportLines,
   group?: string,
@@ -306,7 +306,7 @@ function differencesOf(ours: CaseAnswer, theirs: CaseAnswer): string[] {
   });
 }
 
-async function publishedBy(reference: Reference): Promise<Record<string, PublishedAnswer>> {
+async function publishedBy(reference: Remote): Promise<Record<string, PublishedAnswer>> {
   const kinds = publishedCases.map(
     (given, index) => [given.name, new CustomKind(reference, given, index)] as const,
   );
@@ -331,7 +331,7 @@ async function publishedBy(reference: Reference): Promise<Record<string, Publish
 }
 
 async function schemasOf(
-  reference: Reference,
+  reference: Remote,
   path: string,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { body } = await reference.send({

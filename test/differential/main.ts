@@ -11,7 +11,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { parseFlags } from '../../tools/flags.ts';
 import { kindManifests } from '../e2e/kinds.ts';
-import { differences, type Answer } from './compare.ts';
+import { differences, type Answer, withoutGeneratedName } from './compare.ts';
 import { compareCalls } from './calls/run.ts';
 import { compareConversions } from './custom-conversions.ts';
 import { compareCustomObjects } from './custom-objects.ts';
@@ -20,7 +20,7 @@ import { definitionSteps } from './definitions.ts';
 import { DEFINITIONS, GROUP, MERGE, remove } from './extension-requests.ts';
 import { Explanations } from './explained.ts';
 import { Ours } from './ours.ts';
-import { Reference } from './reference.ts';
+import { Remote } from './remote.ts';
 import { Report } from './report.ts';
 import { customObjectSteps } from './object-steps.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
@@ -93,8 +93,9 @@ const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
 const isChosen = (part: string): boolean => only === undefined || only.includes(part);
 const server = await Ours.start();
+const ours = await server.listen();
 const upstream = flags.upstream ? await startOrExit() : undefined;
-const reference = new Reference(
+const reference = new Remote(
   upstream?.url ?? flags.reference ?? '',
   upstream?.token ?? flags.token,
 );
@@ -110,8 +111,8 @@ try {
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
   }
   if (isChosen('custom-objects')) {
-    await compareCustomObjects(server, reference, report.record);
-    await compareConversions(server, reference, report.record);
+    await compareCustomObjects(ours, reference, report.record);
+    await compareConversions(ours, reference, report.record);
   }
   if (isChosen('rules')) {
     const answers = await askUpstreamForRules(reference, report.record);
@@ -120,7 +121,7 @@ try {
   }
   if (isChosen('webhooks')) {
     const recorded = await compareWebhooks(
-      (shot) => server.send(shot),
+      (shot) => ours.send(shot),
       (shot) => reference.send(shot),
       report.record,
       flags.case,
@@ -130,11 +131,11 @@ try {
   }
   if (isChosen('wire')) {
     for (const shot of wireShots) {
-      const lines = wireDifferences(shot, await server.wire(shot), await reference.wire(shot));
+      const lines = wireDifferences(shot, await ours.wire(shot), await reference.wire(shot));
       report.record(wireTitle(shot), lines);
     }
     const metrics = metricDifferences(
-      (await server.wire({ path: '/metrics' })).text,
+      (await ours.wire({ path: '/metrics' })).text,
       (await reference.wire({ path: '/metrics' })).text,
     );
     report.record('/metrics', metrics);
@@ -142,14 +143,14 @@ try {
   if (isChosen('requests')) for (const shot of requests) await compareAnswers(shot);
   if (isChosen('versions')) for (const shot of versionRequests) await compareAnswers(shot);
   if (isChosen('calls'))
-    await compareCalls(server, reference, report.record, flags.groups?.split(','));
+    await compareCalls(ours, reference, report.record, server.kinds, flags.groups?.split(','));
   for (const [part, steps] of [
     ['definitions', definitionSteps],
     ['custom-objects', customObjectSteps],
   ] as const) {
     if (!isChosen(part)) continue;
     await removeDefinitions();
-    await compareSteps(steps, { ours: server, theirs: reference, report: report.record });
+    await compareSteps(steps, { ours, theirs: reference, report: report.record });
     await removeDefinitions();
   }
   const onlyEmpties = only?.includes('empties') === true;
@@ -172,6 +173,7 @@ try {
     writeFileSync(flags['record-empties'], toldApart.map((line) => `${line}\n`).join(''));
 } finally {
   reference.close();
+  ours.close();
   await server.stop();
   await upstream?.stop();
 }
@@ -215,7 +217,7 @@ async function compareEmpties(target: Target): Promise<string[]> {
 }
 
 async function removeFrom(target: Target): Promise<void> {
-  for (const step of removal(target)) await Promise.all([reference.send(step), server.send(step)]);
+  for (const step of removal(target)) await Promise.all([reference.send(step), ours.send(step)]);
 }
 
 /**
@@ -243,10 +245,13 @@ async function removeDefinitions(): Promise<void> {
 
 /** Sends the request to both servers, and reports. Returns the answer of the reference. */
 async function compareAnswers(shot: Shot): Promise<Answer> {
-  const [ours, theirs] = await Promise.all([server.send(shot), reference.send(shot)]);
+  const [own, theirs] = await Promise.all([ours.send(shot), reference.send(shot)]);
   const title = `${shot.method} ${shot.path}: ${shot.changes.join('; ')}`;
-  const sorted = (answer: Answer): Answer => ({ ...answer, body: sortedManagers(answer.body) });
-  const lines = differences(sorted(ours), sorted(theirs));
+  const sorted = (answer: Answer): Answer => {
+    const named = withoutGeneratedName(answer, shot.body);
+    return { ...named, body: sortedManagers(named.body) };
+  };
+  const lines = differences(sorted(own), sorted(theirs));
   report.record(title, lines, flags.verbose ? shot.body : undefined);
   return theirs;
 }

@@ -1,16 +1,18 @@
-// Our API server, in the process of the comparison.
+// Our API server, in the process of the comparison. Tests send it requests without a connection; the
+// comparison asks it over HTTPS, as the other server.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import { send } from '#apiserver/testing/requests.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 import { parsed, type Answer } from './compare.ts';
+import { Remote } from './remote.ts';
 import type { Shot } from './shots.ts';
-import type { WireAnswer, WireShot } from './wire.ts';
 
 type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 
@@ -18,9 +20,11 @@ const USER = { ...ADMIN, uid: 'admin' };
 
 export class Ours {
   readonly #server: TestServer;
+  readonly #token: string;
 
-  private constructor(server: TestServer) {
+  private constructor(server: TestServer, token: string) {
     this.#server = server;
+    this.#token = token;
   }
 
   /** `storage`: default: empty, in memory. It is closed with the server. */
@@ -29,17 +33,24 @@ export class Ours {
     storage,
   }: { readonly clock?: Clock; readonly storage?: Storage } = {}): Promise<Ours> {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const authority = await makeTestAuthority();
+    const token = Buffer.from(systemRandom.bytes(16)).toString('hex');
     const server = await startTestServer({
+      tls: await authority.server(),
+      tokens: new Map([[token, USER]]),
+      random: systemRandom,
       clock,
       storage,
       serviceCidr: '10.96.0.0/16',
       disableAdmissionPlugins: ['ServiceAccount'],
       flags: {},
+      // As upstream's default.
+      anonymous: 'all',
       serviceAccounts: {
         signingKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
       },
     });
-    return new Ours(server);
+    return new Ours(server, token);
   }
 
   /** Returns the published kinds. */
@@ -57,15 +68,10 @@ export class Ours {
     return { code: answer.code, body: parsed(answer.text), warnings: answer.warnings };
   }
 
-  async wire({ method, path, headers, body }: WireShot): Promise<WireAnswer> {
-    return send(this.#server.server, {
-      method,
-      path,
-      headers: { 'user-agent': 'differential', ...headers },
-      body: body ?? '',
-      user: USER,
-      random: systemRandom,
-    });
+  /** Opens a port, and returns a client of an administrator. The client is closed by the caller. */
+  async listen(): Promise<Remote> {
+    const { port } = await this.#server.server.listen();
+    return new Remote(`https://127.0.0.1:${port}`, this.#token);
   }
 
   /** Writes an object to the storage, without the API. Deletes it if `json` is undefined. */

@@ -1,11 +1,27 @@
-// The other API server, over HTTPS.
+// A client of an API server, over HTTPS. It sends requests as they are, wrong ones too.
 
+import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:https';
+import { gunzipSync } from 'node:zlib';
+import {
+  decodeProtobuf,
+  isProtobuf,
+  openEnvelope,
+  PROTOBUF_CONTENT_TYPE,
+} from '#api/machinery/codec/protobuf/index.ts';
+import { messageOf } from '#api/testing/message-of.ts';
 import { parsed, type Answer } from './compare.ts';
 import type { Shot } from './shots.ts';
 import type { WireAnswer, WireShot } from './wire.ts';
 
-export class Reference {
+interface Message {
+  readonly code: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  readonly bytes: Buffer;
+}
+
+export class Remote {
   readonly #url: URL;
   readonly #token: string;
   /**
@@ -23,52 +39,35 @@ export class Reference {
    * Sends a request. A connection that is closed without an answer, as by a panic, is reported as
    * the status code 0.
    */
-  async send(shot: Shot): Promise<Answer> {
+  async send({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
     try {
-      return await this.#send(shot);
+      const { code, rawHeaders, bytes } = await this.#exchange(method, path, body, {
+        accept,
+        ...(body !== '' && { 'content-type': type }),
+      });
+      return { code, body: parsed(bytes.toString('utf8')), warnings: warningTexts(rawHeaders) };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
       return { code: 0, body: 'closed the connection', warnings: [] };
     }
   }
 
-  #send({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const sent = request(
-        {
-          // Not as a URL, which would change the path.
-          host: this.#url.hostname,
-          port: this.#url.port,
-          path,
-          method,
-          agent: this.#agent,
-          headers: {
-            authorization: `Bearer ${this.#token}`,
-            accept,
-            'user-agent': 'differential',
-            ...(body !== '' && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
-          },
-        },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.once('error', reject);
-          response.once('end', () =>
-            resolve({
-              code: response.statusCode ?? 0,
-              body: parsed(Buffer.concat(chunks).toString('utf8')),
-              warnings: warningTexts(response.rawHeaders),
-            }),
-          );
-        },
-      );
-      sent.once('error', reject);
-      sent.end(body);
-    });
+  /** Returns the answer as it came, but uncompressed, and objects in protobuf as JSON. */
+  async wire({ path, method = 'GET', headers = {}, body = '' }: WireShot): Promise<WireAnswer> {
+    const answer = await this.#exchange(method, path, body, headers);
+    const bytes =
+      answer.headers['content-encoding'] === 'gzip' ? gunzipSync(answer.bytes) : answer.bytes;
+    const isMessage = answer.headers['content-type'] === PROTOBUF_CONTENT_TYPE && isProtobuf(bytes);
+    const text = isMessage ? textOfProtobuf(bytes) : bytes.toString('utf8');
+    return { code: answer.code, headers: answer.headers, text };
   }
 
-  /** Returns the answer as it came. */
-  wire({ path, method = 'GET', headers, body = '' }: WireShot): Promise<WireAnswer> {
+  #exchange(
+    method: string,
+    path: string,
+    body: string | Uint8Array,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Message> {
     return new Promise((resolve, reject) => {
       const sent = request(
         {
@@ -81,7 +80,7 @@ export class Reference {
           headers: {
             authorization: `Bearer ${this.#token}`,
             'user-agent': 'differential',
-            ...(body !== '' && { 'content-length': Buffer.byteLength(body) }),
+            ...(body.length > 0 && { 'content-length': Buffer.byteLength(body) }),
             ...headers,
           },
         },
@@ -93,7 +92,8 @@ export class Reference {
             resolve({
               code: response.statusCode ?? 0,
               headers: response.headers,
-              text: Buffer.concat(chunks).toString('utf8'),
+              rawHeaders: response.rawHeaders,
+              bytes: Buffer.concat(chunks),
             }),
           );
         },
@@ -106,6 +106,15 @@ export class Reference {
   close(): void {
     this.#agent.destroy();
   }
+}
+
+/** Returns the object as JSON. A kind that has no schema (a list) is returned as hexadecimal digits. */
+function textOfProtobuf(bytes: Buffer): string {
+  const envelope = openEnvelope(bytes);
+  const message = messageOf(envelope.apiVersion, envelope.kind);
+  return message === undefined
+    ? `${envelope.apiVersion} ${envelope.kind} in protobuf: ${bytes.toString('hex')}`
+    : JSON.stringify(decodeProtobuf(message, envelope));
 }
 
 /** Returns the texts of the warning headers: `299 - "…"`. */

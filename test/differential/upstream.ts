@@ -11,7 +11,7 @@ import { freePorts } from '#machinery/net/testing/free-ports.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { ensureCommand, ensureEtcd } from '../conformance/binaries.ts';
-import { Reference } from './reference.ts';
+import { Remote } from './remote.ts';
 
 const READY_TIMEOUT_MS = 180_000;
 const POLL_MS = 200;
@@ -91,7 +91,7 @@ export async function startUpstream(progress: (text: string) => void): Promise<U
     'disable-admission-plugins': 'ServiceAccount',
   });
   const url = `https://127.0.0.1:${secure}`;
-  const reference = new Reference(url, token);
+  const reference = new Remote(url, token);
   try {
     const times = { clock: systemClock, intervalMs: POLL_MS, timeoutMs: READY_TIMEOUT_MS };
     await wait.pollImmediately(times, async () => {
@@ -110,7 +110,7 @@ export async function startUpstream(progress: (text: string) => void): Promise<U
   }
 }
 
-async function isReady(reference: Reference): Promise<boolean> {
+async function isReady(reference: Remote): Promise<boolean> {
   try {
     const ready = { method: 'GET', path: '/readyz', type: '', body: '', changes: [] };
     return (await reference.send(ready)).code === 200;

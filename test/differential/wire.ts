@@ -8,7 +8,7 @@ export interface WireShot {
   /** Default: GET. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   /** The reason why the content is not compared. Default: it is. */
   readonly contentDiffers?: string;
   /** The reason why headers are not compared. Default: they are. */
@@ -19,6 +19,7 @@ export interface WireAnswer {
   readonly code: number;
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The uncompressed body. An object in protobuf is written as JSON. */
   readonly text: string;
 }
 
@@ -177,11 +178,16 @@ export const wireShots: readonly WireShot[] = [
 
 /** Returns the request as one line. */
 export const wireTitle = ({ method = 'GET', path, headers = {}, body = '' }: WireShot): string =>
-  `${method} ${path} ${JSON.stringify(headers)} ${body}`.trimEnd();
+  `${method} ${path} ${JSON.stringify(headers)} ${textOf(body)}`.trimEnd();
+
+/** Returns the body; bytes in base64. */
+const textOf = (body: string | Uint8Array): string =>
+  typeof body === 'string' ? body : Buffer.from(body).toString('base64');
 
 /** Headers that must be the same. */
 const SAME_HEADERS = [
   'content-type',
+  'content-encoding',
   'cache-control',
   'vary',
   'x-content-type-options',

@@ -49,12 +49,15 @@ export function serverAudiences(
   return requested.length > 0 && common.length === 0 ? undefined : common;
 }
 
-/** Returns the bearer token of a request; undefined if it has none. */
+/**
+ * Returns the bearer token of a request: the word after the scheme. Undefined if it has none, as
+ * with another scheme, or with a second space before the token.
+ */
 export function bearerToken(headers: ApiRequest['headers']): string | undefined {
-  const value = headers['authorization'];
-  if (value === undefined || value.length < 8) return undefined;
-  if (value.slice(0, 7).toLowerCase() !== 'bearer ') return undefined;
-  const token = value.slice(7).trim();
+  const value = headers['authorization']?.trim();
+  if (value === undefined || value.slice(0, 7).toLowerCase() !== 'bearer ') return undefined;
+  const end = value.indexOf(' ', 7);
+  const token = end < 0 ? value.slice(7) : value.slice(7, end);
   return token === '' ? undefined : token;
 }
 

@@ -22,6 +22,8 @@ export interface Authentication {
   readonly authenticators: readonly Authenticator[];
   /** The authenticators of TokenReviews. */
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
+  /** The audiences of the API server itself. */
+  readonly audiences: readonly string[];
   /** Signs tokens of ServiceAccounts. Undefined: the server has no key for them. */
   readonly serviceAccountTokens: ServiceAccountTokens | undefined;
 }
@@ -95,6 +97,7 @@ export function createAuthentication(
       ...(config.authenticators ?? []),
     ],
     tokenAuthenticators,
+    audiences,
     serviceAccountTokens,
   };
 }

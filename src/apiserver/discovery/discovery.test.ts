@@ -317,6 +317,7 @@ describe('aggregated discovery', () => {
       AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'),
       AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'),
     ],
+    [AGGREGATED.replace('json', 'yaml'), AGGREGATED.replace('json', 'yaml')],
   ])('for requests that accept it: %s', async (accept, contentType) => {
     expect((await get('/apis', accept)).headers['content-type']).toBe(contentType);
   });

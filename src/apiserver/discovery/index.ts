@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { APIGroupDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
+import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { trimEnd } from '#machinery/text/trim.ts';
@@ -37,6 +38,7 @@ export interface DiscoveryConfig {
 }
 
 const JSON_TYPE = 'application/json';
+const YAML_TYPE = 'application/yaml';
 /** The parameters of a media type that request aggregated discovery. */
 const AGGREGATED = { g: 'apidiscovery.k8s.io', v: 'v2', as: 'APIGroupDiscoveryList' } as const;
 const AGGREGATED_SUFFIX = Object.entries(AGGREGATED)
@@ -230,20 +232,21 @@ function documentResponse(request: ApiRequest, { object }: Document): ApiRespons
   return { code: 200, body: { kind: 'object', object }, format };
 }
 
-function answerAggregated(
+async function answerAggregated(
   request: ApiRequest,
   { object, etag }: Document,
   mediaType: string,
-): ApiResponse {
+): Promise<ApiResponse> {
   const headers = { etag, vary: 'Accept', 'cache-control': 'public' };
   if (request.headers['if-none-match'] === etag)
     return { code: 304, headers, body: { kind: 'none' } };
+  const contentType = mediaType + AGGREGATED_SUFFIX;
+  if (mediaType === YAML_TYPE) {
+    const bytes = Buffer.from(await formatYamlLazily(object.object() as object), 'utf8');
+    return { code: 200, headers, body: { kind: 'bytes', contentType, bytes } };
+  }
   const bytes = mediaType === JSON_TYPE ? object.jsonLine() : object.protobuf();
-  return {
-    code: 200,
-    headers,
-    body: { kind: 'bytes', contentType: mediaType + AGGREGATED_SUFFIX, bytes },
-  };
+  return { code: 200, headers, body: { kind: 'bytes', contentType, bytes } };
 }
 
 /**
@@ -252,7 +255,7 @@ function answerAggregated(
  */
 function wantsAggregated(accept: string): string | undefined {
   for (const { type, parameters } of parseAccept(accept)) {
-    const mediaType = [JSON_TYPE, PROTOBUF_CONTENT_TYPE].find(
+    const mediaType = [JSON_TYPE, PROTOBUF_CONTENT_TYPE, YAML_TYPE].find(
       (served) => type === served || type === '*/*',
     );
     if (mediaType === undefined) continue;

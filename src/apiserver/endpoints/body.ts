@@ -1,6 +1,7 @@
 // Decodes request bodies: from bytes (or from the object of an in-process client) to a normalized
 // object of the endpoint's kind.
 
+import { isUtf8 } from 'node:buffer';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError, findDuplicateFields } from '#api/machinery/codec/index.ts';
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
@@ -31,7 +32,7 @@ import { isLarge } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
-import { parseYamlBody } from './yaml-bodies.ts';
+import { NOT_UTF8, parseYamlBody } from './yaml-bodies.ts';
 import type { Scope } from './scope.ts';
 
 export const JSON_TYPE = 'application/json';
@@ -117,7 +118,10 @@ function parseBytes(read: Uint8Array, parsing: Parsing): Awaitable<ParsedBody> {
     ? read
     : Buffer.from(read.buffer, read.byteOffset, read.byteLength);
   const text = bytes.toString('utf8');
-  if (mediaType !== JSON_TYPE) return parsedYaml(text, parsing);
+  if (mediaType !== JSON_TYPE) {
+    if (!isUtf8(bytes)) throw unreadable(new YamlError(NOT_UTF8, 0), text, mustBe);
+    return parsedYaml(text, parsing);
+  }
   try {
     const { value, keys } = parseJsonCounting(bytes, { text, maxValues, bigints });
     return { value, keys, text, mediaType, large: isLargeBody(bytes.length, value) };

@@ -367,6 +367,27 @@ describe('responses', () => {
     ]);
   });
 
+  test('a bookmark in a table is a row of an object without content', async () => {
+    const query =
+      'watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
+    const { body } = await handle(t.server, {
+      path: `${PATH}?${query}`,
+      headers: { accept: TABLE },
+    });
+    if (body.kind !== 'watch') throw new Error('no watch');
+    for await (const { type, object } of body.events) {
+      if (type !== 'BOOKMARK') continue;
+      expect(object.object()).toMatchObject({ rows: [{ cells: ['', 0, '<unknown>'] }] });
+      break;
+    }
+  });
+
+  test('of the status may be tables, with the columns of the kind', async () => {
+    const { json } = await get(TABLE, '/api/v1/namespaces/default/status');
+    expect(json.columnDefinitions?.map(({ name }) => name)).toEqual(['Name', 'Status', 'Age']);
+    expect(json.rows[0]?.cells.slice(0, 2)).toEqual(['default', 'Active']);
+  });
+
   test('that are long are compressed if the client accepts it', async () => {
     const { gunzipSync } = await import('node:zlib');
     await post({ metadata: { name: 'long' }, data: { text: 'x'.repeat(300_000) } });

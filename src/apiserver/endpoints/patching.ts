@@ -1,5 +1,7 @@
 // Reads and applies the four types of patches.
 
+import { isUtf8 } from 'node:buffer';
+
 import { findDuplicateFields } from '#api/machinery/codec/index.ts';
 import { MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
@@ -8,6 +10,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import { isPlainObject, isWithinDepth } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { jsonType } from '#machinery/text/go-value.ts';
 import {
   countKeys,
@@ -19,6 +22,7 @@ import {
   applyJsonPatchInParts,
   JsonPatchError,
   parseJsonPatch,
+  unknownFields,
 } from '#machinery/patch/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '#machinery/patch/merge-patch.ts';
 import {
@@ -28,7 +32,7 @@ import {
 import { isLarge, nextTurn } from '#machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
 import { contentTypeOf, isLargeBody, isTooMany } from './body.ts';
-import { parseYamlBody } from './yaml-bodies.ts';
+import { NOT_UTF8, parseYamlBody } from './yaml-bodies.ts';
 
 const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
@@ -39,8 +43,8 @@ const APPLY_PATCH = 'application/apply-patch+yaml';
 export interface Patch {
   /** Returns the patched object. Called again after each conflict. */
   apply(object: Readonly<Record<string, unknown>>): Awaitable<Record<string, unknown>>;
-  /** Duplicate keys in the patch, as paths. */
-  readonly duplicates: readonly string[];
+  /** Messages about duplicate and unknown fields of the patch. */
+  readonly problems: readonly string[];
   /** The patch itself, for error messages. Absent: messages show the patched object. */
   readonly document?: unknown;
   /** Whether the following steps should each have a turn of the event loop. */
@@ -78,6 +82,7 @@ export async function readApplyConfiguration(
 ): Promise<ApplyConfiguration> {
   if (request.body.kind === 'object') return { value: request.body.object };
   const bytes = await request.body.read();
+  if (!isUtf8(bytes)) throw apierrors.badRequest(`error decoding YAML: ${NOT_UTF8}`);
   const json = readPlainJson(bytes, bigints);
   const plain = json instanceof Promise ? await json : json;
   if (plain !== undefined) return plain;
@@ -146,10 +151,11 @@ export async function readPatch(
 ): Promise<Patch> {
   switch (contentTypeOf(request)) {
     case JSON_PATCH: {
-      const { document, large } = await documentOf(request, keepsBigints);
+      const { document, duplicates, large } = await documentOf(request, keepsBigints);
       const operations = guarded(() => parseJsonPatch(document));
+      const unknown = unknownFields(document).map((path) => `unknown field ${quote(path)}`);
       return {
-        duplicates: [],
+        problems: [...messagesOf(duplicates), ...unknown].map((text) => `json patch ${text}`),
         large,
         apply: (object) => {
           const patched = guarded(() => applyJsonPatchInParts(object, operations, nextTurn));
@@ -166,7 +172,7 @@ export async function readPatch(
       const { document, duplicates, large } = await documentOf(request, keepsBigints);
       if (!isPlainObject(document)) throw noObject(document);
       return {
-        duplicates,
+        problems: messagesOf(duplicates),
         large,
         apply: (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document))),
       };
@@ -179,7 +185,7 @@ export async function readPatch(
       const document = read.document ?? {};
       if (!isPlainObject(document)) throw noObject(document, '');
       return {
-        duplicates,
+        problems: messagesOf(duplicates),
         document,
         large,
         // kind and apiVersion in the patch are ignored: it cannot change them.
@@ -194,6 +200,9 @@ export async function readPatch(
       throw apierrors.unsupportedBody();
   }
 }
+
+const messagesOf = (duplicates: readonly string[]): readonly string[] =>
+  duplicates.map((path) => `duplicate field ${quote(path)}`);
 
 /** The beginning of upstream's messages about patches, except strategic merge patches. */
 const DECODING = 'error decoding patch: ';
@@ -215,6 +224,7 @@ function identifiedAs(
 
 interface PatchDocument {
   readonly document: unknown;
+  /** Duplicate keys in the patch, as paths. */
   readonly duplicates: readonly string[];
   readonly large: boolean;
 }

@@ -2,6 +2,7 @@
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { IntegerError, parseInt64 } from '#machinery/text/go-numbers.ts';
 import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import * as fields from '#machinery/selectors/fields.ts';
@@ -282,12 +283,18 @@ function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Sele
 function parseInteger(query: URLSearchParams, name: string): number {
   const text = query.get(name);
   if (text === null || text === '') return 0;
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || !/^[+-]?[0-9]+$/.test(text)) {
-    throw apierrors.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
   // Negative values count as 0, which means no limit.
-  return Math.max(value, 0);
+  return Math.max(integerOf(text), 0);
+}
+
+/** Throws BadRequest. */
+export function integerOf(text: string): number {
+  try {
+    return parseInt64(text);
+  } catch (error) {
+    if (error instanceof IntegerError) throw apierrors.badRequest(error.message);
+    throw error;
+  }
 }
 
 /**
@@ -316,21 +323,13 @@ export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
   return {
     dryRun: query.getAll('dryRun'),
     ...(query.has('gracePeriodSeconds') && {
-      gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds')!),
+      gracePeriodSeconds: integerOf(query.get('gracePeriodSeconds')!),
     }),
     ...(policy !== null && policy !== '' && { propagationPolicy: policy }),
     ...(query.has('orphanDependents') && {
       orphanDependents: parseBoolean(query, 'orphanDependents'),
     }),
   };
-}
-
-function parseGrace(text: string): number {
-  const value = Number(text);
-  if (text === '' || !Number.isSafeInteger(value)) {
-    throw apierrors.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
-  return value;
 }
 
 /** Validates the options. Throws StatusError (422). */

@@ -162,14 +162,7 @@ export function watchResponse(
     if (negotiated.as === 'partialMetadata') return metadataEvent(scope, event, form.apiVersion);
     const { resourceVersion } = (event.object.object() as KubeObject).metadata;
     // The columns stay the same, so they are sent once.
-    const table = tableOf(
-      scope,
-      form,
-      [event.object],
-      { resourceVersion },
-      first,
-      event.type === 'BOOKMARK',
-    );
+    const table = tableOf(scope, form, [event.object], { resourceVersion }, first);
     first = false;
     return new SharedWatchEvent(event.type, new FreshObject(table));
   });
@@ -256,7 +249,6 @@ function tableOf(
   objects: readonly EncodedObject[],
   metadata: Readonly<Record<string, unknown>>,
   withColumns: boolean,
-  bookmark = false,
 ): unknown {
   const convertor = scope.table ?? defaultTable;
   const now = scope.services.clock.now();
@@ -277,7 +269,7 @@ function tableOf(
     rows:
       objects.length === 0 && scope.table === undefined
         ? null
-        : objects.map((object) => rowOf(scope, form, object, now, bookmark)),
+        : objects.map((object) => rowOf(scope, form, object, now)),
   };
 }
 
@@ -290,22 +282,21 @@ function inOrder(
   return objects.toSorted((a, b) => compare(a.object() as KubeObject, b.object() as KubeObject));
 }
 
-function rowOf(
-  scope: Scope,
-  form: TableForm,
-  encoded: EncodedObject,
-  now: number,
-  bookmark: boolean,
-): unknown {
+function rowOf(scope: Scope, form: TableForm, encoded: EncodedObject, now: number): unknown {
   const convertor = scope.table ?? defaultTable;
-  const object = encoded.object() as KubeObject;
-  const conditions = bookmark ? undefined : convertor.conditions?.(object);
+  const object = named(encoded.object() as KubeObject);
+  const conditions = convertor.conditions?.(object);
   return {
-    // A bookmark is not an object, so its row is empty.
-    cells: bookmark ? [] : convertor.cells(object, now),
+    cells: convertor.cells(object, now),
     ...(conditions !== undefined && conditions.length > 0 && { conditions }),
     object: rowObject(scope, form, encoded),
   };
+}
+
+/** Returns the object; that of a bookmark with an empty name, for its row. */
+function named(object: KubeObject): KubeObject {
+  const { metadata } = object;
+  return metadata.name === undefined ? { ...object, metadata: { ...metadata, name: '' } } : object;
 }
 
 function rowObject(

@@ -81,6 +81,8 @@ export function subresourceScope(
   served: Kind,
   subresource: Subresource,
 ): Scope {
+  // A view of the whole object, such as status.
+  const isView = subresource.kind.kind === served.type.kind;
   return {
     services,
     type: served.type,
@@ -90,11 +92,10 @@ export function subresourceScope(
     listKind: `${subresource.kind.kind}List`,
     rest: subresource.rest,
     selectableFields: metadataFields,
-    table: subresource.table,
-    metadataOf: subresource.kind.kind === served.type.kind ? served.metadataOf : undefined,
+    table: subresource.table ?? (isView ? served.table : undefined),
+    metadataOf: isView ? served.metadataOf : undefined,
     createCode: subresource.createCode ?? 201,
-    // Only a view of the whole object, such as status, has these.
-    otherVersions: subresource.kind.kind === served.type.kind ? (served.otherVersions ?? []) : [],
+    otherVersions: isView ? (served.otherVersions ?? []) : [],
     converter: served.converter,
   };
 }

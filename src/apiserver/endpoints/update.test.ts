@@ -87,6 +87,9 @@ describe('update', () => {
       'the name of the object (b) does not match the name on the URL (a)',
     );
     expect((await put({ metadata: { name: 'a', namespace: 'x' } })).code).toBe(400);
+    expect((await put({ metadata: { namespace: 'x' } })).json.message).toBe(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
     expect((await put({ metadata: {} })).json.message).toBe(
       'the name of the object (a based on URL) was undeterminable: name must be provided',
     );

@@ -133,7 +133,7 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const decoded = identified(withoutDefaults, scope.codec);
   if (request.audit !== undefined)
     await recordObject(request.audit, scope, decoded, body.large === true);
-  const named = withNamespace(scope, request, checkName(request, decoded));
+  const named = checkName(request, withNamespace(scope, request, decoded));
   const object = withoutDuplicateOwners(named, request.warnings, false);
   const { uid } = object.metadata;
   const reset = emptiesManagedFields(body.value);
@@ -175,7 +175,7 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
       request.warnings.length = warnings;
       const decode = (raw: Record<string, unknown>): KubeObject => {
         const decoded = decodePatched(scope, request, query, raw, current, patch);
-        return withNamespace(scope, request, checkName(request, decoded));
+        return checkName(request, withNamespace(scope, request, decoded));
       };
       const finish = (
         raw: Record<string, unknown>,
@@ -271,7 +271,7 @@ async function handleApply(
       const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
       throw apierrors.conflict(scope.type, name, why);
     }
-    const applied = withNamespace(scope, request, checkName(request, decoded));
+    const applied = checkName(request, withNamespace(scope, request, decoded));
     const object = current === undefined ? withoutDeletion(applied) : applied;
     return inTurns(large, () => admitUpdate(scope, request, query, object, current));
   };
@@ -375,7 +375,7 @@ function decodePatched(
     throw refuse(converted ?? error.message);
   }
   const problems = [
-    ...(patch?.duplicates ?? []).map((path) => `duplicate field ${quote(path)}`),
+    ...(patch?.problems ?? []),
     ...decoded.unknownFields.map((path) => `unknown field ${quote(path)}`),
   ];
   if (query.fieldValidation === 'Strict' && problems.length > 0)

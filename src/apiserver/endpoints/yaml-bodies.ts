@@ -22,6 +22,8 @@ export interface YamlBody {
 
 /** The maximum length of a short text, which takes a few milliseconds at most. */
 const SHORT_TEXT = 4 * 1024;
+/** The message for bytes that are not UTF-8. */
+export const NOT_UTF8 = 'yaml: invalid leading UTF-8 octet';
 /** The maximum length of a text. Longer ones are rejected. */
 export const MAX_YAML_BYTES = 1536 * 1024;
 /** The time limit of one text, in ms: several times as long as the largest manifest takes. */

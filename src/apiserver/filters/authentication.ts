@@ -1,6 +1,7 @@
 // Finds the user of a request. The first authenticator that accepts the credentials decides, and
 // unknown credentials are rejected. Requests without credentials are anonymous if that is allowed,
-// by default for health and version only.
+// by default for health and version only. An Authorization header without a bearer token counts as
+// none, as upstream.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
@@ -8,6 +9,7 @@ import {
   ANONYMOUS,
   AUTHENTICATED_GROUP,
   type Authenticator,
+  bearerToken,
 } from '../authentication/authenticator.ts';
 import { hasInvalidUid } from '../authentication/client-certificate.ts';
 import { hasWebSocketToken } from '../authentication/websocket-token.ts';
@@ -85,7 +87,7 @@ function authenticate(
   }
   const { headers, peerCertificate } = request;
   const hasCredentials =
-    headers['authorization'] !== undefined ||
+    bearerToken(headers) !== undefined ||
     hasWebSocketToken(headers) ||
     (peerCertificate !== undefined && hasInvalidUid(peerCertificate));
   if (!hasCredentials && isServedAnonymously(request.path, anonymous)) return ANONYMOUS;

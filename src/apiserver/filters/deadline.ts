@@ -92,9 +92,6 @@ function requestedTimeout({ query }: ApiRequest): number | undefined {
     if (!(error instanceof DurationError)) throw error;
     throw apierrors.badRequest(`invalid timeout specified in the request URL - ${error.message}`);
   }
-  if (milliseconds < 0)
-    throw apierrors.badRequest(
-      'invalid timeout specified in the request URL - timeout must not be negative',
-    );
-  return milliseconds === 0 ? undefined : milliseconds;
+  // As upstream: a timeout that is not positive counts as none.
+  return milliseconds > 0 ? milliseconds : undefined;
 }

@@ -9,7 +9,7 @@ import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
-import { parseBoolean } from '../endpoints/query-options.ts';
+import { integerOf, parseBoolean } from '../endpoints/query-options.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { Rest } from '../registry/rest.ts';
@@ -134,11 +134,7 @@ function logQuery(query: URLSearchParams, name: string): URLSearchParams {
   const positive = (option: string, minimum: number, message: string): void => {
     const text = query.get(option);
     if (text === null || text === '') return;
-    const value = Number(text);
-    if (!Number.isSafeInteger(value))
-      throw apierrors.badRequest(
-        `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
-      );
+    const value = integerOf(text);
     if (value < minimum) errors.push(field.invalid(new FieldPath(option), value, message));
     passed.set(option, text);
   };

@@ -7,11 +7,11 @@ import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 import { runStepsInTurns, type Steps } from '#machinery/turn.ts';
-import { trimEnd } from '#machinery/text/trim.ts';
 import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/kind.ts';
 import type { CatalogSnapshot, GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
+import { notFound } from '../status-routes.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
@@ -108,12 +108,12 @@ export function createOpenApi({
         request.method.toLowerCase(),
       );
     }
-    const path = trimEnd(request.path, '/');
+    const { path } = request;
     const document = await find(path, request.headers['accept'] ?? '');
     if (document === undefined) {
       const forwarded = remote.forwardV3(request, path.slice('/openapi/v3/'.length));
       if (forwarded !== undefined) return forwarded;
-      return { code: 404, body: { kind: 'none' } };
+      return path === '/openapi/v2/' ? notFound() : { code: 404, body: { kind: 'none' } };
     }
     return servedDocument(
       request,

@@ -240,6 +240,7 @@ describe('version 2', () => {
         'if-none-match': headers['etag'] as string,
       });
       expect([again.code, again.bytes.length]).toEqual([304, 0]);
+      expect((await get('/openapi/v2', { accept, 'if-none-match': '*' })).code).toBe(304);
     }
   });
 });
@@ -304,7 +305,9 @@ describe('version 3', () => {
   });
 
   test('of unknown paths', async () => {
-    expect((await get('/openapi/v3/apis/nope/v1')).code).toBe(404);
+    for (const path of ['apis/nope/v1', '', 'apis/apps/v1/'])
+      expect((await get(`/openapi/v3/${path}`)).code).toBe(404);
+    expect(await get('/openapi/v2/')).toMatchObject({ code: 404, text: '404 page not found\n' });
     expect((await send(t.server, { method: 'POST', path: '/openapi/v3', body: {} })).code).toBe(
       405,
     );

@@ -35,8 +35,8 @@ export function servedDocument(
     // A client that requests a document by its hash may cache it permanently.
     headers['cache-control'] = 'public, immutable';
   }
-  if (request.headers['if-none-match'] === etag)
-    return { code: 304, headers, body: { kind: 'none' } };
+  const known = request.headers['if-none-match'];
+  if (known === etag || known === '*') return { code: 304, headers, body: { kind: 'none' } };
   return { code: 200, headers, body: bodyOf(document, contentType) };
 }
 

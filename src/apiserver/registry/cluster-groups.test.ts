@@ -503,7 +503,7 @@ describe('warnings and statuses', () => {
 
   test('ranges and addresses can be selected and widened', async () => {
     await on('ipAddress').create(make('ipAddress'));
-    expect(await on('ipAddress').list('fieldSelector=spec.parentRef.name%3Dweb')).toEqual([
+    expect(await on('ipAddress').list('fieldSelector=metadata.name%3D10.96.0.9')).toEqual([
       '10.96.0.9',
     ]);
     await on('serviceCidr').create(make('serviceCidr'));

@@ -62,6 +62,14 @@ describe('updates', () => {
         { checksNameOnUpdate: true },
         [`metadata.generateName: Invalid value: "a b": ${NAME_MESSAGES.subdomain}`],
       ],
+      [
+        { generateName: 'a/b' },
+        { checksNameOnUpdate: true },
+        [
+          NO_SLASH('a/b'),
+          `metadata.generateName: Invalid value: "a/b": ${NAME_MESSAGES.subdomain}`,
+        ],
+      ],
       [{ finalizers: ['b'] }, {}, [NO_DOMAIN(0, 'b')]],
       [{ finalizers: ['b'] }, { anyFinalizer: true }, []],
     ]),

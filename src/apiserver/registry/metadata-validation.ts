@@ -55,9 +55,10 @@ export function validateMetadataUpdate(
   immutable('creationTimestamp');
   immutable('deletionTimestamp');
   immutable('deletionGracePeriodSeconds');
-  const prefix = rules.checksNameOnUpdate === true ? rules : { validateName: pathSegmentName };
+  const { generateName = '' } = metadata;
   errors.push(
-    ...validateGenerateName(metadata.generateName ?? '', prefix, PATHS),
+    ...validateGenerateName(generateName, { validateName: pathSegmentName }, PATHS),
+    ...(rules.checksNameOnUpdate === true ? validateGenerateName(generateName, rules, PATHS) : []),
     ...validateCommon(metadata, rules, PATHS),
   );
   return errors;

@@ -3,9 +3,9 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupKind, GroupResource } from '#machinery/apierrors.ts';
+import { IntegerError, parseUint64 } from '#machinery/text/go-numbers.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
-import { notANumber } from './resource-version.ts';
 import type { Preconditions } from './rest.ts';
 
 /**
@@ -75,15 +75,25 @@ export function checkVersion(
   allowUnconditional: boolean,
 ): void {
   const { name } = old.metadata;
-  const resourceVersion = object.metadata.resourceVersion ?? '';
-  if (resourceVersion === '' || resourceVersion === '0') {
+  const revision = revisionOf(object.metadata.resourceVersion ?? '');
+  if (revision === 0) {
     if (allowUnconditional) return;
     const at = new FieldPath('metadata', 'resourceVersion');
     // Only this message has the resource in the place of the kind.
     const named = { group: type.group, resource: type.resource, kind: type.resource };
     throw apierrors.invalid(named, name, [field.invalid(at, 0, 'must be specified for an update')]);
   }
-  if (!/^[0-9]+$/.test(resourceVersion)) throw apierrors.badRequest(notANumber(resourceVersion));
-  if (resourceVersion !== old.metadata.resourceVersion)
+  if (String(revision) !== old.metadata.resourceVersion)
     throw apierrors.conflict(type, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
+}
+
+/** Returns the revision; 0 for ''. Throws BadRequest. */
+function revisionOf(resourceVersion: string): number {
+  if (resourceVersion === '') return 0;
+  try {
+    return parseUint64(resourceVersion);
+  } catch (error) {
+    if (error instanceof IntegerError) throw apierrors.badRequest(error.message);
+    throw error;
+  }
 }

@@ -643,7 +643,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     };
   }
 
-  async delete(
+  delete(context: RequestContext, name: string, options: DeleteOptions): Promise<DeleteAnswer> {
+    context.warnings.push(...(this.strategy.warningsOnDelete?.(options) ?? []));
+    return this.#delete(context, name, options);
+  }
+
+  async #delete(
     context: RequestContext,
     name: string,
     options: DeleteOptions,
@@ -659,7 +664,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       marked = undefined;
       if (current === undefined) throw apierrors.notFound(this.type, name);
       old = (await this.#cache.read(current)).object() as T;
-      checkDeletePreconditions(this.#storedType, name, options.preconditions, old);
+      // As upstream, kinds whose deletion has steps of its own have the messages of updates.
+      if (this.strategy.hasPendingFinalizers !== undefined)
+        checkPreconditions(this.type, name, options.preconditions, old);
+      else checkDeletePreconditions(this.#storedType, name, options.preconditions, old);
       this.strategy.validateDelete?.(old, strategyContext);
       await options.validate?.(old, old);
       const decision = decideDeletion(old, options, this.strategy, strategyContext);
@@ -703,6 +711,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     options: DeleteOptions,
     list: ListOptions,
   ): Promise<ListAnswer> {
+    context.warnings.push(...(this.strategy.warningsOnDelete?.(options) ?? []));
     const selected = await this.#list(context.namespace, list);
     const pending = selected.items.values();
     const deleted: EncodedObject[] = [];
@@ -710,7 +719,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       for (const item of pending) {
         const { name, namespace } = (item.object() as KubeObject).metadata;
         try {
-          await this.delete({ ...contextOf(context), namespace: namespace ?? '' }, name, options);
+          await this.#delete({ ...contextOf(context), namespace: namespace ?? '' }, name, options);
           deleted.push(item);
         } catch (error) {
           if (!apierrors.isNotFound(error)) throw error;

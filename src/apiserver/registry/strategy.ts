@@ -68,8 +68,8 @@ export interface CreateStrategy<T extends KubeObject> {
    */
   readonly anyFinalizer?: boolean;
   /**
-   * An update validates metadata.generateName like a creation. Default: it only must be a valid
-   * path segment.
+   * An update validates metadata.generateName like a creation, too. Default: it only must be a
+   * valid path segment.
    */
   readonly checksNameOnUpdate?: boolean;
   /**
@@ -104,7 +104,15 @@ export interface UpdateStrategy<T extends KubeObject> {
   reserveForUpdate?(object: T, old: T, context: StrategyContext): Promise<Reservation<T>>;
 }
 
+/** The policy for dependents that the client of a deletion requests. */
+export interface DependentsPolicy {
+  readonly propagationPolicy?: string;
+  readonly orphanDependents?: boolean;
+}
+
 export interface DeleteStrategy<T extends KubeObject> {
+  /** Returns warnings for a deletion, or for one of a collection. */
+  warningsOnDelete?(policy: DependentsPolicy): readonly string[];
   /** Throws StatusError if the object may not be deleted now. */
   validateDelete?(object: T, context: StrategyContext): void;
   /**

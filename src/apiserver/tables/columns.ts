@@ -50,8 +50,14 @@ export function containerCells(
   containers: readonly NamedImage[] | undefined,
 ): [names: string, images: string] {
   return [
-    joined(containers?.map(({ name }) => name)),
-    joined(containers?.map(({ image }) => image ?? '')),
+    joined(
+      containers?.map(({ name }) => name),
+      '',
+    ),
+    joined(
+      containers?.map(({ image }) => image ?? ''),
+      '',
+    ),
   ];
 }
 

@@ -33,6 +33,9 @@ export interface TableConvertor<T extends KubeObject = KubeObject> {
 }
 
 /** The table of resources without one of their own. */
+/** The time in the row of a bookmark, as Go writes one that is not set. */
+const ZERO_TIME = '0001-01-01T00:00:00Z';
+
 export const defaultTable: TableConvertor = {
   columns: [
     {
@@ -43,5 +46,5 @@ export const defaultTable: TableConvertor = {
     },
     { name: 'Created At', type: 'date', description: 'When the object was created.' },
   ],
-  cells: (object) => [object.metadata.name, object.metadata.creationTimestamp],
+  cells: ({ metadata }) => [metadata.name, metadata.creationTimestamp ?? ZERO_TIME],
 };

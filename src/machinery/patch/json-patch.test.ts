@@ -10,6 +10,7 @@ import {
   type JsonPatchOperation,
   MAX_JSON_PATCH_OPERATIONS,
   parseJsonPatch,
+  unknownFields,
 } from './json-patch.ts';
 
 function apply(document: unknown, patch: unknown): unknown {
@@ -260,6 +261,13 @@ describe('failures', () => {
       'malformed',
       'error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp',
     ],
+    [
+      {},
+      [{ op: 'add', path: 1 }],
+      'malformed',
+      'error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string',
+    ],
+    [{}, [null], 'failed', 'a JSON patch operation needs "path"'],
   ])('%j %j', (document, patch, kind, message) => {
     expect(failure(document, patch)).toEqual({ kind, message });
   });
@@ -464,4 +472,11 @@ describe('a patch that could take long', () => {
     ];
     await expect(applyJsonPatchInParts({}, failing, pause)).rejects.toThrow('nonexistent key');
   });
+});
+
+test('fields that operations do not have', () => {
+  expect(
+    unknownFields([{ op: 'test', path: '', value: 1, from: '', extra: 1 }, null, { OP: 1 }]),
+  ).toEqual(['[0].extra', '[2].OP']);
+  expect(unknownFields(null)).toEqual([]);
 });

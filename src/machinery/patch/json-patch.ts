@@ -46,22 +46,50 @@ export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
       'malformed',
       `error decoding patch: json: cannot unmarshal ${jsonType(body)} into Go value of type []handlers.jsonPatchOp`,
     );
-  const wrong = body.find((operation: unknown) => !isPlainObject(operation));
-  if (wrong !== undefined)
-    throw new JsonPatchError(
-      'malformed',
-      `error decoding patch: json: cannot unmarshal ${jsonType(wrong)} into Go value of type handlers.jsonPatchOp`,
-    );
+  // As in upstream, null is an operation without fields.
+  const operations = body.map((operation: unknown) => operation ?? {});
+  for (const operation of operations) checkTypes(operation);
   if (body.length > MAX_JSON_PATCH_OPERATIONS) {
     const message =
       `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, ` +
       `got ${body.length}`;
     throw new JsonPatchError('limit', message);
   }
-  return body.map((operation: Readonly<Record<string, unknown>>) => parseOperation(operation));
+  return operations.map((operation) => parseOperation(operation as Operation));
 }
 
-function parseOperation(operation: Readonly<Record<string, unknown>>): JsonPatchOperation {
+type Operation = Readonly<Record<string, unknown>>;
+
+/** Throws JsonPatchError ('malformed') unless the value is an object, with texts in their places. */
+function checkTypes(operation: unknown): void {
+  const cannot = (value: unknown, where: string): JsonPatchError =>
+    new JsonPatchError(
+      'malformed',
+      `error decoding patch: json: cannot unmarshal ${jsonType(value)} into Go ${where}`,
+    );
+  if (!isPlainObject(operation)) throw cannot(operation, 'value of type handlers.jsonPatchOp');
+  for (const name of ['op', 'path', 'from']) {
+    const value = getOwn(operation, name);
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      throw cannot(value, `struct field jsonPatchOp.${name} of type string`);
+  }
+}
+
+const OPERATION_FIELDS: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
+
+/** Returns the paths of fields that operations do not have, such as '[0].extra'. */
+export function unknownFields(body: unknown): readonly string[] {
+  if (!Array.isArray(body)) return [];
+  return body.flatMap((operation: unknown, index) =>
+    isPlainObject(operation)
+      ? Object.keys(operation)
+          .filter((name) => !OPERATION_FIELDS.has(name))
+          .map((name) => `[${index}].${name}`)
+      : [],
+  );
+}
+
+function parseOperation(operation: Operation): JsonPatchOperation {
   const op = getOwn(operation, 'op');
   const path = pointerOf(operation, 'path');
   switch (op) {
@@ -83,7 +111,7 @@ function parseOperation(operation: Readonly<Record<string, unknown>>): JsonPatch
   }
 }
 
-function pointerOf(operation: Readonly<Record<string, unknown>>, key: 'path' | 'from'): string {
+function pointerOf(operation: Operation, key: 'path' | 'from'): string {
   const pointer = getOwn(operation, key);
   if (typeof pointer !== 'string')
     throw new JsonPatchError('failed', `a JSON patch operation needs ${quote(key)}`);

@@ -90,6 +90,11 @@ describe('parseJson', () => {
   });
 });
 
+test('surrogates without their other half become replacement characters', () => {
+  const text = String.raw`{"\ud800":["a\uDC00b","\ud83d\ude00","\u0041",1,null]}`;
+  expect(parseJson(text)).toEqual({ '\uFFFD': ['a\uFFFDb', '😀', 'A', 1, null] });
+});
+
 describe('the number of keys', () => {
   test.each([
     ['null', 0, 0],

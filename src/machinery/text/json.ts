@@ -77,15 +77,33 @@ export function parseJsonCounting(
   const text = typeof data === 'string' ? data : (options.text ?? bytes.toString('utf8'));
   try {
     const hasLarge = large !== undefined && large.length > 0;
-    return {
-      value: hasLarge ? parseWithBigints(bytes, large) : (JSON.parse(text) as unknown),
-      keys,
-    };
+    const value = hasLarge ? parseWithBigints(bytes, large) : (JSON.parse(text) as unknown);
+    return { value: mayHaveHalves(text) ? withoutHalves(value) : value, keys };
   } catch (error) {
     throw new JsonError('syntax', describeJsonSyntaxError(text) ?? (error as Error).message, {
       cause: error,
     });
   }
+}
+
+/** Half of a surrogate pair, which is no character. */
+const HALF = /[\uD800-\uDFFF]/gu;
+
+/** Reports whether the text has escapes of surrogates. Others are decoded with the text. */
+const mayHaveHalves = (text: string): boolean =>
+  text.includes('\\u') && /\\u[dD][89a-fA-F]/.test(text);
+
+/** Returns the value with replacement characters for surrogates without their other half, as in Go. */
+function withoutHalves(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll(HALF, '\uFFFD');
+  if (Array.isArray(value)) return value.map(withoutHalves);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key.replaceAll(HALF, '\uFFFD'),
+      withoutHalves(item),
+    ]),
+  );
 }
 
 function asBuffer(data: Uint8Array): Buffer {

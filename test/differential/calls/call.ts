@@ -16,33 +16,44 @@ export interface CallServer {
   wire(shot: WireShot): Promise<WireAnswer>;
 }
 
+interface Kept {
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly status?: { readonly token?: string };
+}
+
 /**
- * Values of earlier answers, which paths and bodies name in braces: `{rv}` and `{uid}` of the last
- * object or list, `{continue}` of the last list.
+ * Values of earlier answers, which paths, bodies and headers name in braces: `{rv}` and `{uid}` of
+ * the last object or list, `{continue}` of the last list, `{token}` of the last TokenRequest.
  */
 export class Values {
   readonly #values = new Map<string, string>();
 
   /** Returns the call with the values. */
   into<T extends WireShot>(call: T): T {
-    const { path, body } = call;
+    const { path, body, headers = {} } = call;
+    const same = (value: string): string => value;
     return {
       ...call,
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, this.#filled(value, same)]),
+      ),
       path: this.#filled(path, encodeURIComponent),
-      ...(body !== undefined && { body: this.#filled(body, (value) => value) }),
+      ...(typeof body === 'string' && { body: this.#filled(body, same) }),
     };
   }
 
   #filled(text: string, encode: (value: string) => string): string {
-    return text.replaceAll(/\{(rv|uid|continue)\}/g, (_all, name: string) =>
+    return text.replaceAll(/\{(rv|uid|continue|token)\}/g, (_all, name: string) =>
       encode(this.#values.get(name) ?? ''),
     );
   }
 
   /** Keeps the values of an answer. */
   keep(text: string): void {
-    const body = parsed(text) as { readonly metadata?: Readonly<Record<string, string>> } | null;
+    const body = parsed(text) as Kept | null;
     const metadata = typeof body === 'object' ? body?.metadata : undefined;
+    const issued = typeof body === 'object' ? body?.status?.token : undefined;
+    if (issued !== undefined) this.#values.set('token', issued);
     if (metadata === undefined) return;
     const { resourceVersion, uid, continue: token } = metadata;
     if (resourceVersion !== undefined) this.#values.set('rv', resourceVersion);

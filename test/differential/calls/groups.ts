@@ -1,15 +1,21 @@
 // The groups of calls, by name. Each leaves nothing behind that another one sees.
 
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { admissionCalls } from './admission.ts';
 import { applyCalls } from './apply.ts';
 import type { Call } from './call.ts';
+import { clientCalls } from './clients.ts';
+import { everyKindCalls } from './every-kind.ts';
 import { formCalls } from './forms.ts';
+import { identityCalls } from './identities.ts';
 import { listCalls } from './lists.ts';
 import { patchCalls } from './patches.ts';
 import { subresourceCalls } from './subresources.ts';
+import { transportCalls } from './transport.ts';
 import { validationCalls } from './validation.ts';
 
-export const groups: Readonly<Record<string, readonly Call[]>> = {
+/** `kinds`: those that are served. */
+export const groupsOf = (kinds: readonly Kind[]): Readonly<Record<string, readonly Call[]>> => ({
   forms: formCalls,
   apply: applyCalls,
   patches: patchCalls,
@@ -17,4 +23,8 @@ export const groups: Readonly<Record<string, readonly Call[]>> = {
   subresources: subresourceCalls,
   validation: validationCalls,
   admission: admissionCalls,
-};
+  clients: clientCalls,
+  transport: transportCalls,
+  identities: identityCalls,
+  'every-kind': everyKindCalls(kinds),
+});

@@ -1,22 +1,24 @@
 // Sends the calls to both servers, and compares.
 
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import type { ReportLines } from '../report.ts';
 import type { WireAnswer } from '../wire.ts';
 import { type Call, callDifferences, type CallServer, callTitle, Values } from './call.ts';
-import { groups } from './groups.ts';
+import { groupsOf } from './groups.ts';
 
 const UNTIL = { clock: systemClock, intervalMs: 100, timeoutMs: 30_000 };
 
-/** Compares the answers to all calls. `only`: names of groups. Default: all. */
+/** Compares the answers to all calls. `kinds`: those that are served. `only`: names of groups. Default: all. */
 export async function compareCalls(
   ours: CallServer,
   theirs: CallServer,
   report: ReportLines,
+  kinds: readonly Kind[],
   only?: readonly string[],
 ): Promise<void> {
-  for (const [name, calls] of Object.entries(groups)) {
+  for (const [name, calls] of Object.entries(groupsOf(kinds))) {
     if (only !== undefined && !only.includes(name)) continue;
     const sides = [ours, theirs].map((server) => ({ server, values: new Values() }));
     for (const call of calls) {

@@ -163,6 +163,23 @@ describe('parseYaml', () => {
   });
 });
 
+describe('characters', () => {
+  test.each(['\0', 'a: "\x07"', 'a: \x7f', 'a: \uFEFF', 'a: \uFFFF', 'a: \uD800'])(
+    '%j is rejected',
+    (text) => {
+      expect(() => parseYaml(text)).toThrow('yaml: control characters are not allowed');
+    },
+  );
+
+  test('others are kept', () => {
+    expect(parseYaml('\uFEFFa: "\t\x85 é 😀"\r\n')).toEqual({ a: '\t\x85 é 😀' });
+  });
+
+  test('binary data is decoded to a text', () => {
+    expect(parseYaml('a: !!binary aGVsbG8=\n')).toEqual({ a: 'hello' });
+  });
+});
+
 describe('parseYamlDocuments', () => {
   test('leaves empty documents out', () => {
     expect(parseYamlDocuments('---\n# nothing\n---\na: 1\n---\n---\nb: 2\n...\n')).toEqual([

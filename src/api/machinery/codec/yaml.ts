@@ -53,6 +53,12 @@ const octal: ScalarTag = {
   },
 };
 
+/** Binary data, of which a text is made, as in go-yaml. */
+const binary: ScalarTag = {
+  tag: 'tag:yaml.org,2002:binary',
+  resolve: (text) => Buffer.from(text, 'base64').toString('utf8'),
+};
+
 const FLOAT = 'tag:yaml.org,2002:float';
 
 /** Numbers with an exponent as in go-yaml, with underscores. */
@@ -80,7 +86,7 @@ function customTags(tags: Tags): Tags {
     const test = floatTest(tag);
     return test === undefined ? tag : ({ ...(tag as ScalarTag), test } satisfies ScalarTag);
   });
-  return [...floats, octal];
+  return [...floats, octal, binary];
 }
 
 export interface YamlOptions {
@@ -108,8 +114,12 @@ export function parseYaml(text: string, options: YamlOptions = {}): unknown {
   return documents[0] ?? null;
 }
 
+/** The characters that no YAML text has; a byte order mark may only be its first. */
+const NOT_ALLOWED = /[^\P{Cc}\t\n\r\u0085]|[\p{Cs}\uFFFE\uFFFF]|(?<!^)\uFEFF/u;
+
 /** Returns every document that is not empty, in order, as JSON values. Throws YamlError. */
 export function parseYamlDocuments(text: string, options: YamlOptions = {}): unknown[] {
+  if (NOT_ALLOWED.test(text)) throw new YamlError('yaml: control characters are not allowed', 0);
   const { allowDuplicateKeys = false, maxValues = Infinity, largeIntegers = 'number' } = options;
   const lines = new LineCounter();
   const composer = new Composer({

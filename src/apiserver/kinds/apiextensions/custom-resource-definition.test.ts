@@ -49,6 +49,15 @@ test('the server fills in names, the conversion and the stored version', async (
   });
 });
 
+test('a conversion webhook without configuration counts as none', async () => {
+  await definitions().create({ metadata: { name: NAME }, spec });
+  for (const webhook of [{}, { conversionReviewVersions: [] }]) {
+    const { object } = await definitions().patch(NAME, { spec: { conversion: { webhook } } });
+    expect(object.spec).toMatchObject({ conversion: { strategy: 'None' } });
+    expect(object.metadata.generation).toBe(1);
+  }
+});
+
 test('a new storage version is recorded', async () => {
   await definitions().create({ metadata: { name: NAME }, spec });
   const versions = [version('v1', false), version('v2', true)];

@@ -39,13 +39,15 @@ function withStoredVersion(definition: CustomResourceDefinition): CustomResource
 const strategy: ResourceStrategy<CustomResourceDefinition> = {
   generation: true,
   allowUnconditionalUpdate: false,
-  prepareForCreate: (definition) => withStoredVersion({ ...definition, status: NO_STATUS }),
+  prepareForCreate: (definition) =>
+    withStoredVersion(withoutEmptyWebhook({ ...definition, status: NO_STATUS })),
   anyFinalizer: true,
   validateName: definitionName,
   validate: (definition) => runSteps(validateDefinition(definition)),
   validateInSteps: (definition) => field.boundedSteps(validateDefinition(definition)),
   warningsOnCreate: (definition) => definitionWarnings(definition),
-  prepareForUpdate: (definition, old) => withStoredVersion({ ...definition, status: old.status }),
+  prepareForUpdate: (definition, old) =>
+    withStoredVersion(withoutEmptyWebhook({ ...definition, status: old.status })),
   validateUpdate: (definition, old) => runSteps(validateDefinitionUpdate(definition, old)),
   validateUpdateInSteps: (definition, old) =>
     field.boundedSteps(validateDefinitionUpdate(definition, old)),
@@ -54,6 +56,17 @@ const strategy: ResourceStrategy<CustomResourceDefinition> = {
   hasPendingFinalizers: ({ metadata }) => metadata.deletionTimestamp === undefined,
   prepareForDelete: withCleanupFinalizer,
 };
+
+/** As upstream, a webhook without configuration counts as none. */
+function withoutEmptyWebhook(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { conversion } = definition.spec;
+  const webhook = conversion?.webhook;
+  if (conversion === undefined || webhook === undefined) return definition;
+  if (webhook.clientConfig !== undefined || webhook.conversionReviewVersions.length > 0)
+    return definition;
+  const { webhook: _empty, ...rest } = conversion;
+  return { ...definition, spec: { ...definition.spec, conversion: rest } };
+}
 
 const statusStrategy: SubresourceStrategy<CustomResourceDefinition> = {
   allowUnconditionalUpdate: false,

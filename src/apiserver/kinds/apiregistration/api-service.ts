@@ -30,11 +30,32 @@ const apiServiceStrategy: ResourceStrategy<APIService> = {
   validateUpdate: (service) => validateAPIService(service),
 };
 
+type Metadata = APIService['metadata'];
+
 const apiServiceStatusStrategy: SubresourceStrategy<APIService> = {
   allowUnconditionalUpdate: false,
-  prepareForUpdate: (service, old) => ({ ...service, spec: old.spec }),
+  prepareForUpdate: (service, old) => ({
+    ...service,
+    metadata: withMetadataOf(old, service.metadata),
+    spec: old.spec,
+  }),
   validateUpdate: (service) => validateAPIServiceStatus(service),
 };
+
+/** Returns the metadata with the old labels and references: a status does not change them. */
+function withMetadataOf(
+  { metadata: old }: APIService,
+  { labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...rest }: Metadata,
+): Metadata {
+  const { labels, annotations, finalizers, ownerReferences } = old;
+  return {
+    ...rest,
+    ...(labels !== undefined && { labels }),
+    ...(annotations !== undefined && { annotations }),
+    ...(finalizers !== undefined && { finalizers }),
+    ...(ownerReferences !== undefined && { ownerReferences }),
+  };
+}
 
 function local(now: number): APIService['status'] {
   const condition = {

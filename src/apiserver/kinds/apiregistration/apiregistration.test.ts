@@ -93,3 +93,15 @@ test('custom group versions have API services while they are served', async () =
   installed.uninstall();
   await has(404);
 });
+
+test('a status does not change labels, annotations and finalizers', async () => {
+  const { metadata } = (await services().get('v1.apps')).object;
+  const changed = await services().patch('v1.apps/status', {
+    metadata: { labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['example.com/a'] },
+    status: { conditions: [{ type: 'A', status: 'True' }] },
+  });
+  expect(changed.object.status['conditions']).toMatchObject([{ type: 'A' }]);
+  expect(changed.object.metadata.labels).toEqual(metadata.labels);
+  expect(changed.object.metadata.annotations).toEqual(metadata.annotations);
+  expect(changed.object.metadata.finalizers).toBeUndefined();
+});

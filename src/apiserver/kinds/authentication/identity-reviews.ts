@@ -24,6 +24,8 @@ export interface IdentityReviewServices {
   readonly clock: Clock;
   /** The authenticators of requests' tokens, in order. */
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
+  /** The audiences of the API server itself, for which tokens are reviewed by default. */
+  readonly audiences: readonly string[];
 }
 
 /** Serves SelfSubjectReview, the only review with a creation time, as upstream. */
@@ -37,7 +39,7 @@ function selfSubjectReview(clock: Clock): Rest {
   };
 }
 
-function tokenReview(authenticators: readonly TokenAuthenticator[]): Rest {
+function tokenReview(authenticators: readonly TokenAuthenticator[], own: readonly string[]): Rest {
   return {
     create: async (context, _name, object, { validate }) => {
       if (context.namespace !== '')
@@ -47,7 +49,8 @@ function tokenReview(authenticators: readonly TokenAuthenticator[]): Rest {
       if (token === '')
         throw apierrors.badRequest('token is required for TokenReview in authentication');
       await validate?.(review, undefined);
-      const tokenUser = await authenticate(authenticators, token, audiences);
+      const wanted = audiences.length > 0 ? audiences : own;
+      const tokenUser = await authenticate(authenticators, token, wanted);
       const status =
         tokenUser === undefined
           ? { user: {}, error: 'invalid bearer token' }
@@ -94,8 +97,8 @@ export const selfSubjectReviewKind = defineVirtualKind<Pick<IdentityReviewServic
 });
 
 export const tokenReviewKind = defineVirtualKind<
-  Pick<IdentityReviewServices, 'tokenAuthenticators'>
+  Pick<IdentityReviewServices, 'tokenAuthenticators' | 'audiences'>
 >({
   type: tokenReviews,
-  rest: ({ tokenAuthenticators }) => tokenReview(tokenAuthenticators),
+  rest: ({ tokenAuthenticators, audiences }) => tokenReview(tokenAuthenticators, audiences),
 });

@@ -29,18 +29,21 @@ const persistentVolumeStrategy: ResourceStrategy<PersistentVolume> = {
   warningsOnUpdate: (volume) => persistentVolumeWarnings(volume),
 };
 
-/** A client that changes the phase may set the transition time; the default is now. */
+/**
+ * A client that changes the phase may set the transition time; the default is now. As long as the
+ * phase stays, the time stays, too.
+ */
 const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
   prepareForUpdate(volume, old, { now }) {
     const { phase, lastPhaseTransitionTime } = volume.status;
     const moved = phase !== old.status.phase;
-    const hasOldTime =
-      lastPhaseTransitionTime === undefined ||
-      lastPhaseTransitionTime === old.status.lastPhaseTransitionTime;
-    const status =
-      moved && hasOldTime
-        ? { ...volume.status, lastPhaseTransitionTime: formatTime(now) }
-        : volume.status;
+    const oldTime = old.status.lastPhaseTransitionTime;
+    const hasOldTime = lastPhaseTransitionTime === undefined || lastPhaseTransitionTime === oldTime;
+    const time = hasOldTime ? (moved ? formatTime(now) : oldTime) : lastPhaseTransitionTime;
+    const status = {
+      ...volume.status,
+      ...(time !== undefined && { lastPhaseTransitionTime: time }),
+    };
     return { ...volume, spec: old.spec, status };
   },
   validateUpdate: () => [],

@@ -88,6 +88,10 @@ describe('persistent volumes', () => {
     const timeOf = (status: unknown): number =>
       Date.parse((status as { lastPhaseTransitionTime: string }).lastPhaseTransitionTime);
     expect(timeOf(json.status) - timeOf(before.status)).toBe(2000);
+    const { json: same } = await api.patch(`${VOLUMES}/v/status`, {
+      status: { lastPhaseTransitionTime: null, message: 'm' },
+    });
+    expect(timeOf(same.status)).toBe(timeOf(json.status));
     expect(json.spec).not.toHaveProperty('storageClassName');
   });
 

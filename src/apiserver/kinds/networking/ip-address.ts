@@ -42,9 +42,5 @@ function nameOf(resource: string, group: string, namespace: string, name: string
 export const ipAddressKind = defineKind<IPAddress>({
   type: ipAddresses,
   strategy: ipAddressStrategy,
-  selectableFields: {
-    'spec.parentRef.name': ({ spec }) => spec.parentRef?.name ?? '',
-    'spec.parentRef.namespace': ({ spec }) => spec.parentRef?.namespace ?? '',
-  },
   table: ipAddressTable,
 });

@@ -217,6 +217,15 @@ describe('pods', () => {
       ['spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]'],
     ],
     [
+      'a name of ports twice',
+      'containers: [{name: c, image: i, ports: [{containerPort: 80, name: a}]}, {name: d, ' +
+        'image: i, ports: [{containerPort: 81, name: a}, {containerPort: 82, name: b}]}]',
+      [
+        'spec.containers[1].ports[0]: duplicate port name "a" with spec.containers[0].ports[0], ' +
+          'services and probes that select ports by name will use spec.containers[0].ports[0]',
+      ],
+    ],
+    [
       'ports of two protocols',
       one('ports: [{containerPort: 53}, {containerPort: 53, protocol: UDP}]'),
       [],

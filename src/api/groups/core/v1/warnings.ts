@@ -378,6 +378,26 @@ function ports(containers: readonly (readonly [Container, FieldPath])[]): string
       portsByNumber.set(key, [...others, { port, at }]);
     });
   }
+  return [...warnings, ...portNames(containers)];
+}
+
+/** Returns warnings for names that ports of several containers have. */
+function portNames(containers: readonly (readonly [Container, FieldPath])[]): string[] {
+  const warnings: string[] = [];
+  const firstOf = new Map<string, FieldPath>();
+  for (const [container, path] of containers) {
+    (container.ports ?? []).forEach(({ name = '' }, index) => {
+      if (name === '') return;
+      const at = path.child('ports').index(index);
+      const first = firstOf.get(name);
+      if (first === undefined) firstOf.set(name, at);
+      else
+        warnings.push(
+          `${at.toString()}: duplicate port name ${quote(name)} with ${first.toString()}, ` +
+            `services and probes that select ports by name will use ${first.toString()}`,
+        );
+    });
+  }
   return warnings;
 }
 

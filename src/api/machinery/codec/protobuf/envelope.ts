@@ -65,6 +65,7 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
     throw new ProtobufError(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
     );
+  if (bytes.length === MAGIC.length) throw new ProtobufError('empty body');
   const reader = new Reader(bytes, MAGIC.length);
   let apiVersion = '';
   let kind = '';

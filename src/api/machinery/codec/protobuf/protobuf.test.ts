@@ -40,6 +40,22 @@ describe('protobuf', () => {
     expect(decodeMessage(pod, bytes)).toMatchObject({ metadata: { name: 'a' } });
   });
 
+  test('leaves out groups, an old form of messages', () => {
+    const named = encodeMessage(pod, { metadata: { name: 'a' } });
+    const group = Buffer.from('9b06a80601a306080142a4069c06', 'hex');
+    expect(() => decodeMessage(pod, Buffer.concat([named, group.subarray(0, 4)]))).toThrow(
+      'unexpected EOF',
+    );
+    for (const hex of ['9b069c06', '9b06a80601a306a4069c06']) {
+      const bytes = Buffer.concat([named, Buffer.from(hex, 'hex')]);
+      expect(decodeMessage(pod, bytes)).toMatchObject({ metadata: { name: 'a' } });
+    }
+  });
+
+  test('rejects an envelope without content', () => {
+    expect(() => openEnvelope(Buffer.from('k8s\0'))).toThrow('empty body');
+  });
+
   test('rejects invalid messages', () => {
     for (const [hex, message] of [
       ['0a05', 'unexpected EOF'],

@@ -6,6 +6,8 @@ import { MAX_BODY_VALUES } from '../limits.ts';
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const BYTES = 2;
+const START_GROUP = 3;
+const END_GROUP = 4;
 const FIXED32 = 5;
 
 /** The bytes are not a protobuf message of the type. */
@@ -181,7 +183,8 @@ export class Reader {
     const tag = this.varint();
     this.number = Math.floor(tag / 8);
     this.wireType = tag % 8;
-    if (tag < 8) throw new ProtobufError(`proto: illegal tag ${this.number}`);
+    if (tag < 8)
+      throw new ProtobufError(`proto: illegal tag ${this.number} (wire type ${this.wireType})`);
     return true;
   }
 
@@ -283,8 +286,21 @@ export class Reader {
       case FIXED32:
         this.#take(4);
         return;
+      case START_GROUP:
+        this.#skipGroup();
+        return;
       default:
         throw new ProtobufError(`proto: illegal wireType ${this.wireType}`);
+    }
+  }
+
+  /** Skips the fields of a group, an old form of messages, with its end. */
+  #skipGroup(): void {
+    for (let depth = 1; depth > 0;) {
+      if (!this.next()) throw new ProtobufError('unexpected EOF');
+      if (this.wireType === START_GROUP) depth++;
+      else if (this.wireType === END_GROUP) depth--;
+      else this.skip();
     }
   }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { send } from '#apiserver/testing/requests.ts';
 import {
   type Answered,
   type ResourceRequests,
@@ -35,6 +36,20 @@ const generations = ({ object: { metadata } }: Answered) => [
 ];
 
 describe('daemon sets', () => {
+  test('have their template generation only as a whole, as upstream', async () => {
+    await daemonSets.create(daemonSet({ a: 'b' }));
+    const metadataAs = async (form: string): Promise<object> => {
+      const accept = `application/json;as=${form};g=meta.k8s.io;v=v1`;
+      const path = '/apis/apps/v1/namespaces/default/daemonsets/agent';
+      const { json } = await send(t.server, { path, headers: { accept } });
+      return form === 'Table' ? (json.rows[0]?.object as object) : json;
+    };
+    for (const form of ['Table', 'PartialObjectMetadata'])
+      expect(await metadataAs(form)).toMatchObject({ metadata: { annotations: { a: 'b' } } });
+    for (const form of ['Table', 'PartialObjectMetadata'])
+      expect(JSON.stringify(await metadataAs(form))).not.toContain(`"${TEMPLATE_GENERATION}"`);
+  });
+
   test('are created with defaults and without a status', async () => {
     const { code, object } = await daemonSets.create({
       ...daemonSet(),

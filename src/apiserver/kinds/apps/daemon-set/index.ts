@@ -25,7 +25,11 @@ import {
   containerCells,
 } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
-import { initialTemplateGeneration, nextTemplateGeneration } from './template-generation.ts';
+import {
+  initialTemplateGeneration,
+  metadataWithoutGeneration,
+  nextTemplateGeneration,
+} from './template-generation.ts';
 
 export type DaemonSet = Immutable<apps.DaemonSet>;
 
@@ -96,5 +100,6 @@ export const daemonSetKind = defineKind<DaemonSet>({
   type: daemonSets,
   strategy: daemonSetStrategy,
   table: daemonSetTable,
+  metadataOf: metadataWithoutGeneration,
   subresources: { status: { strategy: daemonSetStatusStrategy } },
 });

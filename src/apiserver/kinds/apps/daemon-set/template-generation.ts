@@ -6,7 +6,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { TEMPLATE_GENERATION } from '#api/groups/apps/v1/defaults.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { quote } from '#machinery/text/go-format.ts';
+import { IntegerError, parseInt64 } from '#machinery/text/go-numbers.ts';
 import { mergedMap } from '#machinery/collections/string-map.ts';
 
 type DaemonSet = Immutable<apps.DaemonSet>;
@@ -30,13 +30,24 @@ export function nextTemplateGeneration(daemonSet: DaemonSet, old: DaemonSet): Da
   return withGeneration(daemonSet, generationOf(old) + (changed ? 1 : 0));
 }
 
+/** Returns the metadata without the generation, which upstream has only in whole objects. */
+export function metadataWithoutGeneration({ metadata }: DaemonSet): DaemonSet['metadata'] {
+  if (metadata.annotations?.[TEMPLATE_GENERATION] === undefined) return metadata;
+  const { annotations, ...rest } = metadata;
+  const others = Object.entries(annotations).filter(([name]) => name !== TEMPLATE_GENERATION);
+  if (others.length === 0) return rest;
+  return { ...rest, annotations: Object.fromEntries(others) };
+}
+
 function generationOf({ metadata }: DaemonSet): number {
   const text = metadata.annotations?.[TEMPLATE_GENERATION];
   if (text === undefined) return 0;
-  const generation = /^[+-]?[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(generation)) return generation;
-  const problem = Number.isNaN(generation) ? 'invalid syntax' : 'value out of range';
-  throw apierrors.badRequest(`strconv.ParseInt: parsing ${quote(text)}: ${problem}`);
+  try {
+    return parseInt64(text);
+  } catch (error) {
+    if (error instanceof IntegerError) throw apierrors.badRequest(error.message);
+    throw error;
+  }
 }
 
 function withGeneration(daemonSet: DaemonSet, generation: number): DaemonSet {

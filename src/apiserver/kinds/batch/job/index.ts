@@ -34,11 +34,17 @@ export type Job = Immutable<batch.Job>;
 
 const SPEC = new field.FieldPath('spec');
 
+const PODS_ARE_PRESERVED =
+  'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background ' +
+  'to remove them or set propagationPolicy=Orphan to suppress this warning';
+
 const jobStrategy: ResourceStrategy<Job> = {
   generation: true,
   checksNameOnUpdate: true,
   // The default of this API version keeps a job's pods, as upstream.
   defaultGarbageCollection: 'orphan',
+  warningsOnDelete: ({ propagationPolicy, orphanDependents }) =>
+    propagationPolicy === undefined && orphanDependents === undefined ? [PODS_ARE_PRESERVED] : [],
   prepareForCreate: (job) =>
     withTemplateLabels(withGeneratedSelector(withEnabledTemplateFields({ ...job, status: {} }))),
   validate: (job) => validateJob(job),

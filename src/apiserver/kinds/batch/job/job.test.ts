@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { send } from '#apiserver/testing/requests.ts';
 import {
   type ResourceRequests,
   startWorkloadServer,
@@ -209,6 +210,18 @@ describe('jobs', () => {
     await jobs.create({ ...job(), metadata: { name: 'e' } });
     await jobs.delete('e', '?propagationPolicy=Background');
     expect((await jobs.get('e')).code).toBe(404);
+  });
+
+  test('are deleted with a warning if the policy is not given', async () => {
+    const path = '/apis/batch/v1/namespaces/default/jobs';
+    const remove = async (query: string): Promise<readonly string[]> =>
+      (await send(t.server, { method: 'DELETE', path: `${path}${query}` })).warnings;
+    await jobs.create(job());
+    const warning = expect.stringContaining('child pods are preserved by default');
+    expect(await remove('/pi?dryRun=All')).toEqual([warning]);
+    expect(await remove('?dryRun=All')).toEqual([warning]);
+    expect(await remove('/pi?propagationPolicy=Orphan&dryRun=All')).toEqual([]);
+    expect(await remove('?propagationPolicy=Background')).toEqual([]);
   });
 
   test('have a table', async () => {

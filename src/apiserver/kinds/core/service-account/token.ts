@@ -140,7 +140,8 @@ async function resolveBinding(
   const { kind = '', apiVersion = '', name = '' } = reference;
   const namespace = account.metadata.namespace ?? '';
   const resource = BINDABLE[kind];
-  if (apiVersion !== 'v1' || resource === undefined) {
+  // The version is not compared, as upstream.
+  if (apiVersion.includes('/') || resource === undefined) {
     throw apierrors.badRequest(
       // As Go prints a kind of the core group: '/v1, Kind=Pod'.
       `cannot bind token to object of type ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`,
@@ -154,7 +155,8 @@ async function resolveBinding(
     const why =
       `the UID in the bound object reference (${reference.uid}) does not match the UID in record. ` +
       'The object might have been deleted and then recreated';
-    throw apierrors.conflict({ group: '', resource }, name, why);
+    // Upstream names the kind here.
+    throw apierrors.conflict({ group: '', resource: kind }, name, why);
   }
   const bound: BoundObject = { kind: kind as BoundObject['kind'], name, uid };
   return kind === 'Pod'

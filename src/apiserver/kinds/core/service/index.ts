@@ -22,7 +22,6 @@ import { serviceStatusWarnings, serviceWarnings } from './warnings.ts';
 function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Service> {
   return {
     validateName: labelName,
-    checksNameOnUpdate: true,
     allowCreateOnUpdate: true,
     returnDeletedObject: true,
     prepareForCreate: (service) =>

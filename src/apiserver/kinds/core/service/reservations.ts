@@ -280,9 +280,7 @@ export class ServiceReservations {
     if (wanted !== 0) {
       const problem = draft.problemWith(wanted);
       if (problem === undefined) return service;
-      throw apierrors.internalError(
-        `failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`,
-      );
+      throw refused(service, SPEC.child('healthCheckNodePort'), wanted, problem);
     }
     const number = draft.takeAny();
     if (number === undefined)

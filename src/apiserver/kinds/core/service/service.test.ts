@@ -47,6 +47,12 @@ test('a name is a DNS label, which may begin with a digit', async () => {
   );
 });
 
+test('an update does not check what names are generated from, as upstream', async () => {
+  const { json } = await create('a', 'ports: [{port: 80}]');
+  const metadata = { ...json.metadata, generateName: 'Always' };
+  expect(outcome(await api.put(`${PATH}/a`, { ...json, metadata }))).toBe('200');
+});
+
 describe('the families of a new service', () => {
   test.each<[what: string, spec: string, expected: object]>([
     [
@@ -458,8 +464,10 @@ describe('ports for health checks', () => {
     expect(
       outcome(await create('b', `${local.replace('30001', '30003')}\nhealthCheckNodePort: 30002`)),
     ).toBe(
-      '500 InternalError: Internal error occurred: failed to allocate requested HealthCheck ' +
-        'NodePort 30002: provided port is already allocated',
+      INVALID(
+        'b',
+        'spec.healthCheckNodePort: Invalid value: 30002: provided port is already allocated',
+      ),
     );
     // Ports that were allocated before the failure are free again.
     specOf(await create('c', 'type: NodePort\nports: [{port: 80, nodePort: 30003}]'));
