@@ -17,6 +17,7 @@ import { type ReviewAttempt, ReviewWebhook, TtlCache } from '../../webhooks/revi
 import { accessReviewSpec } from '../access-review.ts';
 import {
   type Attributes,
+  type AuthorizationCaller,
   type Authorizer,
   type Decision,
   NO_OPINION,
@@ -78,7 +79,7 @@ export class WebhookAuthorizer implements Authorizer {
     });
   }
 
-  authorize(attributes: Attributes, signal?: AbortSignal): Decision | Promise<Decision> {
+  authorize(attributes: Attributes, caller?: AuthorizationCaller): Decision | Promise<Decision> {
     const spec = accessReviewSpec(attributes);
     if (this.#conditions.length > 0) {
       const decided = this.#match(spec);
@@ -87,7 +88,7 @@ export class WebhookAuthorizer implements Authorizer {
     const key = JSON.stringify(spec);
     const cached = this.#answers.get(key);
     return cached === undefined
-      ? this.#ask(spec, isCacheable(attributes) ? key : undefined, signal)
+      ? this.#ask(spec, isCacheable(attributes) ? key : undefined, caller?.signal)
       : decisionOf(cached);
   }
 
