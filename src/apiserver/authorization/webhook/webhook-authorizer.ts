@@ -153,9 +153,12 @@ export class WebhookAuthorizer implements Authorizer {
 /** Returns the review without what is empty in it. v1beta1 has the groups under another name. */
 function bodyOf(reviewed: SubjectAccessReviewSpec, version: 'v1' | 'v1beta1'): object {
   const { spec, status } = decodeObject<Review>(REVIEW, { spec: reviewed }).object;
-  const { groups = [], ...rest } = spec;
-  const named = version === 'v1' ? { groups } : { group: groups };
-  return { spec: { ...rest, ...(groups.length > 0 && named) }, status };
+  const groupsName = version === 'v1' ? 'groups' : 'group';
+  const fields = Object.entries(spec).flatMap(([name, value]) => {
+    if (name !== 'groups') return [[name, value]];
+    return spec.groups?.length === 0 ? [] : [[groupsName, value]];
+  });
+  return { spec: Object.fromEntries(fields) as object, status };
 }
 
 function decisionOf({ allowed, denied = false, reason = '' }: Status): Decision {
