@@ -55,9 +55,15 @@ export interface RulesAnswer {
   readonly evaluationError?: string;
 }
 
+/** Its signal is read only by authorizers that wait: most requests never need one. */
+export interface AuthorizationCaller {
+  /** The decision is not needed any more once it aborts. */
+  readonly signal: AbortSignal;
+}
+
 export interface Authorizer {
-  /** Does not reject. `signal`: the decision is not needed any more once it aborts. */
-  authorize(attributes: Attributes, signal?: AbortSignal): Decision | Promise<Decision>;
+  /** Does not reject. `caller`: the request that waits for the decision. */
+  authorize(attributes: Attributes, caller?: AuthorizationCaller): Decision | Promise<Decision>;
   /** Returns the rules of a user in a namespace. */
   rulesFor(user: UserInfo, namespace: string): RulesAnswer | Promise<RulesAnswer>;
 }

@@ -7,7 +7,13 @@ import type { Random } from '#machinery/random.ts';
 import type { UserInfo } from '../request.ts';
 import type { WebhookClients } from '../webhooks/client/index.ts';
 import { kubeconfigAccess } from '../webhooks/review/index.ts';
-import type { Attributes, Authorizer, Decision, RulesAnswer } from './authorizer.ts';
+import type {
+  Attributes,
+  AuthorizationCaller,
+  Authorizer,
+  Decision,
+  RulesAnswer,
+} from './authorizer.ts';
 import type { AuthorizationMetrics } from './metrics.ts';
 import { alwaysAllow, alwaysDeny } from './modes.ts';
 import type { NodeGraph } from './node/graph.ts';
@@ -51,8 +57,8 @@ class ConfiguredAuthorizer implements Authorizer {
     this.#authorizer = this.#current();
   }
 
-  authorize(attributes: Attributes, signal?: AbortSignal): Decision | Promise<Decision> {
-    return this.#current().authorize(attributes, signal);
+  authorize(attributes: Attributes, caller?: AuthorizationCaller): Decision | Promise<Decision> {
+    return this.#current().authorize(attributes, caller);
   }
 
   rulesFor(user: UserInfo, namespace: string): RulesAnswer | Promise<RulesAnswer> {
@@ -104,8 +110,8 @@ function counted(
     return decision;
   };
   return {
-    authorize(attributes, signal) {
-      const decided = authorizer.authorize(attributes, signal);
+    authorize(attributes, caller) {
+      const decided = authorizer.authorize(attributes, caller);
       return decided instanceof Promise ? decided.then(count) : count(decided);
     },
     rulesFor: (user, namespace) => authorizer.rulesFor(user, namespace),

@@ -2,12 +2,18 @@
 
 import { joinMessages } from '#machinery/validation/field.ts';
 import type { UserInfo } from '../request.ts';
-import type { Attributes, Authorizer, Decision, RulesAnswer } from './authorizer.ts';
+import type {
+  Attributes,
+  AuthorizationCaller,
+  Authorizer,
+  Decision,
+  RulesAnswer,
+} from './authorizer.ts';
 
 /** A question that goes from authorizer to authorizer, with what they have answered so far. */
 interface Question {
   readonly attributes: Attributes;
-  readonly signal: AbortSignal | undefined;
+  readonly caller: AuthorizationCaller | undefined;
   /** The reasons, one a line. */
   reason: string;
   errors: Set<string> | undefined;
@@ -28,8 +34,8 @@ export class UnionAuthorizer implements Authorizer {
     this.#authorizers = authorizers;
   }
 
-  authorize(attributes: Attributes, signal?: AbortSignal): Decision | Promise<Decision> {
-    return this.#ask({ attributes, signal, reason: '', errors: undefined }, 0);
+  authorize(attributes: Attributes, caller?: AuthorizationCaller): Decision | Promise<Decision> {
+    return this.#ask({ attributes, caller, reason: '', errors: undefined }, 0);
   }
 
   /**
@@ -38,7 +44,7 @@ export class UnionAuthorizer implements Authorizer {
    */
   #ask(question: Question, from: number): Decision | Promise<Decision> {
     for (let n = from; n < this.#authorizers.length; n++) {
-      const decided = this.#authorizers[n]!.authorize(question.attributes, question.signal);
+      const decided = this.#authorizers[n]!.authorize(question.attributes, question.caller);
       if (decided instanceof Promise)
         return decided.then((decision) =>
           isFinal(decision, question) ? decision : this.#ask(question, n + 1),

@@ -28,7 +28,7 @@ export function authorization(authorizer: Authorizer): Filter {
         ? next(request)
         : Promise.reject(forbiddenError(attributes, reason));
     };
-    const decided = authorizer.authorize(attributes, request.signal);
+    const decided = authorizer.authorize(attributes, request);
     return decided instanceof Promise ? decided.then(proceed) : proceed(decided);
   };
 }

@@ -360,7 +360,7 @@ test.each(FAILURES)('a webhook that answers with %s', async (_name, handler, mes
 test('nothing is asked any more for a request that has ended', async () => {
   webhook.handler = () => undefined;
   const controller = new AbortController();
-  const decided = authorizerWith().authorize(LIST_PODS, controller.signal);
+  const decided = authorizerWith().authorize(LIST_PODS, controller);
   while (webhook.received.length === 0) await new Promise((resolve) => setImmediate(resolve));
   controller.abort();
   expect(await decided).toMatchObject({ decision: 'noOpinion' });

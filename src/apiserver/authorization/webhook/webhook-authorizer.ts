@@ -17,6 +17,7 @@ import { type ReviewAttempt, ReviewWebhook, TtlCache } from '../../webhooks/revi
 import { accessReviewSpec } from '../access-review.ts';
 import {
   type Attributes,
+  type AuthorizationCaller,
   type Authorizer,
   type Decision,
   NO_OPINION,
@@ -78,7 +79,7 @@ export class WebhookAuthorizer implements Authorizer {
     });
   }
 
-  authorize(attributes: Attributes, signal?: AbortSignal): Decision | Promise<Decision> {
+  authorize(attributes: Attributes, caller?: AuthorizationCaller): Decision | Promise<Decision> {
     const spec = accessReviewSpec(attributes);
     if (this.#conditions.length > 0) {
       const decided = this.#match(spec);
@@ -87,7 +88,7 @@ export class WebhookAuthorizer implements Authorizer {
     const key = JSON.stringify(spec);
     const cached = this.#answers.get(key);
     return cached === undefined
-      ? this.#ask(spec, isCacheable(attributes) ? key : undefined, signal)
+      ? this.#ask(spec, isCacheable(attributes) ? key : undefined, caller?.signal)
       : decisionOf(cached);
   }
 
@@ -152,9 +153,12 @@ export class WebhookAuthorizer implements Authorizer {
 /** Returns the review without what is empty in it. v1beta1 has the groups under another name. */
 function bodyOf(reviewed: SubjectAccessReviewSpec, version: 'v1' | 'v1beta1'): object {
   const { spec, status } = decodeObject<Review>(REVIEW, { spec: reviewed }).object;
-  const { groups = [], ...rest } = spec;
-  const named = version === 'v1' ? { groups } : { group: groups };
-  return { spec: { ...rest, ...(groups.length > 0 && named) }, status };
+  const groupsName = version === 'v1' ? 'groups' : 'group';
+  const fields = Object.entries(spec).flatMap(([name, value]) => {
+    if (name !== 'groups') return [[name, value]];
+    return spec.groups?.length === 0 ? [] : [[groupsName, value]];
+  });
+  return { spec: Object.fromEntries(fields) as object, status };
 }
 
 function decisionOf({ allowed, denied = false, reason = '' }: Status): Decision {
