@@ -63,7 +63,7 @@ export class NodeFactsSource {
   #machineAddresses: readonly string[] | undefined;
   readonly #config: NodeFactsConfig;
   #networkProblem: string | undefined;
-  /** The state that the last check has found; undefined if the runtime does not count changes. */
+  /** The result of the last check; undefined if the runtime does not count its changes. */
   #checked:
     | {
         readonly addresses: readonly NodeAddress[];
