@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -31,12 +31,20 @@ function start(...command: readonly string[]): ChildProcess {
   return running;
 }
 
-/** Resolves with the service's process when one runs. */
+const textOf = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    throw error;
+  }
+};
+
+/** Resolves with the service's process when one runs, and is no copy of the shell any more. */
 async function mainProcess(other?: number): Promise<number> {
-  const file = join(dir, 'daemon.pid');
   for (;;) {
-    const main = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
-    if (main > 0 && main !== other) return main;
+    const main = Number(textOf(join(dir, 'daemon.pid')));
+    if (main > 0 && main !== other && textOf(`/proc/${main}/comm`) === 'sleep') return main;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
