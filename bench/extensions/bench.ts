@@ -255,7 +255,8 @@ async function manyDefinitions(
   await add(half, total);
   const seconds = (systemClock.monotonic() - began) / 1000;
   note(
-    `${total} definitions of ${(bytes / total / 1000).toFixed(0)} KB on average, established in ${seconds.toFixed(0)} s`,
+    `${total} definitions of ${(bytes / total / 1000).toFixed(0)} KB on average, ` +
+      `established in ${seconds.toFixed(0)} s`,
   );
   await usable(client, total, total);
   const each = (megabytes: number): number[] => [(megabytes * 1000) / total];
