@@ -3,10 +3,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { flowSchemas, priorityLevelConfigurations } from '#api/groups/flowcontrol/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from '../request.ts';
-import { requestInfo } from '../filters/request-info.ts';
+import { parseRequestInfo, requestInfo } from '../filters/request-info.ts';
 import { rawRequest } from '../testing/requests.ts';
 import { ADMIN, startTestServer, type TestServer } from '../testing/server.ts';
 import { flowControlFilter } from './filter.ts';
+import type { Flow } from './flow.ts';
 import { FlowControl } from './flow-control.ts';
 
 const OK: ApiResponse = { code: 200, body: { kind: 'none' } };
@@ -49,6 +50,12 @@ class Fixture {
 
 const PODS = '/api/v1/namespaces/default/pods';
 
+/** Returns the flow of the requests here. */
+function flowOf(control: FlowControl): Flow {
+  const request = rawRequest({ path: PODS, user: USER });
+  return control.classifier.flowOf({ info: parseRequestInfo(request), user: USER });
+}
+
 describe('without objects, the mandatory ones count', () => {
   test('requests over the limit are rejected with 429, those of this process wait', async () => {
     const fixture = new Fixture(2);
@@ -69,6 +76,37 @@ describe('without objects, the mandatory ones count', () => {
         'flow_schema="catch-all",reason="concurrency-limit"} 1\n',
     );
     fixture.control.stop();
+  });
+
+  test('requests that are executed together wait for one seat', async () => {
+    const fixture = new Fixture(2);
+    const { control } = fixture;
+    const requests = [fixture.send(PODS), fixture.send(PODS)];
+    const flow = flowOf(control);
+    let end: ((executed: number) => void) | undefined;
+    const begun = control.beginTogether(flow, 30).then((ended) => {
+      end = ended;
+    });
+    await fixture.clock.advance(100);
+    expect(end).toBeUndefined();
+    expect(control.metrics.text()).toMatch(/current_inqueue_requests\{[^}]+catch-all"\} 30\n/);
+    await fixture.endFirst();
+    await begun;
+    expect(control.metrics.text()).toMatch(/current_inqueue_requests\{[^}]+catch-all"\} 0\n/);
+    expect(control.metrics.text()).toMatch(/current_executing_requests\{[^}]+catch-all"\} 31\n/);
+    // The other request has a seat, and these have one in all.
+    expect(await fixture.send(PODS).code).toBe(429);
+    end?.(29);
+    requests.push(fixture.send(PODS));
+    expect(fixture.executing).toBe(2);
+    const waited = (seconds: string): string | undefined =>
+      new RegExp(`wait_duration_.*"catch-all",execute="true",le="${seconds}"} (\\d+)`).exec(
+        control.metrics.text(),
+      )?.[1];
+    expect([waited('0.05'), waited('0.1')]).toEqual(['3', '32']);
+    for (const _ of requests) await fixture.endFirst();
+    expect(await Promise.all(requests.map(({ code }) => code))).toEqual([200, 200, 200]);
+    control.stop();
   });
 
   test('administrators, logs and sessions have no limit', async () => {

@@ -12,12 +12,13 @@ import {
 import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
+import { fnv64a } from '#machinery/text/hash.ts';
 import type { Follower } from '../catalog/follow.ts';
 import { Classifier } from './classifier.ts';
 import type { Flow } from './flow.ts';
 import { FlowControlMetrics } from './flow-metrics.ts';
 import { divide, type LevelShares, limitsOf } from './limits.ts';
-import { type LevelConfig, PriorityLevel } from './priority-level.ts';
+import { type LevelConfig, PriorityLevel, Waiting } from './priority-level.ts';
 import type { FlowSchema } from './rules.ts';
 
 type PriorityLevelConfiguration = Immutable<flowcontrol.PriorityLevelConfiguration>;
@@ -80,16 +81,15 @@ export class FlowControl {
   }
 
   /**
-   * Begins requests of one flow that are executed together, in one seat. Returns the function that
-   * ends them, called once with the number of those that were executed. Undefined: no seat is
-   * free, so that each request has to wait for its own.
+   * Begins requests of components in this process that belong to one flow and are executed
+   * together, in one seat. Waits for the seat as long as it takes, as such requests do. Resolves
+   * with the function that ends them, called once with the number of those that were executed.
    */
-  beginTogether(
-    { level, metrics }: Flow,
-    requests: number,
-  ): ((executed: number) => void) | undefined {
-    const start = this.#clock.monotonic();
-    if (!level.tryStart(1, start)) return undefined;
+  async beginTogether(flow: Flow, requests: number): Promise<(executed: number) => void> {
+    const { level, metrics } = flow;
+    const arrived = this.#clock.monotonic();
+    const waited = level.tryStart(1, arrived) ? undefined : await this.#seat(flow, requests);
+    const start = waited === undefined ? arrived : this.#clock.monotonic();
     metrics.executing += requests;
     metrics.executingSeats += requests;
     return (executed) => {
@@ -98,10 +98,28 @@ export class FlowControl {
       metrics.executingSeats -= requests;
       metrics.singleSeats += executed;
       metrics.dispatched.value += executed;
-      if (!level.isExempt) metrics.startedAtOnce += executed;
+      if (waited !== undefined) metrics.waited.observe((start - arrived) / 1000, executed);
+      else if (!level.isExempt) metrics.startedAtOnce += executed;
       metrics.executed.observe((now - start) / 1000, executed);
-      level.finish(1, now);
+      if (waited === undefined) level.finish(1, now);
+      else level.finishWaited(waited, now - start, now);
     };
+  }
+
+  /** Waits for one seat. Resolves with what has waited. */
+  #seat({ level, metrics, schema }: Flow, requests: number): Promise<Waiting> {
+    return new Promise((resolve) => {
+      metrics.waiting += requests;
+      metrics.waitingSeats += requests;
+      const waiting = new Waiting(1, fnv64a(`${schema},`), () => {
+        metrics.waiting -= requests;
+        metrics.waitingSeats -= requests;
+        resolve(waiting);
+      });
+      this.full();
+      const queued = level.wait(waiting, true, this.#clock.monotonic());
+      if (typeof queued === 'number') this.metrics.queued(metrics, queued);
+    });
   }
 
   /**

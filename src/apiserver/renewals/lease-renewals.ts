@@ -4,8 +4,8 @@
 //
 // A Lease is renewed here only if nothing could tell the difference. Every other one is refused, and
 // its kubelet makes the plain request: when its user may not, when an admission plugin looks at the
-// content, when the request would be recorded in the audit log, when it would have to wait for a
-// seat, and when the Lease is missing, or another client has written it (lease-template.ts).
+// content, when the request would be recorded in the audit log, and when the Lease is missing, or
+// another client has written it (lease-template.ts).
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
@@ -83,7 +83,6 @@ interface Renewal {
   readonly nodeName: string;
   readonly node: RenewedNode;
   readonly places: LeasePlaces;
-  readonly flow: Flow;
   readonly current: KeyValue;
 }
 
@@ -96,8 +95,8 @@ export class LeaseRenewals {
   }
 
   /**
-   * Resolves with the nodes whose Leases were not renewed, when the others are stored. Never
-   * rejects.
+   * Resolves with the nodes whose Leases were not renewed, when the others are stored. Waits for
+   * seats of priority and fairness.
    */
   async renew(batch: LeaseRenewalBatch): Promise<readonly string[]> {
     const { nodes } = batch;
@@ -113,29 +112,66 @@ export class LeaseRenewals {
     batch: LeaseRenewalBatch,
     nodes: readonly string[],
   ): Promise<readonly string[]> {
-    const { clock, catalog, metrics, audit } = this.#config;
+    const { catalog, flowControl } = this.#config;
     const kind = catalog.snapshot().get(leases.group, leases.version, leases.resource);
     if (kind === undefined || !isServed(kind) || !this.#config.serves()) return nodes;
     const request = requestOf(nodes[0]!, batch.userAgent);
+    const refused = await Promise.all(
+      [...this.#byFlow(nodes, request)].map(async ([flow, ofFlow]) => {
+        const end = await flowControl.beginTogether(flow, ofFlow.length);
+        let written = NONE;
+        try {
+          written = await this.#write(batch, ofFlow, kind, request);
+        } finally {
+          end(written.size);
+        }
+        return written.size === ofFlow.length ? [] : ofFlow.filter((name) => !written.has(name));
+      }),
+    );
+    return refused.flat();
+  }
+
+  #byFlow(nodes: readonly string[], request: RequestState): ReadonlyMap<Flow, readonly string[]> {
+    const { classifier } = this.#config.flowControl;
+    const byFlow = new Map<Flow, string[]>();
+    for (const nodeName of nodes) {
+      const { user } = this.#nodeOf(nodeName);
+      const flow = classifier.flowOf({ info: infoOf(request, nodeName), user });
+      const ofFlow = byFlow.get(flow);
+      if (ofFlow === undefined) byFlow.set(flow, [nodeName]);
+      else ofFlow.push(nodeName);
+    }
+    return byFlow;
+  }
+
+  /** Makes the renewals that may be made here. Resolves with their nodes. */
+  async #write(
+    batch: LeaseRenewalBatch,
+    nodes: readonly string[],
+    kind: Kind,
+    request: RequestState,
+  ): Promise<ReadonlySet<string>> {
+    const { clock, metrics, audit } = this.#config;
     const renewals = this.#renewalsOf(batch, nodes, request);
     const [first] = renewals;
-    if (first === undefined) return nodes;
+    if (first === undefined) return NONE;
     const countAdmission = this.#admit(kind, first, request);
-    const endFlows = countAdmission && this.#beginFlows(renewals);
-    if (countAdmission === undefined || endFlows === undefined) return nodes;
+    if (countAdmission === undefined) return NONE;
     const countRequests = metrics.beginTogether(request, renewals.length, endpointLabels(kind));
     const nowMs = clock.now();
     const written = new Set<string>();
-    await Promise.all(
-      renewals.map(async (renewal) => {
-        if (await this.#write(renewal, batch.renewedMs, nowMs)) written.add(renewal.nodeName);
-      }),
-    );
-    endFlows(written);
-    countAdmission(written.size);
-    countRequests(written.size, OK);
-    audit?.countUnrecorded(written.size);
-    return written.size === nodes.length ? [] : nodes.filter((name) => !written.has(name));
+    try {
+      await Promise.all(
+        renewals.map(async (renewal) => {
+          if (await this.#writeOne(renewal, batch.renewedMs, nowMs)) written.add(renewal.nodeName);
+        }),
+      );
+      return written;
+    } finally {
+      countAdmission(written.size);
+      countRequests(written.size, OK);
+      audit?.countUnrecorded(written.size);
+    }
   }
 
   /** Returns the renewals that may be made here. */
@@ -176,14 +212,17 @@ export class LeaseRenewals {
     const node = this.#nodeOf(nodeName);
     const places = placesIn(current, node, { ...holder, nodeName });
     if (places === undefined) return undefined;
-    const { authorizer, audit, flowControl } = this.#config;
+    const { authorizer, audit } = this.#config;
     const { user } = node;
-    const info = { ...request.info, path: PATH + nodeName, name: nodeName, pathName: nodeName };
-    const attributes = attributesOf({ info, user, query: request.query });
+    const attributes = attributesOf({
+      info: infoOf(request, nodeName),
+      user,
+      query: request.query,
+    });
     const decided = authorizer.authorize(attributes);
     if (decided instanceof Promise || decided.decision !== 'allow') return undefined;
     if (audit !== undefined && audit.levelOf(attributes) !== 'None') return undefined;
-    return { nodeName, node, places, flow: flowControl.classifier.flowOf({ info, user }), current };
+    return { nodeName, node, places, current };
   }
 
   #nodeOf(nodeName: string): RenewedNode {
@@ -218,33 +257,8 @@ export class LeaseRenewals {
     });
   }
 
-  /**
-   * Takes a seat for the renewals of each flow. Returns a function that counts those that were
-   * made; undefined if a flow has no free seat.
-   */
-  #beginFlows(renewals: readonly Renewal[]): ((written: ReadonlySet<string>) => void) | undefined {
-    const byFlow = new Map<Flow, Renewal[]>();
-    for (const renewal of renewals) {
-      const ofFlow = byFlow.get(renewal.flow);
-      if (ofFlow === undefined) byFlow.set(renewal.flow, [renewal]);
-      else ofFlow.push(renewal);
-    }
-    const ends: ((written: ReadonlySet<string>) => void)[] = [];
-    for (const [flow, ofFlow] of byFlow) {
-      const end = this.#config.flowControl.beginTogether(flow, ofFlow.length);
-      if (end === undefined) {
-        for (const endOther of ends) endOther(NONE);
-        return undefined;
-      }
-      ends.push((written) => end(ofFlow.filter(({ nodeName }) => written.has(nodeName)).length));
-    }
-    return (written) => {
-      for (const end of ends) end(written);
-    };
-  }
-
   /** Reports whether the Lease was written. */
-  async #write(
+  async #writeOne(
     { nodeName, node, places, current }: Renewal,
     renewedMs: number,
     nowMs: number,
@@ -298,6 +312,14 @@ function requestOf(nodeName: string, userAgent: string): RequestState {
   request.info = parseRequestInfo(request);
   return request;
 }
+
+/** Returns the info of the request of another node. */
+const infoOf = ({ info }: RequestState, nodeName: string): RequestState['info'] => ({
+  ...info,
+  path: PATH + nodeName,
+  name: nodeName,
+  pathName: nodeName,
+});
 
 function userOf(nodeName: string): UserInfo {
   return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
