@@ -24,7 +24,7 @@ function works(program: string, args: readonly string[], cwd?: string): boolean 
 /** Tests download nothing. */
 const OFFLINE = { GOPROXY: 'off', GOFLAGS: '-mod=mod' };
 
-const missingGo = works('go', ['list', './...'], join(examples, 'envtest-go'))
+const missingGo = works('go', ['list', '-deps', '-test', './...'], join(examples, 'envtest-go'))
   ? undefined
   : 'Go with the modules of examples/envtest-go';
 const missingPython = works('python3', ['-c', 'import kubernetes, pytest'])
