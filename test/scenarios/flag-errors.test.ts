@@ -126,6 +126,7 @@ const lenient = new Set([
   // Not read as long as the kubeconfig is valid: kubeadm deletes it.
   '--bootstrap-kubeconfig',
   '--pod-manifest-path',
+  '--volume-plugin-dir',
   '--etcd-cafile',
   '--etcd-certfile',
   '--etcd-keyfile',

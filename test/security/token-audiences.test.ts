@@ -69,9 +69,7 @@ test.each(
     return;
   }
   expect(status).toMatchObject({ authenticated: true });
-  expect((status as { audiences?: unknown }).audiences).toEqual(
-    audiences.length === 0 ? undefined : common,
-  );
+  expect((status as { audiences?: unknown }).audiences).toEqual(common);
 });
 
 test('the lifetime of a token has a limit, and a request for more gets a warning', async () => {
