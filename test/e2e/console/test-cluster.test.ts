@@ -160,7 +160,9 @@ describe.skipIf(missingBrowser !== undefined)(
       expect(await accessibilityProblems(page)).toEqual([]);
       await dialog.getByLabel('Token', { exact: true }).fill(await newToken());
       await dialog.getByRole('button', { name: 'Sign in' }).click();
-      await dialog.waitFor({ state: 'detached' });
+      await dialog.waitFor({ state: 'detached' }).catch(async (error: unknown) => {
+        throw new Error(`the dialog stays: ${await dialog.innerText()}`, { cause: error });
+      });
       // The typed text is still there.
       await page.getByText('kind: Half-written').waitFor();
     });
