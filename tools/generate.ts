@@ -1,5 +1,4 @@
-// `npm run generate`: writes src/api/groups/<group>/<version>/{types,index}.ts from each schema.ts,
-// and formats them.
+// `npm run generate`: writes {types,index}.ts beside each schema.ts of src/api/, and formats them.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';

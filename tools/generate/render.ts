@@ -1,5 +1,6 @@
 // Renders one group and version's types.ts and index.ts from its schema.
 
+import { allSchemas } from '#api/all-schemas.ts';
 import { describeField, describeType } from '#api/machinery/openapi/index.ts';
 import type {
   FieldSpec,
@@ -39,11 +40,15 @@ const scalarTypes: Readonly<Record<string, string>> = {
 const nullableStructs = new Set(['time', 'microTime', 'rawExtension']);
 const zeroStructs = new Set(['quantity', 'intOrString', 'duration']);
 
+const groups = new Set(allSchemas.schemas.map(({ key }) => key));
+
 /**
- * Returns the folder of a schema, below src/api/: groups that every group uses are in machinery.
+ * Returns the folder of a schema, below src/api/: groups that every group uses are in machinery,
+ * kinds of configuration files in config.
  */
 export function folderOf(key: string): string {
-  return key.startsWith('meta/') ? `machinery/${key}` : `groups/${key}`;
+  if (key.startsWith('meta/')) return `machinery/${key}`;
+  return `${groups.has(key) ? 'groups' : 'config'}/${key}`;
 }
 
 export function render(

@@ -4,7 +4,7 @@
 import type {
   PodSecurityConfiguration,
   PodSecurityDefaults,
-} from '#api/groups/pod-security/v1/index.ts';
+} from '#api/config/pod-security/v1/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { isDNS1123Label, isDNS1123Subdomain } from '#machinery/validation/validation.ts';

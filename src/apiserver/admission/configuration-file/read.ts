@@ -5,10 +5,10 @@ import type {
   AdmissionConfiguration,
   AdmissionPluginConfiguration,
   WebhookAdmissionConfiguration,
-} from '#api/groups/apiserver/v1/index.ts';
-import type { Configuration as EventConfiguration } from '#api/groups/eventratelimit/v1alpha1/index.ts';
-import type { PodSecurityConfiguration } from '#api/groups/pod-security/v1/index.ts';
-import type { Configuration as TolerationConfiguration } from '#api/groups/podtolerationrestriction/v1alpha1/index.ts';
+} from '#api/config/apiserver/v1/index.ts';
+import type { Configuration as EventConfiguration } from '#api/config/eventratelimit/v1alpha1/index.ts';
+import type { PodSecurityConfiguration } from '#api/config/pod-security/v1/index.ts';
+import type { Configuration as TolerationConfiguration } from '#api/config/podtolerationrestriction/v1alpha1/index.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import * as field from '#machinery/validation/field.ts';

@@ -8,7 +8,7 @@ import type {
   Issuer,
   JWTAuthenticator,
   PrefixedClaimOrExpression,
-} from '#api/groups/apiserver/v1/index.ts';
+} from '#api/config/apiserver/v1/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { validateDomainPrefixedPath } from '#machinery/validation/validation.ts';

@@ -4,7 +4,7 @@ import type {
   AuthorizationConfiguration,
   AuthorizerConfiguration,
   WebhookConfiguration,
-} from '#api/groups/apiserver/v1/index.ts';
+} from '#api/config/apiserver/v1/index.ts';
 import { parseDuration } from '#machinery/text/duration.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
