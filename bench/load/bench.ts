@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { namespaces } from '#api/groups/core/v1/index.ts';
-import { Pki } from '#cluster/pki.ts';
+import { Pki } from '#cluster/credentials/pki.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { BuiltCluster, NODE_FLAGS, type Target } from '../built-cluster.ts';

@@ -8,8 +8,8 @@ import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { Agent, get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeKubeconfig } from '#cluster/kubeconfig.ts';
-import { Pki, type KeyPair } from '#cluster/pki.ts';
+import { writeKubeconfig } from '#cluster/credentials/kubeconfig.ts';
+import { Pki, type KeyPair } from '#cluster/credentials/pki.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { freePorts } from '#machinery/net/testing/free-ports.ts';
 import { systemRandom } from '#machinery/random.ts';

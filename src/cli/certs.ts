@@ -6,7 +6,7 @@ import {
   type KubeconfigRole,
   nodeCertificate,
   roleKubeconfig,
-} from '#cluster/certificates.ts';
+} from '#cluster/credentials/role-certificates.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { type OutputFlags, writeJson } from './inspect/output.ts';
 import { shortest } from './terminal.ts';

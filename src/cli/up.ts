@@ -11,7 +11,7 @@ import { printableJson } from '#machinery/text/printable.ts';
 import type { AccessFlags } from '#cluster/access/index.ts';
 import { dataDirLayout } from '#cluster/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
-import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
+import { mergeKubeconfig } from '#cluster/credentials/kubeconfig.ts';
 import type { IngressRequest } from '#cluster/prepare-ingress.ts';
 import { UserError } from '#cluster/user-error.ts';
 import {

@@ -27,7 +27,7 @@ import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import type { AccessSettings } from './access/index.ts';
 import { ApiWorkers, type ApiWorkersSettings } from './api-workers/index.ts';
-import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
+import { keepRenewed, RENEWAL_PERIOD_MS } from './credentials/certificate-renewal.ts';
 import { type ConsoleSettings, mountsOf, permitConsole } from './console.ts';
 import { bounded } from './component-health.ts';
 import {
@@ -50,8 +50,8 @@ import { nodeHeartbeats } from './heartbeats.ts';
 import type { SleepingNodesConfig } from './sleeping-nodes.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
-import { openFrontProxy, type FrontProxy } from './front-proxy.ts';
-import type { KeyPair, Pki } from './pki.ts';
+import { openFrontProxy, type FrontProxy } from './credentials/front-proxy.ts';
+import type { KeyPair, Pki } from './credentials/pki.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
 export interface ClusterConfig {

@@ -50,7 +50,7 @@ import {
   nodeAddressesAt,
 } from './kubelet-ports.ts';
 import { type ClusterNode, SYSTEM_LOGS_DIR } from './nodes.ts';
-import type { KeyPair } from './pki.ts';
+import type { KeyPair } from './credentials/pki.ts';
 import { type AwakeKubelet, DormantNodes } from './dormant-nodes.ts';
 import { Restartable } from './restartable.ts';
 import { leading } from './roles/leading.ts';

@@ -14,7 +14,7 @@ import { StorageError, type Storage } from '#storage/interface.ts';
 import { Cluster, type ClusterConfig } from './cluster.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import type { UncaughtErrors } from './faults/index.ts';
-import type { KubeconfigEntry } from './kubeconfig.ts';
+import type { KubeconfigEntry } from './credentials/kubeconfig.ts';
 import { isLoopback, makeKubeletPorts } from './kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
 import type { IngressSettings } from './cluster-ingress.ts';
@@ -32,7 +32,7 @@ import {
   parseServiceRanges,
   type PodRange,
 } from './network-ranges.ts';
-import { Pki } from './pki.ts';
+import { Pki } from './credentials/pki.ts';
 import { removePolicies } from './policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
@@ -48,7 +48,7 @@ import {
   type Logging,
 } from './thread/index.ts';
 import { UserError } from './user-error.ts';
-import { keepAdminKubeconfig } from './admin-kubeconfig.ts';
+import { keepAdminKubeconfig } from './credentials/admin-kubeconfig.ts';
 import {
   keepsSimulation,
   type LaunchNodesConfig,

@@ -8,7 +8,11 @@ import type { Command, Option } from 'commander';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createProgram, execute } from '#cli/cox.ts';
 import { describeError } from '#cli/describe-error.ts';
-import { initCertificates, nodeCertificate, roleKubeconfig } from '#cluster/certificates.ts';
+import {
+  initCertificates,
+  nodeCertificate,
+  roleKubeconfig,
+} from '#cluster/credentials/role-certificates.ts';
 
 let dir: string;
 beforeAll(async () => {

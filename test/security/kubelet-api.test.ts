@@ -9,7 +9,7 @@ import { nodes, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import { Cluster } from '#cluster/cluster.ts';
 import { makeKubeletPorts } from '#cluster/kubelet-ports.ts';
-import { Pki } from '#cluster/pki.ts';
+import { Pki } from '#cluster/credentials/pki.ts';
 import { simulatedNode } from '#cluster/simulated-machine.ts';
 import { isOwnAddress, TlsListeners } from '#kubelet/server/listeners.ts';
 import { systemClock } from '#machinery/clock.ts';

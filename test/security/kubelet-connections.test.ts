@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { silentLogger } from '#machinery/log.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
-import { type KeyPair, Pki } from '#cluster/pki.ts';
+import { type KeyPair, Pki } from '#cluster/credentials/pki.ts';
 import { startHarness, type Harness } from '#kubelet/testing/harness.ts';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { RawRequest } from '#apiserver/testing/requests.ts';
 import { onlyWorkersAccept } from '#cluster/api-workers/testing/only-workers.ts';
 import { ADMIN_USER, Cluster } from '#cluster/cluster.ts';
-import { Pki } from '#cluster/pki.ts';
+import { Pki } from '#cluster/credentials/pki.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configMaps, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { leases } from '#api/groups/coordination/v1/index.ts';
-import { roleKubeconfig } from '#cluster/certificates.ts';
+import { roleKubeconfig } from '#cluster/credentials/role-certificates.ts';
 import { findProgram, isRoot } from '#cluster/install.ts';
 import { createCluster, type DurableCluster } from '#cluster/embedded/create-cluster.ts';
 import { freePort } from '#machinery/net/testing/free-ports.ts';

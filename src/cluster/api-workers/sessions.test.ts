@@ -28,7 +28,7 @@ import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from '../cluster.ts';
 import type { ClusterNode } from '../nodes.ts';
-import { Pki } from '../pki.ts';
+import { Pki } from '../credentials/pki.ts';
 import { simulatedNode } from '../simulated-machine.ts';
 import { onlyWorkersAccept } from './testing/only-workers.ts';
 

@@ -7,7 +7,7 @@ import type { UserInfo } from '#apiserver/request.ts';
 import type { AuthorizerSettings } from '#apiserver/authorization/settings.ts';
 import type { JwtSettings } from '#apiserver/authentication/oidc/settings.ts';
 import type { LoggerConfig } from '#machinery/log.ts';
-import type { KeyPair } from '../pki.ts';
+import type { KeyPair } from '../credentials/pki.ts';
 import { COXSWAIN_VERSION } from '../version.ts';
 
 /** The settings of a process' logger. */

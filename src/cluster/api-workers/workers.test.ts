@@ -12,7 +12,7 @@ import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
-import { Pki } from '../pki.ts';
+import { Pki } from '../credentials/pki.ts';
 import { simulatedNode } from '../simulated-machine.ts';
 import { ApiWorkers } from './index.ts';
 import { onlyWorkersAccept } from './testing/only-workers.ts';

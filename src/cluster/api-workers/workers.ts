@@ -5,7 +5,7 @@ import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { ApiServer } from '#apiserver/server.ts';
 import type { Timer } from '#machinery/clock.ts';
 import { RestartBackoff } from '../faults/index.ts';
-import type { KeyPair } from '../pki.ts';
+import type { KeyPair } from '../credentials/pki.ts';
 import { UserError } from '../user-error.ts';
 import { type BusyShare, eventLoopBusyShare } from './event-loop.ts';
 import { SAMPLE_MS, Scaling, type ScalingLimits } from './scaling.ts';

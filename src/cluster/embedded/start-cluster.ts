@@ -34,7 +34,7 @@ import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import type { ClusterControls, ConsoleSettings } from '../console.ts';
 import { ConsoleForks } from './console-forks.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
-import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
+import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../credentials/kubeconfig.ts';
 import {
   defaultPodRange,
   dnsServiceAddress,
@@ -42,7 +42,7 @@ import {
   parsePodRange,
   parseServiceRanges,
 } from '../network-ranges.ts';
-import { Pki } from '../pki.ts';
+import { Pki } from '../credentials/pki.ts';
 import {
   Awakening,
   type ClusterState,

@@ -11,7 +11,7 @@ import { silentLogger } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
-import { Pki } from '../pki.ts';
+import { Pki } from '../credentials/pki.ts';
 import {
   type ApiServerRoleConfig,
   type RunningApiServer,

@@ -8,7 +8,7 @@ import { versionInfo } from '#machinery/version-info.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { Pki } from '../pki.ts';
+import { Pki } from '../credentials/pki.ts';
 import { type ComponentServer, startComponentServer } from './component-server.ts';
 import { checkAccess } from './delegated-access.ts';
 

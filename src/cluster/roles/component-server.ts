@@ -20,7 +20,7 @@ import { StatusError } from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { TLS_SERVER_OPTIONS } from '#machinery/serving/index.ts';
-import type { KeyPair } from '../pki.ts';
+import type { KeyPair } from '../credentials/pki.ts';
 import { UserError } from '../user-error.ts';
 
 export interface ComponentServerConfig {

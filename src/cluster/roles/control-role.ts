@@ -15,8 +15,8 @@ import {
   keepRenewed,
   RELOAD_PERIOD_MS,
   RENEWAL_PERIOD_MS,
-} from '../certificate-renewal.ts';
-import { type KeyPair, Pki } from '../pki.ts';
+} from '../credentials/certificate-renewal.ts';
+import { type KeyPair, Pki } from '../credentials/pki.ts';
 import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
 import { checkAccess } from './delegated-access.ts';

@@ -18,8 +18,12 @@ import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
-import { initCertificates, nodeCertificate, roleKubeconfig } from '../certificates.ts';
-import { Pki } from '../pki.ts';
+import {
+  initCertificates,
+  nodeCertificate,
+  roleKubeconfig,
+} from '../credentials/role-certificates.ts';
+import { Pki } from '../credentials/pki.ts';
 import { startControllerManagerRole } from './controller-manager.ts';
 import { type RunningApiServer, startApiServerRole } from './api-server.ts';
 import type { RunningControlRole } from './control-role.ts';

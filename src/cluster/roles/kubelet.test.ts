@@ -11,8 +11,12 @@ import { serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { type Clock, systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { initCertificates, nodeCertificate, roleKubeconfig } from '../certificates.ts';
-import { Pki } from '../pki.ts';
+import {
+  initCertificates,
+  nodeCertificate,
+  roleKubeconfig,
+} from '../credentials/role-certificates.ts';
+import { Pki } from '../credentials/pki.ts';
 import { clientFor, readKubeconfig } from './role.ts';
 import { type RunningApiServer, startApiServerRole } from './api-server.ts';
 import { type KubeletRoleConfig, type RunningKubelet, startKubeletRole } from './kubelet.ts';

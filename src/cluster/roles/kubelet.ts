@@ -22,7 +22,7 @@ import {
 } from '#network/index.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
 import { policyTableOf, removePolicies } from '../policy-table.ts';
-import type { KeyPair } from '../pki.ts';
+import type { KeyPair } from '../credentials/pki.ts';
 import { SYSTEM_LOGS_DIR } from '../nodes.ts';
 import { parsePodRanges } from '../pod-network.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';

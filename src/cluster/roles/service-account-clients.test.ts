@@ -3,7 +3,7 @@ import { serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { Pki } from '../pki.ts';
+import { Pki } from '../credentials/pki.ts';
 import { accountTokens } from './service-account-clients.ts';
 
 let t: TestServer;

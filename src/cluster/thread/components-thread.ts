@@ -14,7 +14,7 @@ import type { Decision } from '#scheduler/decisions.ts';
 import type { ControlConfig, RunningComponents, User } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes.ts';
-import type { KeyPair } from '../pki.ts';
+import type { KeyPair } from '../credentials/pki.ts';
 import { heapLimitMb } from './heap-limit.ts';
 import {
   type FromThread,

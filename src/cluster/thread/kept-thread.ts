@@ -7,7 +7,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { RestartBackoff, type UncaughtErrors } from '../faults/index.ts';
 import type { Decision } from '#scheduler/decisions.ts';
-import type { KeyPair } from '../pki.ts';
+import type { KeyPair } from '../credentials/pki.ts';
 import type { ComponentsRunner, ComponentsThreadStart } from './components-thread.ts';
 
 const NAME = 'components-thread';

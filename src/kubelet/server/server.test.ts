@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Pki } from '#cluster/pki.ts';
+import { Pki } from '#cluster/credentials/pki.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';

@@ -8,7 +8,7 @@ import type { UserInfo } from '#apiserver/request.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import type { Random } from '#machinery/random.ts';
-import { type KeyPair, Pki } from '../../pki.ts';
+import { type KeyPair, Pki } from '../../credentials/pki.ts';
 import { UserError } from '../../user-error.ts';
 import { readFlagFile } from '../role.ts';
 

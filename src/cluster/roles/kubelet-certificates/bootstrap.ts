@@ -24,8 +24,8 @@ import {
 import * as apierrors from '#machinery/apierrors.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import * as wait from '#machinery/wait.ts';
-import { writeKubeconfigOfFiles } from '../../kubeconfig.ts';
-import { privateKeyPem } from '../../private-key.ts';
+import { writeKubeconfigOfFiles } from '../../credentials/kubeconfig.ts';
+import { privateKeyPem } from '../../credentials/private-key.ts';
 import { UserError } from '../../user-error.ts';
 import { clientFor, type RoleConfig } from '../role.ts';
 

@@ -12,8 +12,8 @@ import {
 } from '#kubelet/certificates/index.ts';
 import type { TlsListeners } from '#kubelet/server/listeners.ts';
 import type { NodeAddress } from '#kubelet/types.ts';
-import { keepRenewed, RELOAD_PERIOD_MS } from '../../certificate-renewal.ts';
-import type { KeyPair } from '../../pki.ts';
+import { keepRenewed, RELOAD_PERIOD_MS } from '../../credentials/certificate-renewal.ts';
+import type { KeyPair } from '../../credentials/pki.ts';
 import { UserError } from '../../user-error.ts';
 import {
   checkKeyPair,

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import { normalizedPrivateKey } from './private-key.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 export interface KubeconfigEntry {
   /** Name of the cluster, user and context. */

@@ -31,7 +31,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import type { Random } from '#machinery/random.ts';
 import { privateKeyPem } from './private-key.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /** A certificate and its private key, both PEM. The key is in SEC1 form. */
 export interface KeyPair {

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { loadKubeconfig } from '#client/kubeconfig.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { dataDirLayout } from './data-dir.ts';
+import { dataDirLayout } from '../data-dir.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import { Pki } from './pki.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /** Names as certificates and RBAC rules can have them. */
 const NAME = /^[\x21-\x7e]{1,63}$/;

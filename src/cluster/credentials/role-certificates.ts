@@ -4,15 +4,15 @@
 import { readdirSync } from 'node:fs';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { CSI_USER } from './csi/csi-objects.ts';
+import { CSI_USER } from '../csi/csi-objects.ts';
 import { INGRESS_USER } from '#ingress/index.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
-import { ADMIN_USER } from './cluster.ts';
+import { ADMIN_USER } from '../cluster.ts';
 import { openFrontProxy } from './front-proxy.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
-import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
+import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
 import { Pki } from './pki.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /** The roles that have a kubeconfig. */
 export const KUBECONFIG_ROLES = [

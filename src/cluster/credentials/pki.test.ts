@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { Pki } from './pki.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 const server = {
   commonName: 'kube-apiserver',

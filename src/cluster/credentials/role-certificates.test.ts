@@ -9,7 +9,7 @@ import {
   nodeCertificate,
   roleKubeconfig,
   type KubeconfigRole,
-} from './certificates.ts';
+} from './role-certificates.ts';
 
 let dir: string;
 let certDir: string;
