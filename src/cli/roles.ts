@@ -35,7 +35,7 @@ import { type RuntimeRoleConfig, startRuntimeRole } from '#cluster/roles/runtime
 import { startSchedulerRole, type SchedulerRoleConfig } from '#cluster/roles/scheduler.ts';
 import { withoutSecrets } from '#cluster/roles/static-pod-options.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
-import { giveMemoryBack } from '#cluster/memory-at-rest.ts';
+import { giveMemoryBack } from '#cluster/nodes/memory-at-rest.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { flagValues } from './flag-values.ts';
 import { nameProcess } from './process-name.ts';

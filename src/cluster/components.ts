@@ -42,21 +42,21 @@ import { type Decision, DecisionLog } from '#scheduler/decisions.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
-import type { NodeHeartbeats } from './heartbeats.ts';
+import type { NodeHeartbeats } from './nodes/virtual-heartbeats.ts';
 import {
   KUBELET_PORT,
   type KubeletPorts,
   MAX_KUBELET_PORTS,
   nodeAddressesAt,
-} from './kubelet-ports.ts';
-import { type ClusterNode, SYSTEM_LOGS_DIR } from './nodes.ts';
+} from './nodes/kubelet-ports.ts';
+import { type ClusterNode, SYSTEM_LOGS_DIR } from './nodes/cluster-node.ts';
 import type { KeyPair } from './credentials/pki.ts';
-import { type AwakeKubelet, DormantNodes } from './dormant-nodes.ts';
+import { type AwakeKubelet, DormantNodes } from './nodes/dormant-nodes.ts';
 import { Restartable } from './restartable.ts';
 import { leading } from './roles/leading.ts';
-import { SleepingNodes, type SleepingNodesConfig } from './sleeping-nodes.ts';
-import { simulatedMachine } from './simulated-machine.ts';
-import { forEachOf } from './slots.ts';
+import { SleepingNodes, type SleepingNodesConfig } from './nodes/sleeping-nodes.ts';
+import { simulatedMachine } from './nodes/simulated-machine.ts';
+import { forEachOf } from './nodes/slots.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
 export interface User {

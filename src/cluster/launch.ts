@@ -15,7 +15,7 @@ import { Cluster, type ClusterConfig } from './cluster.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import type { KubeconfigEntry } from './credentials/kubeconfig.ts';
-import { isLoopback, makeKubeletPorts } from './kubelet-ports.ts';
+import { isLoopback, makeKubeletPorts } from './nodes/kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
 import type { IngressSettings } from './cluster-ingress.ts';
 import type { CsiSettings } from './csi/cluster-csi.ts';
@@ -33,7 +33,7 @@ import {
   type PodRange,
 } from './network-ranges.ts';
 import { Pki } from './credentials/pki.ts';
-import { removePolicies } from './policy-table.ts';
+import { removePolicies } from './nodes/policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';

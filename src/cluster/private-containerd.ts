@@ -19,7 +19,7 @@ import {
   preparePodNetwork,
   removePodNetwork,
   SYSTEM_CNI,
-} from './pod-network.ts';
+} from './nodes/pod-network.ts';
 import { UserError } from './user-error.ts';
 
 export interface PrivateContainerdConfig {

@@ -18,7 +18,7 @@ import {
   nodePodNetwork,
   type PodNetworkFlags,
   SYSTEM_CNI,
-} from './pod-network.ts';
+} from './nodes/pod-network.ts';
 import { UserError } from './user-error.ts';
 
 export type RuntimeChoice = 'auto' | 'containerd' | 'process' | 'simulated';

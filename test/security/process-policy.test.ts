@@ -10,7 +10,7 @@ import { pods } from '#api/groups/core/v1/index.ts';
 import { Cluster } from '#cluster/cluster.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { startCluster } from '#cluster/index.ts';
-import { simulatedNode } from '#cluster/simulated-machine.ts';
+import { simulatedNode } from '#cluster/nodes/simulated-machine.ts';
 import { type ComponentsRunner, KeptThread } from '#cluster/thread/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import type { Logger, LogValues } from '#machinery/log.ts';

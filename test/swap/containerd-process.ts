@@ -6,7 +6,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
 import { findCniPlugins } from '#network/index.ts';
 import { launchContainerd } from '#runtime/containerd/index.ts';
-import { nodePodNetwork, preparePodNetwork } from '#cluster/pod-network.ts';
+import { nodePodNetwork, preparePodNetwork } from '#cluster/nodes/pod-network.ts';
 
 const [dir = '', podCidr = ''] = process.argv.slice(2);
 const logger = createLogger();

@@ -315,7 +315,7 @@ const AMBIENT: readonly {
     pattern: /(?<![.#\w])fetch\(|\bnode:(sqlite|inspector|cluster|quic)\b/,
     instead: 'take a Client, or an interface of your own, from the Config',
     allowed: [
-      'cluster/memory-at-rest.ts',
+      'cluster/nodes/memory-at-rest.ts',
       'console/ui/browser/fetch.ts',
       'kubelet/static-pods/http.ts',
       'storage/embedded/',

@@ -27,9 +27,9 @@ import {
 import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from '../cluster.ts';
-import type { ClusterNode } from '../nodes.ts';
+import type { ClusterNode } from '../nodes/cluster-node.ts';
 import { Pki } from '../credentials/pki.ts';
-import { simulatedNode } from '../simulated-machine.ts';
+import { simulatedNode } from '../nodes/simulated-machine.ts';
 import { onlyWorkersAccept } from './testing/only-workers.ts';
 
 // A worker loads the whole program first, which takes long while other programs use the machine.

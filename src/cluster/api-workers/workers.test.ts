@@ -13,7 +13,7 @@ import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import { Pki } from '../credentials/pki.ts';
-import { simulatedNode } from '../simulated-machine.ts';
+import { simulatedNode } from '../nodes/simulated-machine.ts';
 import { ApiWorkers } from './index.ts';
 import { onlyWorkersAccept } from './testing/only-workers.ts';
 

@@ -7,7 +7,7 @@ import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import { Components } from '../components.ts';
 import { defaultPodRange, nodeRanges } from '../network-ranges.ts';
-import { simulatedNode } from '../simulated-machine.ts';
+import { simulatedNode } from '../nodes/simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { selectedControllers } from './controller-manager.ts';
 import type { RoleConfig } from './role.ts';

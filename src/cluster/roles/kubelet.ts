@@ -21,12 +21,12 @@ import {
   runPodNetwork,
 } from '#network/index.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
-import { policyTableOf, removePolicies } from '../policy-table.ts';
+import { policyTableOf, removePolicies } from '../nodes/policy-table.ts';
 import type { KeyPair } from '../credentials/pki.ts';
-import { SYSTEM_LOGS_DIR } from '../nodes.ts';
-import { parsePodRanges } from '../pod-network.ts';
+import { SYSTEM_LOGS_DIR } from '../nodes/cluster-node.ts';
+import { parsePodRanges } from '../nodes/pod-network.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
-import { simulatedMachine } from '../simulated-machine.ts';
+import { simulatedMachine } from '../nodes/simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { type CredentialPluginOptions, credentialPlugins } from './credential-plugins.ts';

@@ -5,8 +5,8 @@ import type { LoggerConfig } from '#machinery/log.ts';
 import type { RenewalBatch } from '#kubelet/node/renewal-batches.ts';
 import type { Decision } from '#scheduler/decisions.ts';
 import type { ControlConfig } from '../components.ts';
-import type { KubeletPorts } from '../kubelet-ports.ts';
-import type { SimulatedNode } from '../nodes.ts';
+import type { KubeletPorts } from '../nodes/kubelet-ports.ts';
+import type { SimulatedNode } from '../nodes/cluster-node.ts';
 
 /** The settings of the thread's logger. */
 export type Logging = Pick<LoggerConfig, 'format' | 'level' | 'dated'>;

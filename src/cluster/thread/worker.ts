@@ -10,10 +10,10 @@ import { createLogger, type Logger, silentLogger } from '#machinery/log.ts';
 import { portDuplex } from '#machinery/streams/port-duplex.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { Components } from '../components.ts';
-import type { ClusterNode } from '../nodes.ts';
+import type { ClusterNode } from '../nodes/cluster-node.ts';
 import { SimulationJournal } from '#runtime/simulated/index.ts';
 import { UncaughtErrors } from '../faults/index.ts';
-import { simulatedNode } from '../simulated-machine.ts';
+import { simulatedNode } from '../nodes/simulated-machine.ts';
 import { type FromThread, sentError, type ThreadConfig, type ToThread } from './messages.ts';
 
 const STDERR = 2;

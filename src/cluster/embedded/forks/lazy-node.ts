@@ -10,7 +10,7 @@ import {
   type SimulatedNodeRuntime,
   type SimulatedRuntimeConfig,
 } from '#runtime/simulated/runtime.ts';
-import type { ClusterNode } from '../../nodes.ts';
+import type { ClusterNode } from '../../nodes/cluster-node.ts';
 
 export class LazyNode implements ClusterNode {
   readonly name: string;

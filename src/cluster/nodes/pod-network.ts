@@ -15,8 +15,8 @@ import {
   removeBridgeNetwork,
   systemPodNetwork,
 } from '#network/index.ts';
-import { findProgram } from './install.ts';
-import { UserError } from './user-error.ts';
+import { findProgram } from '../install.ts';
+import { UserError } from '../user-error.ts';
 
 /** Choices of the user. */
 export interface PodNetworkFlags {

@@ -6,7 +6,7 @@ import type { Random } from '#machinery/random.ts';
 import type { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
 import { lazyRuntime } from './lazy-runtime.ts';
-import type { ClusterNode, SimulatedNode } from './nodes.ts';
+import type { ClusterNode, SimulatedNode } from './cluster-node.ts';
 
 /** The same on every machine that simulates it, so that what is shown of a node is, too. */
 export function simulatedMachine(name: string): MachineInfo {

@@ -4,7 +4,7 @@
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import type { ServerTlsConfig } from '#kubelet/server/listeners.ts';
 import type { NodeAddress } from '#kubelet/types.ts';
-import type { KeyPair, Pki } from './credentials/pki.ts';
+import type { KeyPair, Pki } from '../credentials/pki.ts';
 
 /** Sent to other threads as it is. */
 export interface KubeletPorts {
