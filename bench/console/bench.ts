@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import { findProgram, isRoot } from '#cluster/install.ts';
+import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';

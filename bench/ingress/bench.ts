@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { findProgram } from '#cluster/install.ts';
+import { findProgram } from '#cluster/machine/install.ts';
 import { Router } from '#ingress/routing/router.ts';
 import { World } from '#ingress/testing/world.ts';
 import { heading, median, note, show } from '../report.ts';

@@ -3,8 +3,8 @@
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { dataDirLayout, readClaim, runningProcess } from '#cluster/data-dir.ts';
-import { cleanMachine } from '#cluster/clean.ts';
-import { leftoversOf } from '#cluster/reset.ts';
+import { cleanMachine } from '#cluster/machine/clean.ts';
+import { leftoversOf } from '#cluster/machine/reset.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { writeJson } from './inspect/output.ts';
 import { typed } from './own-command.ts';

@@ -6,7 +6,7 @@ import {
   restoreClusterSnapshot,
   saveClusterSnapshot,
   type SnapshotStatus,
-} from '#cluster/snapshot.ts';
+} from '#cluster/stores/snapshot.ts';
 import { writeJson } from './inspect/output.ts';
 
 export async function save(

@@ -34,13 +34,17 @@ import {
 } from './network-ranges.ts';
 import { Pki } from './credentials/pki.ts';
 import { removePolicies } from './nodes/policy-table.ts';
-import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
-import { encryptStorage, readEncryptionFile } from './encryption.ts';
+import {
+  type PreparedRuntime,
+  prepareRuntime,
+  type RuntimeChoice,
+} from './runtimes/prepare-runtime.ts';
+import { encryptStorage, readEncryptionFile } from './stores/encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type AuditFlags, auditOf } from './roles/audit-flags.ts';
 import { type OidcFlags, oidcOf } from './roles/oidc-flags.ts';
-import { type EtcdConfig, openStorage } from './stores.ts';
+import { type EtcdConfig, openStorage } from './stores/open-storage.ts';
 import {
   type ComponentsRunner,
   ComponentsThread,
@@ -58,8 +62,8 @@ import {
 } from './launch-nodes.ts';
 import { type AccessFlags, accessOf } from './access/index.ts';
 
-export type { RuntimeChoice } from './runtimes.ts';
-export type { EtcdConfig, StoreChoice } from './stores.ts';
+export type { RuntimeChoice } from './runtimes/prepare-runtime.ts';
+export type { EtcdConfig, StoreChoice } from './stores/open-storage.ts';
 
 export interface LaunchConfig extends LaunchNodesConfig {
   readonly dataDir: string;

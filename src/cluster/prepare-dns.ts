@@ -17,7 +17,7 @@ import {
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { DnsSettings } from './cluster-dns.ts';
-import { isRoot } from './install.ts';
+import { isRoot } from './machine/install.ts';
 import { dnsServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { UserError } from './user-error.ts';
 

@@ -13,7 +13,7 @@ import { define, definitionOf, definitionVersion } from '#apiserver/testing/cust
 import { widgetType } from '#apiserver/testing/widgets.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
-import { encryptStorage } from '#cluster/encryption.ts';
+import { encryptStorage } from '#cluster/stores/encryption.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { readEncryptionConfiguration } from '#storage/encryption/index.ts';

@@ -2,7 +2,7 @@
 // it.
 
 import { spawnSync } from 'node:child_process';
-import { findProgram } from '#cluster/install.ts';
+import { findProgram } from '#cluster/machine/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 export interface Cable {

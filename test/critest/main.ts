@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram, isRoot } from '#cluster/install.ts';
+import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { parseFlags } from '../../tools/flags.ts';
 import { cacheDir, requiredVersion } from '../conformance/binaries.ts';

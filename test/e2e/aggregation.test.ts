@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeServer } from '#apiserver/aggregator/testing/fake-server.ts';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
-import { findProgram } from '#cluster/install.ts';
+import { findProgram } from '#cluster/machine/install.ts';
 import { freePort } from '#machinery/net/testing/free-ports.ts';
 import {
   ETCD_HINT,

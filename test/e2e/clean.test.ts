@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
-import { findProgram, isRoot } from '#cluster/install.ts';
+import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { coxArgs, named, run, temporaryDir } from './harness.ts';
 
 const missing =

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isRoot } from '#cluster/install.ts';
+import { isRoot } from '#cluster/machine/install.ts';
 import { csiSchema, type CsiInput } from '#csi/schema.ts';
 import { CsiDriver, systemHost } from '#csi-driver/index.ts';
 import { systemClock } from '#machinery/clock.ts';

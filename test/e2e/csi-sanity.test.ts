@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findProgram, isRoot } from '#cluster/install.ts';
+import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { CsiDriver, systemHost } from '#csi-driver/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';

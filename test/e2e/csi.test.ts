@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isRoot } from '#cluster/install.ts';
+import { isRoot } from '#cluster/machine/install.ts';
 import {
   coxUp,
   eventually,

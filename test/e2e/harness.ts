@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram, isRoot, missingTools } from '#cluster/install.ts';
+import { findProgram, isRoot, missingTools } from '#cluster/machine/install.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { partOrWhole } from '#machinery/testing/long-tests.ts';
 import * as wait from '#machinery/wait.ts';

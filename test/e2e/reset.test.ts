@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isRoot } from '#cluster/install.ts';
+import { isRoot } from '#cluster/machine/install.ts';
 import { bridgeName } from '#network/index.ts';
 import { hostProcesses } from '#runtime/host-processes.ts';
 import {

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findProgram, isRoot } from '#cluster/install.ts';
+import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { ETCD_HINT, hasEtcd } from '#storage/etcd/testing/etcd-process.ts';
 import {
   coxArgs,

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram } from '#cluster/install.ts';
+import { findProgram } from '#cluster/machine/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { freePorts } from '#machinery/net/testing/free-ports.ts';
 import { ensureCommand, moduleSource } from '../conformance/binaries.ts';

@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findProgram } from '#cluster/install.ts';
+import { findProgram } from '#cluster/machine/install.ts';
 import { cacheDir, requiredVersion } from '../conformance/binaries.ts';
 import { skewCacheDir } from './programs.ts';
 

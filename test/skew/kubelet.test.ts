@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configMaps, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { roleKubeconfig } from '#cluster/credentials/role-certificates.ts';
-import { findProgram, isRoot } from '#cluster/install.ts';
+import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { createCluster, type DurableCluster } from '#cluster/embedded/create-cluster.ts';
 import { freePort } from '#machinery/net/testing/free-ports.ts';
 import { OLDEST_KUBELET, skewProgram } from './programs.ts';

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram } from '#cluster/install.ts';
+import { findProgram } from '#cluster/machine/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { linkFlags } from '../conformance/binaries.ts';
 

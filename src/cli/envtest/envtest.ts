@@ -1,7 +1,7 @@
 // `cox envtest` and `cox envtest etcd`.
 
 import { realpathSync } from 'node:fs';
-import { findProgram } from '#cluster/install.ts';
+import { findProgram } from '#cluster/machine/install.ts';
 import { KUBERNETES_VERSION } from '#cluster/version.ts';
 import { type OutputFlags, writeJson } from '../inspect/output.ts';
 import { stopSignal } from '../terminal.ts';

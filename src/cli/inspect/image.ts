@@ -1,6 +1,6 @@
 // `cox image load|list|prune`: the images of a cluster's containerd.
 
-import { type ImageInfo, listImages, loadImages, pruneImages } from '#cluster/images.ts';
+import { type ImageInfo, listImages, loadImages, pruneImages } from '#cluster/runtimes/images.ts';
 import { progressLine, shortest } from '../terminal.ts';
 import { bytes, type OutputFlags, table, writeJson } from './output.ts';
 

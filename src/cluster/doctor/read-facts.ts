@@ -9,7 +9,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import { overlayfsWorks } from '#runtime/containerd/index.ts';
 import { dataDirLayout, readClaim } from '../data-dir.ts';
-import { findProgram, isRoot, missingTools } from '../install.ts';
+import { findProgram, isRoot, missingTools } from '../machine/install.ts';
 import {
   type MachineFacts,
   type ModuleName,

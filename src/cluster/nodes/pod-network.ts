@@ -15,7 +15,7 @@ import {
   removeBridgeNetwork,
   systemPodNetwork,
 } from '#network/index.ts';
-import { findProgram } from '../install.ts';
+import { findProgram } from '../machine/install.ts';
 import { UserError } from '../user-error.ts';
 
 /** Choices of the user. */

@@ -25,7 +25,11 @@ import { policyTableOf, removePolicies } from '../nodes/policy-table.ts';
 import type { KeyPair } from '../credentials/pki.ts';
 import { SYSTEM_LOGS_DIR } from '../nodes/cluster-node.ts';
 import { parsePodRanges } from '../nodes/pod-network.ts';
-import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
+import {
+  type PreparedRuntime,
+  prepareRuntime,
+  type RuntimeChoice,
+} from '../runtimes/prepare-runtime.ts';
 import { simulatedMachine } from '../nodes/simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';

@@ -5,7 +5,7 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
-import { encryptStorage } from '#cluster/encryption.ts';
+import { encryptStorage } from '#cluster/stores/encryption.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { readEncryptionConfiguration } from '#storage/encryption/index.ts';

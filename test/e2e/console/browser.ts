@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { findProgram, isRoot } from '#cluster/install.ts';
+import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { coxArgs, run } from '../harness.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

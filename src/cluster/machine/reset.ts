@@ -28,9 +28,9 @@ import {
   isOwnEntry,
   runningProcess,
   tagDataDir,
-} from './data-dir.ts';
-import { removeKernelState } from './machine/kernel-state.ts';
-import { UserError } from './user-error.ts';
+} from '../data-dir.ts';
+import { removeKernelState } from './kernel-state.ts';
+import { UserError } from '../user-error.ts';
 
 const run = promisify(execFile);
 

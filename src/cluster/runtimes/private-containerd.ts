@@ -19,8 +19,8 @@ import {
   preparePodNetwork,
   removePodNetwork,
   SYSTEM_CNI,
-} from './nodes/pod-network.ts';
-import { UserError } from './user-error.ts';
+} from '../nodes/pod-network.ts';
+import { UserError } from '../user-error.ts';
 
 export interface PrivateContainerdConfig {
   /** Everything of it is below. */

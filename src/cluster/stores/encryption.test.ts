@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { allSchemas } from '#api/all-schemas.ts';
 import { readEncryptionFile, resourceOfKeys } from './encryption.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'encryption-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

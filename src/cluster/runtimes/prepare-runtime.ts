@@ -10,16 +10,16 @@ import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import type { ProxyMode } from '#proxy/index.ts';
-import type { DataDirLayout } from './data-dir.ts';
+import type { DataDirLayout } from '../data-dir.ts';
 import { type ImagesConfig, imageSourcesIn, loadImages } from './images.ts';
-import { canInstall, installTools, isRoot, missingTools } from './install.ts';
+import { canInstall, installTools, isRoot, missingTools } from '../machine/install.ts';
 import {
   type NodePodNetwork,
   nodePodNetwork,
   type PodNetworkFlags,
   SYSTEM_CNI,
-} from './nodes/pod-network.ts';
-import { UserError } from './user-error.ts';
+} from '../nodes/pod-network.ts';
+import { UserError } from '../user-error.ts';
 
 export type RuntimeChoice = 'auto' | 'containerd' | 'process' | 'simulated';
 

@@ -14,7 +14,7 @@ import {
   hasEtcd,
   startEtcd,
 } from '#storage/etcd/testing/etcd-process.ts';
-import { openStorage } from './stores.ts';
+import { openStorage } from './open-storage.ts';
 
 const mapsOf = ({ client }: TestServer) => client.resource(configMaps).namespace('default');
 

@@ -2,10 +2,10 @@
 // nor of clusters that were killed. The data directory stays: the next start makes all of it again.
 
 import type { Clock } from '#machinery/clock.ts';
-import { checkStoreUnused, claimDataDir, type DataDirLayout, entriesOf } from './data-dir.ts';
-import { removeKernelState, removeLeftStale } from './machine/kernel-state.ts';
+import { checkStoreUnused, claimDataDir, type DataDirLayout, entriesOf } from '../data-dir.ts';
+import { removeKernelState, removeLeftStale } from './kernel-state.ts';
 import { endContainers, pathsOf, unmountBelow } from './reset.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /**
  * Ends the pods of the cluster, and removes what it, and clusters without a process, have in the kernel. Needs Linux

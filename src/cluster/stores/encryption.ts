@@ -13,7 +13,7 @@ import {
   readEncryptionConfiguration,
 } from '#storage/encryption/index.ts';
 import type { Storage } from '#storage/interface.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 const FLAG = '--encryption-provider-config';
 

@@ -6,7 +6,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 import { finishRestore } from './snapshot.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 const STORE_CHOICES = ['embedded', 'memory', 'etcd'] as const;
 export type StoreChoice = (typeof STORE_CHOICES)[number];
