@@ -23,7 +23,7 @@ import {
   type StoreChoice,
 } from '#cluster/launch.ts';
 import type { AuditFlags } from '#cluster/roles/audit-flags.ts';
-import type { OidcFlags } from '#cluster/roles/oidc-flags.ts';
+import type { OidcFlags } from '#cluster/access/oidc.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
 import { typed } from './own-command.ts';

@@ -40,10 +40,10 @@ import {
   type RuntimeChoice,
 } from './runtimes/prepare-runtime.ts';
 import { encryptStorage, readEncryptionFile } from './stores/encryption.ts';
-import { parseFlagYaml } from './roles/role.ts';
+import { parseFlagYaml } from './flag-files.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type AuditFlags, auditOf } from './roles/audit-flags.ts';
-import { type OidcFlags, oidcOf } from './roles/oidc-flags.ts';
+import { type OidcFlags, oidcOf } from './access/oidc.ts';
 import { type EtcdConfig, openStorage } from './stores/open-storage.ts';
 import {
   type ComponentsRunner,

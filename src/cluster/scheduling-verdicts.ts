@@ -10,7 +10,7 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { dryRun } from '#scheduler/dry-run.ts';
-import { parseFlagYaml } from './roles/role.ts';
+import { parseFlagYaml } from './flag-files.ts';
 import { UserError } from './user-error.ts';
 
 /** Reading a cluster takes longer only if something may not be read: then nothing comes. */

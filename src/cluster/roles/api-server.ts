@@ -17,7 +17,7 @@ import { encryptStorage, readEncryptionFile } from '../stores/encryption.ts';
 import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
 import { mountsOf, permitConsole } from '../console.ts';
 import { RecordReader } from '../decision-record/reader.ts';
-import { oidcOf } from './oidc-flags.ts';
+import { oidcOf } from '../access/oidc.ts';
 import type { KeyPair } from '../credentials/pki.ts';
 import { quoted } from '../quoted.ts';
 import { openStorage } from '../stores/open-storage.ts';

@@ -21,14 +21,8 @@ import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
 import { checkAccess } from './delegated-access.ts';
 import { leading, type LeaderElectionSettings } from './leading.ts';
-import {
-  clientFor,
-  readFlagFile,
-  readKubeconfig,
-  supervised,
-  type RoleConfig,
-  type RunningRole,
-} from './role.ts';
+import { clientFor, supervised, type RoleConfig, type RunningRole } from './role.ts';
+import { readFlagFile, readKubeconfig } from '../flag-files.ts';
 
 export interface ControlRoleConfig extends RoleConfig {
   /** The kubeconfig with the address of the API server and the role's credentials. */

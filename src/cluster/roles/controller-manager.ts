@@ -20,7 +20,7 @@ import {
   type RunningControlRole,
 } from './control-role.ts';
 import { checkKeys } from './api-server/files.ts';
-import { checkAuthority, readFlagFile } from './role.ts';
+import { checkAuthority, readFlagFile } from '../flag-files.ts';
 import { serviceAccountClients } from './service-account-clients.ts';
 
 const COMPONENT = 'kube-controller-manager';

@@ -9,7 +9,7 @@ import {
   readCredentialProviders,
 } from '#kubelet/images/credential-provider-config.ts';
 import { UserError } from '../user-error.ts';
-import { readFlagFile } from './role.ts';
+import { readFlagFile } from '../flag-files.ts';
 
 export interface CredentialPluginOptions {
   /** A CredentialProviderConfig in YAML. */

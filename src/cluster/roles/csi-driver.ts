@@ -8,13 +8,8 @@ import { checkCanMount } from '../csi/check-can-mount.ts';
 import { groupSnapshotDefinitions, snapshotDefinitions } from '#controllers/csi/index.ts';
 import { CSI_PERMISSIONS } from '../csi/csi-objects.ts';
 import { runCsiDriver } from '../csi/run-csi-driver.ts';
-import {
-  clientFor,
-  readKubeconfig,
-  type RoleConfig,
-  type RunningRole,
-  supervised,
-} from './role.ts';
+import { clientFor, type RoleConfig, type RunningRole, supervised } from './role.ts';
+import { readKubeconfig } from '../flag-files.ts';
 
 export interface CsiDriverRoleConfig extends RoleConfig {
   /** The identity of the controllers, and the address of the API server. */

@@ -20,7 +20,8 @@ import { isGlobalUnicast } from '#machinery/net/ip.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { checkClusterDomain } from '../prepare-dns.ts';
 import { UserError } from '../user-error.ts';
-import { clientFor, readKubeconfig, type RoleConfig, type RunningRole } from './role.ts';
+import { clientFor, type RoleConfig, type RunningRole } from './role.ts';
+import { readKubeconfig } from '../flag-files.ts';
 
 export interface DnsRoleConfig extends RoleConfig {
   /** The kubeconfig with the address of the API server and the role's credentials. */

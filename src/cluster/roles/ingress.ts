@@ -11,13 +11,8 @@ import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { createServer } from 'node:http';
 import { type IngressRequest, parseTrustedProxies, prepareIngress } from '../prepare-ingress.ts';
 import { UserError } from '../user-error.ts';
-import {
-  clientFor,
-  readKubeconfig,
-  type RoleConfig,
-  type RunningRole,
-  supervised,
-} from './role.ts';
+import { clientFor, type RoleConfig, type RunningRole, supervised } from './role.ts';
+import { readKubeconfig } from '../flag-files.ts';
 
 export interface IngressRoleConfig extends RoleConfig, IngressRequest {
   /** The identity of the controller, and the address of the API server. */

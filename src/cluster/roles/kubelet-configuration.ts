@@ -15,7 +15,7 @@ import {
   KUBELET_CONFIGURATION_FIELDS,
 } from './kubelet-configuration-fields.ts';
 import type { NodeResourceOptions } from './node-resources.ts';
-import { readFlagFile } from './role.ts';
+import { readFlagFile } from '../flag-files.ts';
 
 /** Options of the command that a file may set. */
 export interface KubeletFileOptions extends NodeResourceOptions {

@@ -28,7 +28,8 @@ import { startControllerManagerRole } from './controller-manager.ts';
 import { type RunningApiServer, startApiServerRole } from './api-server.ts';
 import type { RunningControlRole } from './control-role.ts';
 import { type KubeletRoleConfig, type RunningKubelet, startKubeletRole } from './kubelet.ts';
-import { clientFor, readKubeconfig } from './role.ts';
+import { clientFor } from './role.ts';
+import { readKubeconfig } from '../flag-files.ts';
 
 const NODE = 'worker';
 const TOKEN = 'abcdef.0123456789abcdef';

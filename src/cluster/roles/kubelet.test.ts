@@ -17,7 +17,8 @@ import {
   roleKubeconfig,
 } from '../credentials/role-certificates.ts';
 import { Pki } from '../credentials/pki.ts';
-import { clientFor, readKubeconfig } from './role.ts';
+import { clientFor } from './role.ts';
+import { readKubeconfig } from '../flag-files.ts';
 import { type RunningApiServer, startApiServerRole } from './api-server.ts';
 import { type KubeletRoleConfig, type RunningKubelet, startKubeletRole } from './kubelet.ts';
 

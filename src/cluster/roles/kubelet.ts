@@ -42,15 +42,8 @@ import {
 } from './kubelet-certificates/serving.ts';
 import { HEALTHZ_ADDRESS, HEALTHZ_PORT, serveKubeletHealth } from './kubelet-health.ts';
 import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
-import {
-  checkAuthority,
-  clientFor,
-  readFlagFile,
-  readKubeconfig,
-  type RoleConfig,
-  type RunningRole,
-  supervised,
-} from './role.ts';
+import { clientFor, type RoleConfig, type RunningRole, supervised } from './role.ts';
+import { checkAuthority, readFlagFile, readKubeconfig } from '../flag-files.ts';
 import { tlsSettings } from './tls-flags.ts';
 
 const NETWORK_POLICY = 'network-policy';

@@ -8,7 +8,8 @@ import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { recordDecisions } from '../decision-record/writer.ts';
 import { UserError } from '../user-error.ts';
-import { clientFor, parseFlagYaml, readFlagFile, readKubeconfig } from './role.ts';
+import { clientFor } from './role.ts';
+import { parseFlagYaml, readFlagFile, readKubeconfig } from '../flag-files.ts';
 import {
   startControlRole,
   type ControlRoleConfig,

@@ -6,7 +6,7 @@ import type { ApiWorkersSettings } from '../../api-workers/index.ts';
 import type { EtcdConfig } from '../../stores/open-storage.ts';
 import type { AuditFlags } from '../audit-flags.ts';
 import type { InnerComponentsConfig } from '../inner-components.ts';
-import type { OidcFlags } from '../oidc-flags.ts';
+import type { OidcFlags } from '../../access/oidc.ts';
 import type { RoleConfig } from '../role.ts';
 import type { AggregationFlags } from './aggregation-flags.ts';
 

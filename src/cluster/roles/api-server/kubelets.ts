@@ -2,7 +2,7 @@
 
 import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-connector.ts';
 import { UserError } from '../../user-error.ts';
-import { checkAuthority, checkKeyPair, readFlagFile } from '../role.ts';
+import { checkAuthority, checkKeyPair, readFlagFile } from '../../flag-files.ts';
 import type { ApiServerRoleConfig } from './config.ts';
 import type { CertificateFiles } from './files.ts';
 

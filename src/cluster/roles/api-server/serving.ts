@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
 import type { KeyPair } from '../../credentials/pki.ts';
-import { checkAuthority, checkKeyPair } from '../role.ts';
+import { checkAuthority, checkKeyPair } from '../../flag-files.ts';
 import { tlsSettings } from '../tls-flags.ts';
 import type { ApiServerRoleConfig } from './config.ts';
 import type { CertificateFiles } from './files.ts';

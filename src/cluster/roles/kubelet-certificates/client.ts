@@ -13,13 +13,8 @@ import {
   RotatedCredentials,
 } from '#kubelet/certificates/index.ts';
 import { UserError } from '../../user-error.ts';
-import {
-  clientFor,
-  readKubeconfig,
-  type RoleConfig,
-  type RunningRole,
-  supervised,
-} from '../role.ts';
+import { clientFor, type RoleConfig, type RunningRole, supervised } from '../role.ts';
+import { readKubeconfig } from '../../flag-files.ts';
 import { type BootstrapConfig, bootstrapOnce, chooseKubeconfig } from './bootstrap.ts';
 import { serverOf } from './server-of.ts';
 
