@@ -1,7 +1,7 @@
 // The flags of the audit log: of the commands that run an API server.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { AUDIT_FORMATS, AUDIT_MODES, AUDIT_VERSION } from '#cluster/roles/audit-flags.ts';
+import { AUDIT_FORMATS, AUDIT_MODES, AUDIT_VERSION } from '#cluster/audit/audit-flags.ts';
 import { duration, numberUpTo, wholeNumber, yesOrNo } from './flags.ts';
 
 const batchCount = numberUpTo(1_000_000, 'a number of events or batches');

@@ -28,12 +28,12 @@ import {
 import {
   type KubeletConfiguration,
   readKubeletConfigurations,
-} from '#cluster/roles/kubelet-configuration.ts';
+} from '#cluster/roles/kubelet/configuration.ts';
 import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/proxy.ts';
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
 import { type RuntimeRoleConfig, startRuntimeRole } from '#cluster/roles/runtime.ts';
 import { startSchedulerRole, type SchedulerRoleConfig } from '#cluster/roles/scheduler.ts';
-import { withoutSecrets } from '#cluster/roles/static-pod-options.ts';
+import { withoutSecrets } from '#cluster/roles/kubelet/static-pod-options.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { giveMemoryBack } from '#cluster/nodes/memory-at-rest.ts';
 import { UserError } from '#cluster/user-error.ts';

@@ -22,7 +22,7 @@ import {
   type RuntimeChoice,
   type StoreChoice,
 } from '#cluster/launch.ts';
-import type { AuditFlags } from '#cluster/roles/audit-flags.ts';
+import type { AuditFlags } from '#cluster/audit/audit-flags.ts';
 import type { OidcFlags } from '#cluster/access/oidc.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';

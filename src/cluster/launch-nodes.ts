@@ -16,7 +16,7 @@ import { nodeRanges, type PodRange } from './network-ranges.ts';
 import type { ClusterNode, SimulatedNode } from './nodes/cluster-node.ts';
 import { policyTableOf } from './nodes/policy-table.ts';
 import type { IngressRequest } from './prepare-ingress.ts';
-import { resourceSettings } from './roles/node-resources.ts';
+import { resourceSettings } from './roles/kubelet/node-resources.ts';
 import type { PreparedRuntime } from './runtimes/prepare-runtime.ts';
 import { simulatedNode } from './nodes/simulated-machine.ts';
 import type { StoreChoice } from './stores/open-storage.ts';

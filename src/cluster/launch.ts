@@ -42,7 +42,7 @@ import {
 import { encryptStorage, readEncryptionFile } from './stores/encryption.ts';
 import { parseFlagYaml } from './flag-files.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
-import { type AuditFlags, auditOf } from './roles/audit-flags.ts';
+import { type AuditFlags, auditOf } from './audit/audit-flags.ts';
 import { type OidcFlags, oidcOf } from './access/oidc.ts';
 import { type EtcdConfig, openStorage } from './stores/open-storage.ts';
 import {

@@ -30,7 +30,7 @@ import { CertificateFiles, readTokenFile } from './api-server/files.ts';
 import { kubeletConnectorOf } from './api-server/kubelets.ts';
 import { serviceAccountsOf } from './api-server/service-accounts.ts';
 import { servingOf } from './api-server/serving.ts';
-import { auditOf } from './audit-flags.ts';
+import { auditOf } from '../audit/audit-flags.ts';
 import { InnerComponents } from './inner-components.ts';
 import type { RunningRole } from './role.ts';
 

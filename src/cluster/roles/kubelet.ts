@@ -33,15 +33,15 @@ import {
 import { simulatedMachine } from '../nodes/simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
-import { type CredentialPluginOptions, credentialPlugins } from './credential-plugins.ts';
-import { kubeletClient, type KubeletClient } from './kubelet-certificates/client.ts';
+import { type CredentialPluginOptions, credentialPlugins } from './kubelet/credential-plugins.ts';
+import { kubeletClient, type KubeletClient } from './kubelet/certificates/client.ts';
 import {
   requestedServing,
   selfSignedServing,
   servingFiles,
-} from './kubelet-certificates/serving.ts';
-import { HEALTHZ_ADDRESS, HEALTHZ_PORT, serveKubeletHealth } from './kubelet-health.ts';
-import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
+} from './kubelet/certificates/serving.ts';
+import { HEALTHZ_ADDRESS, HEALTHZ_PORT, serveKubeletHealth } from './kubelet/health.ts';
+import { type NodeResourceOptions, resourceSettings } from './kubelet/node-resources.ts';
 import { clientFor, type RoleConfig, type RunningRole, supervised } from './role.ts';
 import { checkAuthority, readFlagFile, readKubeconfig } from '../flag-files.ts';
 import { tlsSettings } from './tls-flags.ts';

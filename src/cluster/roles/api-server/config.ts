@@ -4,7 +4,7 @@ import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { AccessFlags } from '../../access/index.ts';
 import type { ApiWorkersSettings } from '../../api-workers/index.ts';
 import type { EtcdConfig } from '../../stores/open-storage.ts';
-import type { AuditFlags } from '../audit-flags.ts';
+import type { AuditFlags } from '../../audit/audit-flags.ts';
 import type { InnerComponentsConfig } from '../inner-components.ts';
 import type { OidcFlags } from '../../access/oidc.ts';
 import type { RoleConfig } from '../role.ts';

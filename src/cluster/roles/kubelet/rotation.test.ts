@@ -22,14 +22,14 @@ import {
   initCertificates,
   nodeCertificate,
   roleKubeconfig,
-} from '../credentials/role-certificates.ts';
-import { Pki } from '../credentials/pki.ts';
-import { startControllerManagerRole } from './controller-manager.ts';
-import { type RunningApiServer, startApiServerRole } from './api-server.ts';
-import type { RunningControlRole } from './control-role.ts';
-import { type KubeletRoleConfig, type RunningKubelet, startKubeletRole } from './kubelet.ts';
-import { clientFor } from './role.ts';
-import { readKubeconfig } from '../flag-files.ts';
+} from '../../credentials/role-certificates.ts';
+import { Pki } from '../../credentials/pki.ts';
+import { startControllerManagerRole } from '../controller-manager.ts';
+import { type RunningApiServer, startApiServerRole } from '../api-server.ts';
+import type { RunningControlRole } from '../control-role.ts';
+import { type KubeletRoleConfig, type RunningKubelet, startKubeletRole } from '../kubelet.ts';
+import { clientFor } from '../role.ts';
+import { readKubeconfig } from '../../flag-files.ts';
 
 const NODE = 'worker';
 const TOKEN = 'abcdef.0123456789abcdef';

@@ -12,11 +12,11 @@ import {
 } from '#kubelet/certificates/index.ts';
 import type { TlsListeners } from '#kubelet/server/listeners.ts';
 import type { NodeAddress } from '#kubelet/types.ts';
-import { keepRenewed, RELOAD_PERIOD_MS } from '../../credentials/certificate-renewal.ts';
-import type { KeyPair } from '../../credentials/pki.ts';
-import { UserError } from '../../user-error.ts';
-import { type RoleConfig, type RunningRole, supervised } from '../role.ts';
-import { checkKeyPair, readFlagFile } from '../../flag-files.ts';
+import { keepRenewed, RELOAD_PERIOD_MS } from '../../../credentials/certificate-renewal.ts';
+import type { KeyPair } from '../../../credentials/pki.ts';
+import { UserError } from '../../../user-error.ts';
+import { type RoleConfig, type RunningRole, supervised } from '../../role.ts';
+import { checkKeyPair, readFlagFile } from '../../../flag-files.ts';
 import { asUserError } from './client.ts';
 import { writeSelfSigned } from './self-signed.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 import { resourceManagerSettings, withReservedCpus } from './resource-manager-options.ts';
 import { shutdownPeriods } from './shutdown-options.ts';
 

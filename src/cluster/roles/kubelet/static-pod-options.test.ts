@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 import { staticPodSettings, withoutSecrets } from './static-pod-options.ts';
 
 test('a URL with headers', () => {

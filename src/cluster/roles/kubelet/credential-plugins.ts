@@ -8,8 +8,8 @@ import {
   CredentialProviderConfigError,
   readCredentialProviders,
 } from '#kubelet/images/credential-provider-config.ts';
-import { UserError } from '../user-error.ts';
-import { readFlagFile } from '../flag-files.ts';
+import { UserError } from '../../user-error.ts';
+import { readFlagFile } from '../../flag-files.ts';
 
 export interface CredentialPluginOptions {
   /** A CredentialProviderConfig in YAML. */

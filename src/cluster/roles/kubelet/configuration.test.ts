@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { UserError } from '../user-error.ts';
-import { KUBELET_CONFIGURATION_FIELDS } from './kubelet-configuration-fields.ts';
-import { readKubeletConfiguration, readKubeletConfigurations } from './kubelet-configuration.ts';
+import { UserError } from '../../user-error.ts';
+import { KUBELET_CONFIGURATION_FIELDS } from './configuration-fields.ts';
+import { readKubeletConfiguration, readKubeletConfigurations } from './configuration.ts';
 
 let dir: string;
 beforeAll(() => (dir = mkdtempSync(join(tmpdir(), 'cox-kubelet-config-'))));

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import type { Random } from '#machinery/random.ts';
-import { Pki } from '../../credentials/pki.ts';
+import { Pki } from '../../../credentials/pki.ts';
 
 export interface SelfSignedPaths {
   readonly cert: string;

@@ -16,7 +16,7 @@ import {
   TopologyOptionError,
 } from '#kubelet/resource-managers/hints/options.ts';
 import { parseQuantity, QuantityError } from '#machinery/text/quantity.ts';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 
 type Settings = Readonly<Record<string, string>>;
 

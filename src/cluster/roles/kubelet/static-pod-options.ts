@@ -2,7 +2,7 @@
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { KubeletConfig } from '#kubelet/config.ts';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 
 /** With the names of upstream's flags. */
 export interface StaticPodOptions {

@@ -8,14 +8,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { applyMergePatch } from '#machinery/patch/merge-patch.ts';
 import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import type { AuthorizationMode } from '#kubelet/server/access.ts';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 import {
   type ConfigurationField,
   type FieldType,
   KUBELET_CONFIGURATION_FIELDS,
-} from './kubelet-configuration-fields.ts';
+} from './configuration-fields.ts';
 import type { NodeResourceOptions } from './node-resources.ts';
-import { readFlagFile } from '../flag-files.ts';
+import { readFlagFile } from '../../flag-files.ts';
 
 /** Options of the command that a file may set. */
 export interface KubeletFileOptions extends NodeResourceOptions {

@@ -24,10 +24,10 @@ import {
 import * as apierrors from '#machinery/apierrors.ts';
 import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import * as wait from '#machinery/wait.ts';
-import { writeKubeconfigOfFiles } from '../../credentials/kubeconfig.ts';
-import { privateKeyPem } from '../../credentials/private-key.ts';
-import { UserError } from '../../user-error.ts';
-import { clientFor, type RoleConfig } from '../role.ts';
+import { writeKubeconfigOfFiles } from '../../../credentials/kubeconfig.ts';
+import { privateKeyPem } from '../../../credentials/private-key.ts';
+import { UserError } from '../../../user-error.ts';
+import { clientFor, type RoleConfig } from '../../role.ts';
 
 export interface BootstrapConfig extends RoleConfig {
   readonly nodeName: string;

@@ -3,7 +3,7 @@
 
 import { periodsOf, type ShutdownPeriod } from '#kubelet/shutdown/periods.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 
 /** With upstream's names. Durations are milliseconds. */
 export interface ShutdownOptions {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 import { type NodeResourceOptions, resourceSettings } from './node-resources.ts';
 
 test('without options the defaults stay', () => {

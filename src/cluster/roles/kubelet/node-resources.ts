@@ -15,7 +15,7 @@ import type { Taint } from '#api/groups/core/v1/index.ts';
 import { ALL_IDS } from '#kubelet/user-namespaces/id-ranges.ts';
 import { IDS_PER_POD } from '#kubelet/user-namespaces/user-namespaces.ts';
 import { parseQuantity, type Quantity, QuantityError } from '#machinery/text/quantity.ts';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../../user-error.ts';
 import {
   type ResourceManagerOptions,
   resourceManagerSettings,

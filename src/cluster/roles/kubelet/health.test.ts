@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { type Logger, silentLogger } from '#machinery/log.ts';
-import { serveKubeletHealth } from './kubelet-health.ts';
+import { serveKubeletHealth } from './health.ts';
 
 const stop: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
