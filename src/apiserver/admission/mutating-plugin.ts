@@ -9,7 +9,7 @@ export abstract class MutatingPlugin implements AdmissionPlugin {
 
   abstract concerns(target: AdmissionTarget): boolean;
 
-  abstract handles(): boolean;
+  abstract handles(attributes: AdmissionAttributes): boolean;
 
   /**
    * Resolves with the changed attributes; with the same value if nothing has changed. Rejects with

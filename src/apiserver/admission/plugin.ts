@@ -70,7 +70,8 @@ export interface AdmissionPlugin {
   concerns?(target: AdmissionTarget): boolean;
   /**
    * Reports whether the plugin applies to this write, after `concerns` returned true. Called before
-   * each call, so it must be fast. Default: it applies.
+   * each call, so it must be fast. For renewals of Leases by their nodes it must not depend on the
+   * name and the content. Default: it applies.
    */
   handles?(attributes: AdmissionAttributes): boolean;
   /**

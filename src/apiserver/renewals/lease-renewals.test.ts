@@ -253,6 +253,54 @@ test('any sequence of renewals and changes leaves what single requests leave', a
   );
 }, 60_000);
 
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1/';
+const ALL = { apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*'] };
+const LEASES = {
+  ...ALL,
+  apiGroups: [leases.group],
+  apiVersions: [leases.version],
+  resources: ['leases'],
+};
+
+interface Configured {
+  readonly path: string;
+  readonly body: object;
+}
+type Hooked = readonly [name: string, objects: () => readonly Configured[]];
+
+function webhook(
+  rules: readonly object[],
+  type: 'validating' | 'mutating' = 'validating',
+): readonly Configured[] {
+  const hook = {
+    name: 'test.example.com',
+    clientConfig: { url: 'https://127.0.0.1:1/' },
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+    failurePolicy: 'Ignore',
+    rules,
+  };
+  const body = { metadata: { name: 'test' }, webhooks: [hook] };
+  return [{ path: `${ADMISSION}${type}webhookconfigurations`, body }];
+}
+
+function policy(matchConstraints: object, matchResources?: object): readonly Configured[] {
+  const metadata = { name: 'test' };
+  const validations = [{ expression: 'false' }];
+  const binding = { policyName: 'test', validationActions: ['Deny'], matchResources };
+  return [
+    {
+      path: `${ADMISSION}validatingadmissionpolicies`,
+      body: { metadata, spec: { matchConstraints, validations } },
+    },
+    { path: `${ADMISSION}validatingadmissionpolicybindings`, body: { metadata, spec: binding } },
+  ];
+}
+
+async function create({ client }: Cluster, objects: readonly Configured[]): Promise<void> {
+  for (const object of objects) await client.transport.request({ method: 'POST', ...object });
+}
+
 describe('every renewal is refused', () => {
   const refusedBy = async (cluster: Cluster): Promise<readonly string[]> => {
     await cluster.clock.advance(10_000);
@@ -313,28 +361,23 @@ describe('every renewal is refused', () => {
     expect(await cluster.server.renewLeases(batch)).toEqual(NODES);
   });
 
-  test('if a webhook is configured', async () => {
+  test.each<Hooked>([
+    ['a webhook', () => webhook([{ ...ALL, operations: ['UPDATE'] }])],
+    ['a webhook for the Lease of a node', () => webhook([{ ...LEASES, resourceNames: ['b-1'] }])],
+    ['a mutating webhook', () => webhook([LEASES], 'mutating')],
+    ['a policy', () => policy({ resourceRules: [LEASES] })],
+    [
+      'a policy that leaves out the Lease of a node',
+      () =>
+        policy({
+          resourceRules: [ALL],
+          excludeResourceRules: [{ ...LEASES, resourceNames: ['a'] }],
+        }),
+    ],
+  ])('by %s that may see it', async (_name, objects) => {
     const cluster = await start();
     await refusedBy(cluster);
-    await cluster.client.transport.request({
-      method: 'POST',
-      path: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
-      body: {
-        metadata: { name: 'all' },
-        webhooks: [
-          {
-            name: 'all.example.com',
-            clientConfig: { url: 'https://127.0.0.1:1/' },
-            sideEffects: 'None',
-            admissionReviewVersions: ['v1'],
-            failurePolicy: 'Ignore',
-            rules: [
-              { apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['UPDATE'] },
-            ],
-          },
-        ],
-      },
-    });
+    await create(cluster, objects());
     await cluster.clock.advance(10_000);
     const batch = {
       renewedMs: cluster.clock.now(),
@@ -342,6 +385,35 @@ describe('every renewal is refused', () => {
       userAgent: 'kubelet',
     };
     expect(await cluster.server.renewLeases({ ...batch, nodes: NODES })).toEqual(NODES);
+  });
+});
+
+describe('no renewal is refused, and a batch leaves what single requests leave,', () => {
+  test.each<Hooked>([
+    ['a webhook', () => webhook([{ ...ALL, resources: ['pods'] }])],
+    ['a webhook for deletions', () => webhook([{ ...ALL, operations: ['DELETE'] }])],
+    ['a webhook for objects without a namespace', () => webhook([{ ...ALL, scope: 'Cluster' }])],
+    ['a webhook without rules', () => webhook([])],
+    ['a mutating webhook', () => webhook([{ ...ALL, resources: ['*/status'] }], 'mutating')],
+    ['a policy', () => policy({ resourceRules: [{ ...ALL, apiGroups: ['apps'] }] })],
+    [
+      'a policy that leaves out Leases',
+      () => policy({ resourceRules: [ALL], excludeResourceRules: [LEASES] }),
+    ],
+    [
+      'a policy that is bound to other resources',
+      () => policy({ resourceRules: [ALL] }, { resourceRules: [{ ...ALL, resources: ['pods'] }] }),
+    ],
+  ])('with %s that does not see it', async (_name, objects) => {
+    const plain = await start();
+    const batch = await start();
+    for (const cluster of [plain, batch]) await create(cluster, objects());
+    for (let round = 0; round < 2; round++) {
+      for (const { clock } of [plain, batch]) await clock.advance(10_000);
+      await together(plain, NODES);
+      expect(await batch.renewAll(NODES)).toEqual([]);
+      expect(await seen(batch)).toEqual(await seen(plain));
+    }
   });
 });
 

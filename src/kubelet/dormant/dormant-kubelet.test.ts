@@ -7,7 +7,9 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { KubeletConfig } from '../config.ts';
 import { Kubelet } from '../kubelet.ts';
 import { RenewalBatches } from '../node/renewal-batches.ts';
+import type { PortOpener } from '../server/listeners.ts';
 import { NODE_NAME, startHarness, type Harness } from '../testing/harness.ts';
+import type { NodeStatus } from '../types.ts';
 import { DormantKubelet } from './dormant-kubelet.ts';
 
 const cleanup: (() => Promise<void>)[] = [];
@@ -56,24 +58,87 @@ async function renewedAt({ client }: Harness): Promise<number> {
   return Date.parse(lease.spec?.renewTime ?? '');
 }
 
-test('reports the node as a kubelet that starts again does, and leaves its pods alone', async () => {
+const CONDITION_EVENT = /^NodeHas/;
+
+function withoutHeartbeats({ status }: { readonly status: NodeStatus }): NodeStatus {
+  const conditions = (status.conditions ?? []).map((condition) => ({
+    ...condition,
+    lastHeartbeatTime: null,
+  }));
+  return { ...status, conditions };
+}
+
+test('reports a node that is as it was with one event, and leaves its pods alone', async () => {
   const dormantNode = await stoppedNode();
   const plainNode = await stoppedNode();
   const dormant = new DormantKubelet({ kubelet: configOf(dormantNode), onWork: () => undefined });
   cleanup.push(() => dormant.stop());
   const before = await dormantNode.getPod('web');
-  await dormant.register(await nodeOf(dormantNode));
+  const known = await nodeOf(dormantNode);
+  const eventsBefore = await dormantNode.eventsOf(NODE_NAME);
+  await dormant.register(known);
   const plain = await plainNode.restartKubelet();
   cleanup.push(() => plain.stop());
   expect(await dormant.isAtRest([before])).toBe(true);
+  for (const side of [dormantNode, plainNode]) await side.clock.settle();
+  expect((await nodeOf(dormantNode)).metadata.resourceVersion).toBe(known.metadata.resourceVersion);
   for (const side of [dormantNode, plainNode]) await side.clock.advance('6m');
 
-  expect(await dormantNode.eventsOf(NODE_NAME)).toEqual(await plainNode.eventsOf(NODE_NAME));
+  const eventsOfRestart = (await dormantNode.eventsOf(NODE_NAME)).slice(eventsBefore.length);
+  const plainEvents = (await plainNode.eventsOf(NODE_NAME)).slice(eventsBefore.length);
+  expect(eventsOfRestart).toEqual(['Starting: Starting kubelet.']);
+  expect(plainEvents.filter((event) => !CONDITION_EVENT.test(event))).toEqual(eventsOfRestart);
   const [mine, others] = [await nodeOf(dormantNode), await nodeOf(plainNode)];
-  expect(mine.status).toEqual(others.status);
+  expect(withoutHeartbeats(mine)).toEqual(withoutHeartbeats(others));
+  const heartbeat = mine.status.conditions?.[0]?.lastHeartbeatTime ?? '';
+  expect(dormantNode.clock.now() - Date.parse(heartbeat)).toBeLessThanOrEqual(6 * 60_000);
   expect(mine.metadata.labels).toEqual(others.metadata.labels);
   expect(await renewedAt(dormantNode)).toBe(await renewedAt(plainNode));
   expect(await dormantNode.getPod('web')).toEqual(before);
+});
+
+test('reports a node at once that is not as it was', async () => {
+  const harness = await stoppedNode();
+  const { clock } = harness;
+  const known = await nodeOf(harness);
+  const eventsBefore = await harness.eventsOf(NODE_NAME);
+  const config = { ...configOf(harness), kubeletVersion: 'v1.36.99' };
+  const dormant = new DormantKubelet({ kubelet: config, onWork: () => undefined });
+  cleanup.push(() => dormant.stop());
+  const underPressure = (known.status.conditions ?? []).map((condition) =>
+    condition.type === 'DiskPressure' ? { ...condition, status: 'True' } : condition,
+  );
+  await dormant.register({ ...known, status: { ...known.status, conditions: underPressure } });
+  const { status } = await nodeOf(harness);
+  expect(status.nodeInfo?.kubeletVersion).toBe('v1.36.99');
+  await clock.settle();
+  expect((await harness.eventsOf(NODE_NAME)).slice(eventsBefore.length)).toEqual([
+    'Starting: Starting kubelet.',
+    `NodeHasNoDiskPressure: Node ${NODE_NAME} status is now: NodeHasNoDiskPressure`,
+  ]);
+});
+
+test('opens the port that the node has had', async () => {
+  const harness = await stoppedNode();
+  const known = await nodeOf(harness);
+  const asked: number[] = [];
+  const listeners: PortOpener = {
+    host: undefined,
+    open: (port) => {
+      asked.push(port);
+      return Promise.resolve({ port: 33_333, close: () => Promise.resolve() });
+    },
+  };
+  const dormant = new DormantKubelet({
+    kubelet: { ...configOf(harness), server: { listeners, port: 0 } },
+    onWork: () => undefined,
+  });
+  cleanup.push(() => dormant.stop());
+  const daemonEndpoints = { kubeletEndpoint: { Port: 34_567 } };
+  await dormant.register({ ...known, status: { ...known.status, daemonEndpoints } });
+  expect(asked).toEqual([34_567]);
+  // Another process had it.
+  expect((await nodeOf(harness)).status.daemonEndpoints?.kubeletEndpoint?.Port).toBe(33_333);
 });
 
 test('registers a node that is not there', async () => {
@@ -158,7 +223,7 @@ test('sees a container that ends, and hands over silently', async () => {
   expect(await harness.eventsOf(NODE_NAME)).toEqual(events);
 });
 
-test('hands over when a Lease is due that is renewed together with others', async () => {
+test('leaves all renewals of a known Lease to the call for several nodes', async () => {
   const harness = await stoppedNode();
   const { clock } = harness;
   const renewals: number[] = [];
@@ -170,17 +235,42 @@ test('hands over when a Lease is due that is renewed together with others', asyn
     },
     tickMs: 250,
   });
+  const before = await renewedAt(harness);
   const dormant = new DormantKubelet({
     kubelet: { ...configOf(harness), heartbeatKeeper, heartbeatTickMs: 250 },
     onWork: () => undefined,
   });
   await dormant.register(await nodeOf(harness));
-  await clock.advance('34s');
-  const last = renewals.at(-1) ?? 0;
+  await clock.advance('10s');
+  expect(renewals).toHaveLength(1);
+  await clock.advance('24s');
   const { config } = await dormant.handOver();
   const kubelet = new Kubelet(config);
   cleanup.push(() => kubelet.stop());
   await kubelet.start();
+  await clock.advance('16s');
+  expect(renewals).toHaveLength(5);
+  expect(renewals.map((at) => at - renewals[0]!)).toEqual([0, 10_000, 20_000, 30_000, 40_000]);
+  // No kubelet has made a request of its own.
+  expect(await renewedAt(harness)).toBe(before);
+});
+
+test('makes the first renewal itself if the call refuses it', async () => {
+  const harness = await stoppedNode();
+  const { clock, client } = harness;
+  const leaseClient = client.resource(leases).namespace('kube-node-lease');
+  await leaseClient.delete(NODE_NAME);
+  const heartbeatKeeper = new RenewalBatches({
+    clock,
+    renew: ({ nodes: refused }) => Promise.resolve(refused),
+    tickMs: 250,
+  });
+  const dormant = new DormantKubelet({
+    kubelet: { ...configOf(harness), heartbeatKeeper, heartbeatTickMs: 250 },
+    onWork: () => undefined,
+  });
+  cleanup.push(() => dormant.stop());
+  await dormant.register(await nodeOf(harness));
   await clock.advance('10s');
-  expect(await renewedAt(harness)).toBe(last + 10_000);
+  expect(clock.now() - (await renewedAt(harness))).toBeLessThan(10_000);
 });

@@ -12,6 +12,7 @@ import type { NodeReporter } from '../node/node-reporter.ts';
 import { makeRecorder } from '../parts/recorder.ts';
 import { makeNodeReporter } from '../parts/reporter.ts';
 import { readSettings } from '../parts/settings.ts';
+import type { ServerListenConfig } from '../server/config.ts';
 import { HeldPort } from '../server/held-port.ts';
 import type { Node, Pod } from '../types.ts';
 import { isAtRest } from './at-rest.ts';
@@ -144,7 +145,8 @@ export class DormantKubelet {
     });
     const port =
       this.#config.port ??
-      (kubelet.server && (await HeldPort.open(kubelet.server, this.#logger, () => onWork())));
+      (kubelet.server &&
+        (await HeldPort.open(withPortOf(known, kubelet.server), this.#logger, () => onWork())));
     const reporter = makeNodeReporter({
       base: { config: kubelet, recorder: this.#recorder, logger: this.#logger },
       settings,
@@ -174,4 +176,10 @@ export class DormantKubelet {
     }
     if (!signal.aborted) this.#config.onWork();
   }
+}
+
+/** Returns the settings with the port that the Node has, where any port will do. */
+function withPortOf(known: Node | undefined, server: ServerListenConfig): ServerListenConfig {
+  const port = known?.status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+  return server.port === 0 ? { ...server, port, orFreePort: true } : server;
 }

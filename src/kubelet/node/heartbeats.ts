@@ -24,8 +24,10 @@ export interface Heartbeat {
  * computed later, or together with those of other kubelets.
  */
 export interface HeartbeatKeeper {
+  /** Whether it makes a heartbeat without one of the kubelet before it. Default: false. */
+  readonly makesFirst?: boolean;
   /**
-   * Called after each heartbeat. Returns a function that ends it; undefined: the kubelet makes the
+   * Called after each heartbeat of the kubelet. Returns a function that ends it; undefined: the kubelet makes the
    * next one. Once it has ended, for whatever reason, `onReleased` gets the time of the next
    * heartbeat.
    */

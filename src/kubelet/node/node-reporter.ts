@@ -94,8 +94,8 @@ export class NodeReporter {
   #wasReady: boolean | undefined;
   /** The pressure that was last reported. */
   #pressure: ReadonlySet<string> | undefined;
-  /** The Lease is current for this time. */
-  #leaseDelayMs = 0;
+  /** When the Lease, which exists, is due for the first time here. Undefined: now. */
+  #firstLeaseDue: number | undefined;
   #nudge: (() => void) | undefined;
   /** The Node in the configuration, until it has been used. */
   #known: Node | undefined;
@@ -113,8 +113,10 @@ export class NodeReporter {
     this.#config = config;
     this.#known = config.known;
     this.#node = config.known;
-    const { clock, checkMs, nodeName, heartbeatTickMs } = config;
+    const { clock, checkMs, nodeName, heartbeatTickMs, known, keeper } = config;
     this.#grid = new HeartbeatGrid(clock, checkMs, nodeName, heartbeatTickMs);
+    if (known !== undefined && keeper?.makesFirst === true && isReady(known))
+      this.#firstLeaseDue = this.#grid.after(clock.monotonic(), 'lease');
   }
 
   /**
@@ -128,12 +130,13 @@ export class NodeReporter {
     }
     if (takesOver && (await this.#takeOver(signal))) return;
     this.#event('Normal', 'Starting', 'Starting kubelet.');
+    const isReported = this.#continueKnown();
     await this.#retry('node not registered', signal, async () => {
       const facts = await this.#config.facts();
       const status = makeNodeStatus(facts, undefined, this.#config.clock.now());
       const node = await this.#createOrTakeOver(status, signal);
       this.#node = node;
-      await this.#report(signal, true);
+      await this.#report(signal, !isReported);
     });
   }
 
@@ -191,12 +194,34 @@ export class NodeReporter {
     this.#nudge?.();
   }
 
-  #succeed({ node, reportedAt, leaseDue = 0, wasReady, pressure }: ReporterState): void {
+  #succeed({ node, reportedAt, leaseDue, wasReady, pressure }: ReporterState): void {
     this.#node = node;
     this.#reportedAt = reportedAt;
     this.#wasReady = wasReady;
     this.#pressure = pressure;
-    this.#leaseDelayMs = leaseDue - this.#config.clock.monotonic();
+    this.#firstLeaseDue = leaseDue;
+  }
+
+  /**
+   * Goes on with the known Node, if it is Ready. A status that is the same is reported within the
+   * next period, at a random time: thousands of nodes that start together would report theirs at
+   * once. Returns false if there is no such Node.
+   */
+  #continueKnown(): boolean {
+    const { clock, random, reportMs } = this.#config;
+    const known = this.#known;
+    if (known === undefined || !isReady(known)) return false;
+    this.#continueConditions(known);
+    this.#reportedAt = clock.monotonic() - reportMs * random.float();
+    return true;
+  }
+
+  #continueConditions(node: Node): void {
+    this.#wasReady = isReady(node);
+    const conditions = node.status.conditions ?? [];
+    this.#pressure = new Set(
+      conditions.filter(({ status }) => status === 'True').map(({ type }) => type),
+    );
   }
 
   /**
@@ -214,7 +239,7 @@ export class NodeReporter {
       const renewed = parseTime(lease.spec?.renewTime) ?? 0;
       // The grid is that of the other kubelet.
       if (renewed + checkMs > clock.now())
-        this.#leaseDelayMs = this.#grid.after(clock.monotonic(), 'lease') - clock.monotonic();
+        this.#firstLeaseDue = this.#grid.after(clock.monotonic(), 'lease');
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
       if (this.#node === undefined) return false;
@@ -222,12 +247,7 @@ export class NodeReporter {
     const ready = this.#node.status.conditions?.find(({ type }) => type === 'Ready');
     const reportedMs = parseTime(ready?.lastHeartbeatTime) ?? 0;
     this.#reportedAt = clock.monotonic() - (clock.now() - reportedMs);
-    if (ready === undefined) return true;
-    this.#wasReady = ready.status === 'True';
-    const conditions = this.#node.status.conditions ?? [];
-    this.#pressure = new Set(
-      conditions.filter(({ status }) => status === 'True').map(({ type }) => type),
-    );
+    if (ready !== undefined) this.#continueConditions(this.#node);
     return true;
   }
 
@@ -253,7 +273,10 @@ export class NodeReporter {
     } catch (error) {
       if (!apierrors.isAlreadyExists(error)) throw error;
     }
-    return await this.#complete(await resource.get(nodeName, { signal }), signal);
+    const present = await resource.get(nodeName, { signal });
+    // As upstream: a node that is Ready as before has no event NodeReady.
+    if (isReady(present)) this.#wasReady ??= true;
+    return await this.#complete(present, signal);
   }
 
   /** Adds labels, annotations and pod ranges that an existing Node lacks. */
@@ -383,27 +406,21 @@ export class NodeReporter {
   }
 
   async #renewLease(signal: AbortSignal): Promise<void> {
-    const { clock, checkMs } = this.#config;
-    if (this.#leaseDelayMs > 0) {
-      this.#leaseDue = clock.monotonic() + this.#leaseDelayMs;
-      await clock.sleep(this.#leaseDelayMs, signal).catch(() => undefined);
+    const { clock, checkMs, keeper } = this.#config;
+    const firstDue = this.#firstLeaseDue;
+    let due = firstDue ?? clock.monotonic();
+    if (firstDue !== undefined && keeper?.makesFirst === true && !signal.aborted)
+      due = await this.#leaveLease(firstDue, checkMs, signal);
+    for (;;) {
+      this.#leaseDue = due;
+      if (due > clock.monotonic())
+        await clock.sleep(due - clock.monotonic(), signal).catch(() => undefined);
       if (signal.aborted) return;
-    }
-    while (!signal.aborted) {
       this.#leaseDue = undefined;
       await this.#retry('node lease not renewed', signal, () => this.#renewOnce(signal));
       if (signal.aborted) return;
-      const due = await this.#leaveLease(
-        this.#grid.after(clock.monotonic(), 'lease'),
-        checkMs,
-        signal,
-      );
-      try {
-        this.#leaseDue = due;
-        await clock.sleep(due - clock.monotonic(), signal);
-      } catch {
-        return;
-      }
+      const next = this.#grid.after(clock.monotonic(), 'lease');
+      due = await this.#leaveLease(next, checkMs, signal);
     }
   }
 
@@ -542,6 +559,10 @@ export class NodeReporter {
       isUnchanged?.() === true
     );
   }
+}
+
+function isReady({ status: { conditions = [] } }: Node): boolean {
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
 function missingFrom(

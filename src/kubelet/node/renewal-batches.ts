@@ -1,6 +1,6 @@
 // Renewals of the Leases of many nodes as one call: kubelets that share a process renew at common
-// instants (heartbeats.ts). A kubelet makes its first renewal itself, and every one that the call
-// refuses: then it is asked to take the next one over again.
+// instants (heartbeats.ts). A kubelet whose Lease does not exist yet makes the first renewal itself, and
+// each kubelet every one that the call refuses: then it is asked to take the next one over again.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Heartbeat, HeartbeatKeeper } from './heartbeats.ts';
@@ -46,6 +46,7 @@ interface Instant {
 }
 
 export class RenewalBatches implements HeartbeatKeeper {
+  readonly makesFirst = true;
   readonly #config: RenewalBatchesConfig;
   /** By number. None is empty. */
   readonly #instants = new Map<number, Instant>();

@@ -39,6 +39,21 @@ export async function matchRequest(
   return matched;
 }
 
+/**
+ * Reports whether the rules may match a request of this kind, whatever its name and its content are:
+ * for requests that differ in them alone the result is the same. Selectors count as matching.
+ */
+export function mayMatch(match: MatchResources, request: PolicyRequest): boolean {
+  const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match;
+  const rules = resourceRules ?? [];
+  const equivalent = matchPolicy === 'Equivalent';
+  const excluded = (excludeResourceRules ?? []).filter((rule) => isForAllNames(rule));
+  return (
+    (rules.length === 0 || matchRules(rules, equivalent, request, coversKind) !== undefined) &&
+    matchRules(excluded, equivalent, request, coversKind) === undefined
+  );
+}
+
 async function attempt(test: () => boolean | Promise<boolean>): Promise<boolean | Error> {
   try {
     return await test();
@@ -102,13 +117,14 @@ function matchRules(
   rules: readonly Rule[],
   equivalent: boolean,
   request: PolicyRequest,
+  matches = ruleMatches,
 ): ResourceAndKind | undefined {
   const { requested } = request;
-  if (rules.some((rule) => ruleMatches(rule, requested.resource, request))) return requested;
+  if (rules.some((rule) => matches(rule, requested.resource, request))) return requested;
   if (!equivalent || rules.length === 0) return undefined;
   for (const rule of rules) {
     const equivalentResource = request.equivalents.find(({ resource }) =>
-      ruleMatches(rule, resource, request),
+      matches(rule, resource, request),
     );
     if (equivalentResource !== undefined) return equivalentResource;
   }
@@ -116,8 +132,17 @@ function matchRules(
 }
 
 function ruleMatches(rule: Rule, resource: GroupVersionResource, request: PolicyRequest): boolean {
-  const { operation, subresource, name } = request.attributes;
-  const names = rule.resourceNames ?? [];
+  return (
+    coversKind(rule, resource, request) &&
+    (isForAllNames(rule) || rule.resourceNames?.includes(request.attributes.name) === true)
+  );
+}
+
+const isForAllNames = ({ resourceNames }: Rule): boolean => (resourceNames ?? []).length === 0;
+
+/** Reports whether the rule matches the request if it matches its name. */
+function coversKind(rule: Rule, resource: GroupVersionResource, request: PolicyRequest): boolean {
+  const { operation, subresource } = request.attributes;
   return (
     includes(rule.operations, operation) &&
     includes(rule.apiGroups, resource.group) &&
@@ -125,8 +150,7 @@ function ruleMatches(rule: Rule, resource: GroupVersionResource, request: Policy
     (rule.resources ?? []).some((pattern) =>
       resourceMatches(pattern, resource.resource, subresource),
     ) &&
-    scopeMatches(rule.scope, request) &&
-    (names.length === 0 || names.includes(name))
+    scopeMatches(rule.scope, request)
   );
 }
 

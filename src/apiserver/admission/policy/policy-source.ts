@@ -7,6 +7,8 @@ import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import { LazyFollower } from '../lazy-follower.ts';
+import { mayMatch } from './matching.ts';
+import { PolicyRequest } from './request.ts';
 import type { PolicyServices } from './services.ts';
 
 export interface AnyPolicy extends KubeObject {
@@ -59,11 +61,26 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
   }
 
   /**
-   * Reports whether a policy might apply to a request: there is at least one with a binding, or the
-   * policies are not loaded yet.
+   * Reports whether a policy might apply to a request, whatever its name and its content are: there
+   * is one with a binding whose rules match, or the policies are not loaded yet.
    */
-  get mayApply(): boolean {
-    return !this.#follower.started || (this.#policies.size > 0 && this.#bindings.size > 0);
+  mayApply(attributes: AdmissionAttributes): boolean {
+    if (!this.#follower.started) return true;
+    this.#hooks ??= this.#findHooks();
+    if (this.#hooks.length === 0) return false;
+    const request = new PolicyRequest(attributes, this.#config);
+    return this.#hooks.some(({ policy: { spec }, bindings }) => {
+      const { matchConstraints } = spec;
+      // Without constraints the policy is reported as misconfigured.
+      if (matchConstraints === undefined) return true;
+      return (
+        mayMatch(matchConstraints, request) &&
+        bindings.some(
+          ({ spec: { matchResources } }) =>
+            matchResources === undefined || mayMatch(matchResources, request),
+        )
+      );
+    });
   }
 
   /**

@@ -10,7 +10,8 @@ import { type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 import { LazyFollower } from '../lazy-follower.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { Expression } from '../policy/evaluation.ts';
-import type { MatchResources } from '../policy/matching.ts';
+import { type MatchResources, mayMatch } from '../policy/matching.ts';
+import { PolicyRequest } from '../policy/request.ts';
 import type { WebhookType } from './metrics.ts';
 import type { WebhookServices } from './services.ts';
 
@@ -53,11 +54,15 @@ export class WebhookConfigurations {
   }
 
   /**
-   * Reports whether a webhook might apply to a request: there is at least one, or the
-   * configurations are not loaded yet.
+   * Reports whether a webhook might apply to a request, whatever its name and its content are: there
+   * is one whose rules match, or the configurations are not loaded yet.
    */
-  get mayApply(): boolean {
-    return !this.#follower.started || this.#hooks.size > 0;
+  mayApply(attributes: AdmissionAttributes): boolean {
+    if (!this.#follower.started) return true;
+    const hooks = this.#inOrder();
+    if (hooks.length === 0) return false;
+    const request = new PolicyRequest(attributes, this.#services);
+    return hooks.some(({ match }) => hasRules(match) && mayMatch(match, request));
   }
 
   /**
@@ -66,6 +71,10 @@ export class WebhookConfigurations {
    */
   async hooksFor(attributes: AdmissionAttributes): Promise<readonly Hook[]> {
     if (!this.#follower.started) await this.#follower.ready(attributes);
+    return this.#inOrder();
+  }
+
+  #inOrder(): readonly Hook[] {
     this.#sorted ??= [...this.#hooks]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([, hooks]) => hooks);
@@ -112,6 +121,11 @@ export class WebhookConfigurations {
       };
     });
   }
+}
+
+/** Reports whether there are rules: a webhook without any matches nothing, unlike a policy. */
+export function hasRules({ resourceRules }: MatchResources): boolean {
+  return (resourceRules ?? []).length > 0;
 }
 
 function compileConditions(

@@ -6,7 +6,7 @@ import { Evaluation } from '../policy/evaluation.ts';
 import { evaluateMatchConditions } from '../policy/match-conditions.ts';
 import { matchRequest } from '../policy/matching.ts';
 import type { PolicyRequest, ResourceAndKind, VersionedObjects } from '../policy/request.ts';
-import type { Hook } from './configurations.ts';
+import { type Hook, hasRules } from './configurations.ts';
 import type { WebhookServices } from './services.ts';
 
 export interface Invocation {
@@ -25,8 +25,7 @@ export async function findInvocation(
   request: PolicyRequest,
   services: WebhookServices,
 ): Promise<Invocation | undefined> {
-  // A webhook without rules matches nothing; a policy without rules matches everything.
-  if ((hook.match.resourceRules ?? []).length === 0) return undefined;
+  if (!hasRules(hook.match)) return undefined;
   let matched;
   try {
     matched = await matchRequest(hook.match, request);

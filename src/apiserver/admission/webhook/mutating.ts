@@ -46,8 +46,8 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     return !isExempt(target);
   }
 
-  handles(): boolean {
-    return this.#configurations.mayApply;
+  handles(attributes: AdmissionAttributes): boolean {
+    return this.#configurations.mayApply(attributes);
   }
 
   /** Resolves with the attributes after all webhooks. Rejects with StatusError. */

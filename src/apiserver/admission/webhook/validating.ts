@@ -30,8 +30,8 @@ export class ValidatingAdmissionWebhook implements AdmissionPlugin {
     return !isExempt(target);
   }
 
-  handles(): boolean {
-    return this.#configurations.mayApply;
+  handles(attributes: AdmissionAttributes): boolean {
+    return this.#configurations.mayApply(attributes);
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {

@@ -64,8 +64,8 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     return !isExempt(target);
   }
 
-  handles(): boolean {
-    return this.#source.mayApply;
+  handles(attributes: AdmissionAttributes): boolean {
+    return this.#source.mayApply(attributes);
   }
 
   /** Resolves with the attributes after all policies. Rejects with StatusError. */

@@ -57,8 +57,8 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     return !isExempt(target);
   }
 
-  handles(): boolean {
-    return this.#source.mayApply;
+  handles(attributes: AdmissionAttributes): boolean {
+    return this.#source.mayApply(attributes);
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
