@@ -1,5 +1,6 @@
 // Authentication: finds the user of a request.
 
+import { isPlainObject } from '#machinery/deep.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 
 export const AUTHENTICATED_GROUP = 'system:authenticated';
@@ -19,15 +20,26 @@ export interface Authenticator {
   ): UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
+/**
+ * Receives the reason why a token that is the authenticator's own is not valid, for the status of a
+ * TokenReview. Returns undefined, as the authenticator does.
+ */
+export type Refuse = (reason: string) => undefined;
+
+/** A Refuse for requests, which do not show the reason. */
+export const refuseSilently: Refuse = () => undefined;
+
 /** An authenticator of bearer tokens, which TokenReview also uses. */
 export interface TokenAuthenticator {
   /**
    * Authenticates a token. `audiences`: the token must be for at least one of them; empty: for the
-   * API server itself.
+   * API server itself. `refuse`: default refuseSilently. Undefined: the token is not valid, or not
+   * of this authenticator; only the former has a reason.
    */
   authenticateToken(
     token: string,
     audiences: readonly string[],
+    refuse?: Refuse,
   ): TokenAnswer | undefined | Promise<TokenAnswer | undefined>;
 }
 
@@ -68,6 +80,22 @@ const MAX_TOKEN_LENGTH = 64 * 1024;
 export function looksLikeJwt(token: string): boolean {
   return token.length <= MAX_TOKEN_LENGTH && token.split('.', 4).length === 3;
 }
+
+/** Returns the issuer that a JSON web token names, unverified. Undefined: it names none. */
+export function issuerOf(token: string): unknown {
+  try {
+    const [, payload = ''] = token.split('.', 2);
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    return isPlainObject(claims) ? claims['iss'] : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns audiences as upstream's messages show them. */
+export const quotedAudiences = (audiences: readonly string[]): string =>
+  `[${audiences.map((audience) => JSON.stringify(audience)).join(' ')}]`;
 
 /**
  * The leeway when the times of a token are checked, in seconds, as upstream: the clocks of the

@@ -7,7 +7,13 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { UserInfo } from '../request.ts';
-import { looksLikeJwt, type TokenAnswer, type TokenAuthenticator } from './authenticator.ts';
+import {
+  quotedAudiences,
+  type Refuse,
+  refuseSilently,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from './authenticator.ts';
 import {
   dayOf,
   INVALID_SINCE_LABEL,
@@ -28,7 +34,20 @@ export interface LegacyServiceAccountTokensConfig {
 }
 
 const ISSUER = 'kubernetes/serviceaccount';
-const CLAIM = 'kubernetes.io/serviceaccount/';
+const CLAIM = {
+  namespace: 'kubernetes.io/serviceaccount/namespace',
+  secret: 'kubernetes.io/serviceaccount/secret.name',
+  account: 'kubernetes.io/serviceaccount/service-account.name',
+  uid: 'kubernetes.io/serviceaccount/service-account.uid',
+} as const;
+/** The claims of every token: upstream's word for each, and its name. */
+const NEEDED: readonly (readonly [what: string, name: string])[] = [
+  ['sub', 'sub'],
+  ['namespace', CLAIM.namespace],
+  ['secretName', CLAIM.secret],
+  ['serviceAccountName', CLAIM.account],
+  ['serviceAccountUID', CLAIM.uid],
+];
 
 export class LegacyServiceAccountTokens implements TokenAuthenticator {
   readonly #config: LegacyServiceAccountTokensConfig;
@@ -42,41 +61,55 @@ export class LegacyServiceAccountTokens implements TokenAuthenticator {
   async authenticateToken(
     token: string,
     audiences: readonly string[],
+    refuse: Refuse = refuseSilently,
   ): Promise<TokenAnswer | undefined> {
-    if (!looksLikeJwt(token)) return undefined;
-    const common = audiences.filter((audience) => this.#config.audiences.includes(audience));
-    if (audiences.length > 0 && common.length === 0) return undefined;
-    const user = await this.#userOf(token);
+    const claims = await this.#config.verifier.verify(token, [ISSUER], refuse);
+    if (claims === undefined) return undefined;
+    const own = this.#config.audiences;
+    const common = audiences.filter((audience) => own.includes(audience));
+    if (audiences.length > 0 && common.length === 0)
+      return refuse(
+        `token audiences ${quotedAudiences(own)} is invalid for the target audiences ${quotedAudiences(audiences)}`,
+      );
+    const user = await this.#userOf(claims, token, refuse);
     return user === undefined ? undefined : { user, audiences: common };
   }
 
-  async #userOf(token: string): Promise<UserInfo | undefined> {
-    const claims = await this.#verify(token);
-    if (claims === undefined) return undefined;
+  async #userOf(
+    claims: Readonly<Record<string, unknown>>,
+    token: string,
+    refuse: Refuse,
+  ): Promise<UserInfo | undefined> {
     const claim = (name: string): string => {
-      const value = claims[CLAIM + name];
+      const value = claims[name];
       return typeof value === 'string' ? value : '';
     };
-    const [namespace, name, uid] = [
-      claim('namespace'),
-      claim('service-account.name'),
-      claim('service-account.uid'),
-    ];
-    if (
-      namespace === '' ||
-      name === '' ||
-      claims['sub'] !== `system:serviceaccount:${namespace}:${name}`
-    )
-      return undefined;
+    for (const [what, name] of NEEDED)
+      if (claim(name) === '') return refuse(`${what} claim is missing`);
+    const namespace = claim(CLAIM.namespace);
+    const name = claim(CLAIM.account);
+    if (claim('sub') !== `system:serviceaccount:${namespace}:${name}`)
+      return refuse('sub claim is invalid');
     const { find } = this.#config;
-    const secret = await find<Immutable<Secret>>('', 'secrets', namespace, claim('secret.name'));
-    if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
+    const secret = await find<Immutable<Secret>>('', 'secrets', namespace, claim(CLAIM.secret));
+    if (secret === undefined || secret.metadata.deletionTimestamp !== undefined)
+      return refuse('Token has been invalidated');
     if (Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') !== token)
-      return undefined;
+      return refuse("Token does not match server's copy");
     const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', namespace, name);
-    if (account?.metadata.uid !== uid || account.metadata.deletionTimestamp !== undefined)
-      return undefined;
-    if ((secret.metadata.labels?.[INVALID_SINCE_LABEL] ?? '') !== '') return undefined;
+    if (account === undefined) return refuse(`serviceaccounts ${JSON.stringify(name)} not found`);
+    const { uid, deletionTimestamp } = account.metadata;
+    if (deletionTimestamp !== undefined)
+      return refuse(`ServiceAccount ${namespace}/${name} has been deleted`);
+    if (uid !== claim(CLAIM.uid))
+      return refuse(`ServiceAccount UID (${uid}) does not match claim (${claim(CLAIM.uid)})`);
+    if ((secret.metadata.labels?.[INVALID_SINCE_LABEL] ?? '') !== '')
+      return refuse(
+        `the token in secret ${namespace}/${secret.metadata.name} for service account ` +
+          `${namespace}/${name} has been marked invalid. ` +
+          'Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the ' +
+          `'${INVALID_SINCE_LABEL}' label from the secret to temporarily allow use of this token`,
+      );
     this.#note(secret);
     return {
       name: `system:serviceaccount:${namespace}:${name}`,
@@ -97,12 +130,5 @@ export class LegacyServiceAccountTokens implements TokenAuthenticator {
     if ([...this.#noted.values()][0] !== today) this.#noted = new Map();
     this.#noted.set(metadata.uid, today);
     noteUse({ namespace: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid }, today);
-  }
-
-  #verify(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-    return this.#config.verifier.verify(token, {
-      issuers: [ISSUER],
-      now: this.#config.clock.now(),
-    });
   }
 }

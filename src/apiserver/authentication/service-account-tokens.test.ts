@@ -149,6 +149,41 @@ describe('tokens of ServiceAccounts', () => {
   });
 });
 
+test('a token that is not valid has a reason', async () => {
+  const { tokens, clock, privateKey } = newTokens({
+    ...everything,
+    'pods/web/builder-0': { uid: 'another' },
+  });
+  const reasonsOf = async (token: string, audiences: readonly string[] = []): Promise<string[]> => {
+    const reasons: string[] = [];
+    const refuse = (reason: string): undefined => void reasons.push(reason);
+    expect(await tokens.authenticateToken(token, audiences, refuse)).toBeUndefined();
+    return reasons;
+  };
+  const { token } = tokens.sign(wish());
+  const [header, payload] = token.split('.');
+  const claims = JSON.parse(Buffer.from(payload!, 'base64url').toString()) as JWTPayload;
+  const signed = (more: object): Promise<string> =>
+    new SignJWT({ ...claims, ...more }).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+  const now = Math.floor(clock.now() / 1000);
+  expect(await reasonsOf('opaque')).toEqual([]);
+  expect(await reasonsOf(await signed({ iss: 'https://other' }))).toEqual([]);
+  expect(await reasonsOf(newTokens(everything).tokens.sign(wish()).token)).toEqual([
+    'invalid signature, no keys found',
+  ]);
+  expect(await reasonsOf(`${header}.${payload}.AAAA`)).toEqual([
+    'go-jose/go-jose: error in cryptographic primitive',
+  ]);
+  expect(await reasonsOf(await signed({ iat: now + 70 }))).toEqual([
+    'service account token is issued in the future',
+  ]);
+  expect(await reasonsOf(tokens.sign(wish({ bound: pod })).token)).toEqual([
+    'pod UID (another) does not match service account pod ref claim (pod-uid)',
+  ]);
+  await clock.advance('1h');
+  expect(await reasonsOf(token)).toEqual(['service account token has expired']);
+});
+
 describe('keys of tokens', () => {
   const pem = (key: KeyObject): string =>
     key.export({ type: key.type === 'private' ? 'pkcs8' : 'spki', format: 'pem' }).toString();

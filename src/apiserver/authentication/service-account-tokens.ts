@@ -4,6 +4,7 @@
 
 import type { Node, Pod, Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Random } from '#machinery/random.ts';
@@ -12,7 +13,9 @@ import type { Find } from '../catalog/internal-client.ts';
 import type { UserInfo } from '../request.ts';
 import {
   CLOCK_LEEWAY_SECONDS,
-  looksLikeJwt,
+  quotedAudiences,
+  type Refuse,
+  refuseSilently,
   type TokenAnswer,
   type TokenAuthenticator,
 } from './authenticator.ts';
@@ -95,6 +98,9 @@ const MAX_VERIFIED = 1024;
  * still use them.
  */
 const DELETION_LEEWAY_MS = 60_000;
+/** Texts of refusals, as upstream's. */
+const INVALIDATED = 'service account token has been invalidated';
+const NO_ACCOUNT = 'the token names no service account';
 
 export class ServiceAccountTokens implements TokenAuthenticator {
   readonly issuer: string;
@@ -150,29 +156,28 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   async authenticateToken(
     token: string,
     audiences: readonly string[],
+    refuse: Refuse = refuseSilently,
   ): Promise<TokenAnswer | undefined> {
-    if (!looksLikeJwt(token)) return undefined;
-    const claims = await this.#verify(token);
+    const claims = await this.#verify(token, refuse);
     if (claims === undefined) return undefined;
     const wanted = audiences.length > 0 ? audiences : this.audiences;
-    const lifetime =
+    const own =
       typeof claims.aud === 'string' ? [claims.aud] : Array.isArray(claims.aud) ? claims.aud : [];
-    const common = wanted.filter((audience) => lifetime.includes(audience));
-    if (common.length === 0) return undefined;
-    const user = await this.#userOf(claims);
+    const common = wanted.filter((audience) => own.includes(audience));
+    if (common.length === 0)
+      return refuse(
+        `token audiences ${quotedAudiences(own)} is invalid for the target audiences ${quotedAudiences(wanted)}`,
+      );
+    const late = timeProblem(claims, this.#config.clock.now());
+    if (late !== undefined) return refuse(late);
+    const user = await this.#userOf(claims, refuse);
     return user === undefined ? undefined : { user, audiences: audiences.length > 0 ? common : [] };
   }
 
-  async #verify(token: string): Promise<Claims | undefined> {
-    const now = this.#config.clock.now();
-    const verified = this.#verified.get(token);
-    if (verified !== undefined)
-      return ((verified.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000 > now ? verified : undefined;
-    const claims = (await this.verifier.verify(token, {
-      issuers: this.#issuers,
-      now,
-      requiredClaims: ['exp', 'sub'],
-    })) as Claims | undefined;
+  async #verify(token: string, refuse: Refuse): Promise<Claims | undefined> {
+    const known = this.#verified.get(token);
+    if (known !== undefined) return known;
+    const claims = (await this.verifier.verify(token, this.#issuers, refuse)) as Claims | undefined;
     if (claims === undefined) return undefined;
     const [oldest] = this.#verified.keys();
     if (this.#verified.size >= MAX_VERIFIED && oldest !== undefined) this.#verified.delete(oldest);
@@ -181,27 +186,26 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   }
 
   /** Returns the user of a token; undefined if a bound object does not exist any more. */
-  async #userOf(claims: Claims): Promise<UserInfo | undefined> {
+  async #userOf(claims: Claims, refuse: Refuse): Promise<UserInfo | undefined> {
     const own = claims['kubernetes.io'];
-    if (!isPlainObject(own)) return undefined;
+    if (!isPlainObject(own)) return refuse(NO_ACCOUNT);
     const { namespace, serviceaccount, pod, secret, node } = own;
     if (typeof namespace !== 'string' || namespace === '' || !isReference(serviceaccount))
-      return undefined;
+      return refuse(NO_ACCOUNT);
     if (
       ![pod, secret, node].every((reference) => reference === undefined || isReference(reference))
     )
-      return undefined;
+      return refuse('the token is bound to something without a name and a UID');
     if (claims.sub !== `system:serviceaccount:${namespace}:${serviceaccount.name}`)
-      return undefined;
-    if (!(await this.#isAlive<ServiceAccount>('serviceaccounts', namespace, serviceaccount)))
-      return undefined;
-    if (pod !== undefined && !(await this.#isAlive<Pod>('pods', namespace, pod))) return undefined;
-    if (secret !== undefined && !(await this.#isAlive<Secret>('secrets', namespace, secret)))
-      return undefined;
-    // The node of a pod is informational and not checked. A token that is bound to a node itself is
-    // invalid without it.
-    if (node !== undefined && pod === undefined && !(await this.#isAlive<Node>('nodes', '', node)))
-      return undefined;
+      return refuse('sub claim is invalid');
+    const problem =
+      (await this.#accountProblem(namespace, serviceaccount)) ??
+      (await this.#boundProblem<Pod>('pod', namespace, pod)) ??
+      (await this.#boundProblem<Secret>('secret', namespace, secret)) ??
+      // The node of a pod is informational and not checked. A token that is bound to a node itself
+      // is invalid without it.
+      (pod === undefined ? await this.#boundProblem<Node>('node', '', node) : undefined);
+    if (problem !== undefined) return refuse(problem);
     const extra: Record<string, readonly string[]> = {
       ...(claims.jti !== undefined && {
         'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`],
@@ -223,20 +227,53 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     };
   }
 
-  async #isAlive<T extends KubeObject>(
+  async #accountProblem(namespace: string, { name, uid }: Reference): Promise<string | undefined> {
+    const account = await this.#find<ServiceAccount>('serviceaccounts', namespace, name);
+    if (account === undefined) return `serviceaccounts ${JSON.stringify(name)} not found`;
+    if (account.metadata.uid !== uid)
+      return `service account UID (${account.metadata.uid}) does not match claim (${uid})`;
+    return this.#isGone(account)
+      ? `service account ${namespace}/${name} has been deleted`
+      : undefined;
+  }
+
+  async #boundProblem<T extends KubeObject>(
+    kind: 'pod' | 'secret' | 'node',
+    namespace: string,
+    reference: Reference | undefined,
+  ): Promise<string | undefined> {
+    if (reference === undefined) return undefined;
+    const object = await this.#find<T>(`${kind}s`, namespace, reference.name);
+    if (object === undefined) return INVALIDATED;
+    const { uid } = object.metadata;
+    if (uid !== reference.uid)
+      return `${kind} UID (${uid}) does not match service account ${kind} ref claim (${reference.uid})`;
+    return this.#isGone(object) ? INVALIDATED : undefined;
+  }
+
+  #find<T extends KubeObject>(
     resource: string,
     namespace: string,
-    reference: Reference,
-  ): Promise<boolean> {
-    const object = await this.#config.find<Immutable<T> & KubeObject>(
-      '',
-      resource,
-      namespace,
-      reference.name,
-    );
-    if (object === undefined || object.metadata.uid !== reference.uid) return false;
-    const { deletionTimestamp } = object.metadata;
-    if (deletionTimestamp === undefined) return true;
-    return Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS > this.#config.clock.now();
+    name: string,
+  ): Awaitable<(Immutable<T> & KubeObject) | undefined> {
+    return this.#config.find<Immutable<T> & KubeObject>('', resource, namespace, name);
   }
+
+  #isGone({ metadata: { deletionTimestamp } }: KubeObject): boolean {
+    if (deletionTimestamp === undefined) return false;
+    return Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS <= this.#config.clock.now();
+  }
+}
+
+/** Returns why a token is not valid at a time, in ms. Undefined: it is. */
+function timeProblem({ nbf, exp, iat }: Claims, now: number): string | undefined {
+  const seconds = now / 1000;
+  // The holder of the signing key may have written anything.
+  if (typeof exp !== 'number') return 'exp claim is missing';
+  if (nbf !== undefined && !(seconds + CLOCK_LEEWAY_SECONDS >= nbf))
+    return 'service account token is not valid yet';
+  if (!(seconds - CLOCK_LEEWAY_SECONDS < exp)) return 'service account token has expired';
+  if (iat !== undefined && !(seconds + CLOCK_LEEWAY_SECONDS >= iat))
+    return 'service account token is issued in the future';
+  return undefined;
 }

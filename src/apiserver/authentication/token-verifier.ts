@@ -1,17 +1,12 @@
 // Verifies signatures of ServiceAccount tokens with any of several public keys, so that keys can be
 // rotated.
 
+import { isPlainObject } from '#machinery/deep.ts';
 import { outsideWork } from '#machinery/pending-work.ts';
 import type { TokenKey } from '#machinery/token-keys.ts';
-import { CLOCK_LEEWAY_SECONDS } from './authenticator.ts';
+import { issuerOf, looksLikeJwt, type Refuse } from './authenticator.ts';
 
-export interface VerifyOptions {
-  /** The accepted issuers. */
-  readonly issuers: readonly string[];
-  /** The current time in ms since the epoch. */
-  readonly now: number;
-  readonly requiredClaims?: readonly string[];
-}
+type UncheckedClaims = Readonly<Record<string, unknown>>;
 
 export class TokenVerifier {
   readonly keys: readonly TokenKey[];
@@ -22,13 +17,16 @@ export class TokenVerifier {
   }
 
   /**
-   * Returns the claims of a token. Undefined: no key has signed the token, or it is not valid now.
+   * Returns the claims of a token of one of the issuers, whose lifetime is not checked. Undefined:
+   * it is of another issuer, or no key has signed it; `refuse` gets the latter.
    */
   async verify(
     token: string,
-    { issuers, now, requiredClaims = [] }: VerifyOptions,
-  ): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const { decodeProtectedHeader, jwtVerify } = await outsideWork(import('jose'));
+    issuers: readonly string[],
+    refuse: Refuse,
+  ): Promise<UncheckedClaims | undefined> {
+    if (!looksLikeJwt(token) || !issuers.includes(issuerOf(token) as string)) return undefined;
+    const { compactVerify, decodeProtectedHeader } = await outsideWork(import('jose'));
     let keyId: string | undefined;
     try {
       keyId = decodeProtectedHeader(token).kid;
@@ -36,26 +34,20 @@ export class TokenVerifier {
       // The text is not a JSON web token.
       return undefined;
     }
-    for (const { algorithm, publicKey } of this.#candidates(keyId)) {
-      const currentDate = new Date(now);
-      const options = {
-        issuer: [...issuers],
-        algorithms: [algorithm],
-        currentDate,
-        clockTolerance: CLOCK_LEEWAY_SECONDS,
-      };
+    const candidates = this.#candidates(keyId);
+    if (candidates.length === 0) return refuse('invalid signature, no keys found');
+    for (const { algorithm, publicKey } of candidates) {
       try {
-        return (
-          await outsideWork(
-            jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] }),
-          )
-        ).payload;
+        const { payload } = await outsideWork(
+          compactVerify(token, publicKey, { algorithms: [algorithm] }),
+        );
+        const claims: unknown = JSON.parse(new TextDecoder().decode(payload));
+        if (isPlainObject(claims)) return claims;
       } catch {
-        // The token is signed by another key, has expired, or has another issuer. The next key is
-        // tried.
+        // The token is signed by another key. The next key is tried.
       }
     }
-    return undefined;
+    return refuse('go-jose/go-jose: error in cryptographic primitive');
   }
 
   /**

@@ -1,7 +1,7 @@
 // The owners of replicas, in the object and in its Scale. The cases are those of upstream's tests.
 
 import { describe, expect, test } from 'vitest';
-import type { ManagedFieldsEntry } from './managers.ts';
+import { decodeManagers, type ManagedFieldsEntry, managerId } from './managers.ts';
 import { parentEntries, scaleEntries } from './scale.ts';
 
 const kind = { apiVersion: 'apps/v1' };
@@ -125,6 +125,17 @@ describe('from the Scale back to the object', () => {
     ],
   )('%s', (_, parent, scale, expected) => {
     expect(parentEntries(parent, scale, kind)).toEqual(expected);
+  });
+  test('managers keep their identities, which decoding remembers', () => {
+    const scaled = parentEntries(
+      [entry('test', 'Apply', 'apps/v1', ['replicas'])],
+      [entry('scale', 'Apply', 'autoscaling/v1', ['replicas'], 'scale')],
+      kind,
+    );
+    const updated = scaleEntries([entry('test', 'Update', 'apps/v1', ['replicas'])], kind);
+    for (const entries of [scaled, updated])
+      for (const [id, manager] of decodeManagers(entries, true))
+        expect(id).toBe(managerId(manager));
   });
   test('an owner that keeps the replicas keeps its time', () => {
     const time = '2026-01-01T00:00:00Z';

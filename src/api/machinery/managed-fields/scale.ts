@@ -8,6 +8,7 @@ import {
   encodeManagers,
   type ManagedFieldsEntry,
   type Manager,
+  managerId,
 } from './managers.ts';
 
 const SCALE_API_VERSION = 'autoscaling/v1';
@@ -34,10 +35,10 @@ type Entries = readonly ManagedFieldsEntry[] | undefined;
 export function scaleEntries(parent: Entries, kind: ScaledKind): Entries {
   const paths = pathsOf(kind);
   const managers = new Map<string, Manager>();
-  for (const [id, owner] of decodeManagers(parent, true)) {
+  for (const owner of decodeManagers(parent, true).values()) {
     const replicas = paths.get(owner.apiVersion);
     if (replicas === undefined || !owner.fields.has(replicas)) continue;
-    managers.set(id, {
+    add(managers, {
       ...owner,
       apiVersion: SCALE_API_VERSION,
       fields: FieldSet.of(SCALE_REPLICAS),
@@ -69,10 +70,10 @@ export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind)
       if (!fields.isEmpty) managers.set(id, { ...owner, fields });
     }
   }
-  for (const [who, owner] of scalers) {
+  for (const owner of scalers.values()) {
     if (!owner.fields.has(SCALE_REPLICAS)) continue;
     // Upstream sets no time for scaling.
-    managers.set(who, {
+    add(managers, {
       ...owner,
       apiVersion,
       time: undefined,
@@ -81,6 +82,9 @@ export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind)
   }
   return runSteps(encodeManagers(managers));
 }
+
+const add = (managers: Map<string, Manager>, owner: Manager): void =>
+  void managers.set(managerId(owner), owner);
 
 /** Returns the identity of a manager, whatever its version. */
 function whoOf({ manager, operation, subresource }: Manager): string {

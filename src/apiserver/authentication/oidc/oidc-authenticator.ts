@@ -10,8 +10,11 @@ import { OidcProvider } from '#machinery/net/oidc/provider.ts';
 import { outsideWork } from '#machinery/pending-work.ts';
 import type { UserInfo } from '../../request.ts';
 import {
-  serverAudiences,
+  issuerOf,
   looksLikeJwt,
+  type Refuse,
+  refuseSilently,
+  serverAudiences,
   type TokenAnswer,
   type TokenAuthenticator,
 } from '../authenticator.ts';
@@ -54,18 +57,19 @@ export class OidcAuthenticator implements TokenAuthenticator {
   async authenticateToken(
     token: string,
     audiences: readonly string[],
+    refuse: Refuse = refuseSilently,
   ): Promise<TokenAnswer | undefined> {
     // The token's own audience is the client. For others it is a token of the API server.
     const common = serverAudiences(this.#services.audiences, audiences);
     if (common === undefined) return undefined;
-    const user = await this.#userOf(token);
+    const user = await this.#userOf(token, refuse);
     return user === undefined ? undefined : { user, audiences: common };
   }
 
-  async #userOf(token: string): Promise<UserInfo | undefined> {
+  async #userOf(token: string, refuse: Refuse): Promise<UserInfo | undefined> {
     if (!looksLikeJwt(token) || issuerOf(token) !== this.settings.issuer) return undefined;
     const { clock, logger } = this.#services;
-    const claims = await this.#claimsOf(token);
+    const claims = await this.#claimsOf(token, refuse);
     if (claims === undefined) return undefined;
     try {
       checkToken(claims, this.settings, clock.now());
@@ -74,12 +78,12 @@ export class OidcAuthenticator implements TokenAuthenticator {
       if (!(error instanceof ClaimError)) throw error;
       // Only tokens that the provider has signed come here, so clients cannot flood the log.
       logger.warn('Unable to authenticate the request', { err: error });
-      return undefined;
+      return refuse(error.message);
     }
   }
 
   /** Returns the claims. Undefined: the signature is not valid, or the provider is unavailable. */
-  async #claimsOf(token: string): Promise<Claims | undefined> {
+  async #claimsOf(token: string, refuse: Refuse): Promise<Claims | undefined> {
     const known = this.#verified.get(token);
     if (known !== undefined) return known;
     try {
@@ -91,7 +95,7 @@ export class OidcAuthenticator implements TokenAuthenticator {
       return claims;
     } catch (error) {
       this.#services.logger.debug('oidc: a token was rejected', { reason: errorMessage(error) });
-      return undefined;
+      return refuse('oidc: verify token: failed to verify signature');
     }
   }
 
@@ -135,9 +139,10 @@ export class JwtAuthenticators implements TokenAuthenticator {
   async authenticateToken(
     token: string,
     audiences: readonly string[],
+    refuse: Refuse = refuseSilently,
   ): Promise<TokenAnswer | undefined> {
     for (const authenticator of this.#current()) {
-      const answer = await authenticator.authenticateToken(token, audiences);
+      const answer = await authenticator.authenticateToken(token, audiences, refuse);
       if (answer !== undefined) return answer;
     }
     return undefined;
@@ -164,15 +169,3 @@ const canVerify = (key: JWK, alg: string, kid: string | undefined): boolean =>
   (key.use === undefined || key.use === 'sig') &&
   (key.alg === undefined || key.alg === alg) &&
   (kid === undefined || kid === '' || key.kid === kid);
-
-/** Returns the issuer that a token names, unverified. */
-function issuerOf(token: string): unknown {
-  try {
-    const [, payload = ''] = token.split('.', 2);
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    return isPlainObject(claims) ? claims['iss'] : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}

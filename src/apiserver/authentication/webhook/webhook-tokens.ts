@@ -7,12 +7,18 @@ import { decodeObject } from '#api/machinery/codec/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { ServerAccess } from '#client/http/index.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { UserInfo } from '../../request.ts';
 import type { WebhookClients } from '../../webhooks/client/index.ts';
 import { ReviewWebhook, TtlCache } from '../../webhooks/review/index.ts';
-import type { TokenAnswer, TokenAuthenticator } from '../authenticator.ts';
+import {
+  type Refuse,
+  refuseSilently,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from '../authenticator.ts';
 
 export interface TokenWebhookSettings {
   /** The kubeconfig of the webhook. The server reads it. */
@@ -46,7 +52,9 @@ type Review = Immutable<TokenReview>;
 
 /** A token that the webhook does not know has no answer. */
 interface Answered {
-  readonly answer: TokenAnswer | undefined;
+  readonly answer?: TokenAnswer;
+  /** Why the token is not valid, if the webhook says so. */
+  readonly reason?: string;
 }
 
 export class WebhookTokens implements TokenAuthenticator {
@@ -56,7 +64,7 @@ export class WebhookTokens implements TokenAuthenticator {
   /** By the hash of token and audiences, so that no token stays in memory. */
   readonly #answers: TtlCache<Answered>;
   /** Calls in flight, by the same key: a client sends its token often. */
-  readonly #calls = new Map<string, Promise<TokenAnswer | undefined>>();
+  readonly #calls = new Map<string, Promise<Answered>>();
 
   constructor(settings: TokenWebhookSettings, services: WebhookTokensServices) {
     this.#settings = settings;
@@ -74,27 +82,26 @@ export class WebhookTokens implements TokenAuthenticator {
   authenticateToken(
     token: string,
     audiences: readonly string[],
+    refuse: Refuse = refuseSilently,
   ): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
+    const answered = ({ answer, reason }: Answered): TokenAnswer | undefined =>
+      reason === undefined ? answer : refuse(reason);
     if (token.length > MAX_TOKEN_LENGTH) return undefined;
     const key = createHash('sha256')
       .update(JSON.stringify([token, audiences]))
       .digest('base64');
     const cached = this.#answers.get(key);
-    if (cached !== undefined) return cached.answer;
+    if (cached !== undefined) return answered(cached);
     let call = this.#calls.get(key);
     if (call === undefined) {
       call = this.#ask(token, audiences, key).finally(() => this.#calls.delete(key));
       this.#calls.set(key, call);
     }
-    return call;
+    return call.then(answered);
   }
 
   /** A webhook that fails does not know the token. The next request asks again. */
-  async #ask(
-    token: string,
-    audiences: readonly string[],
-    key: string,
-  ): Promise<TokenAnswer | undefined> {
+  async #ask(token: string, audiences: readonly string[], key: string): Promise<Answered> {
     // The audiences of requests are those of the server, as upstream.
     const wanted = audiences.length === 0 ? this.#services.audiences : audiences;
     const { spec, status } = decodeObject<Review>(REVIEW, {
@@ -105,21 +112,22 @@ export class WebhookTokens implements TokenAuthenticator {
       review = await this.#webhook.review<Review>({ spec, status });
     } catch (error) {
       this.#services.logger.error('Failed to make webhook authenticator request', { err: error });
-      return undefined;
+      return { reason: errorMessage(error) };
     }
-    const answer = this.#answerOf(review.status, wanted);
-    this.#answers.set(key, { answer }, this.#settings.cacheTtlMs);
-    return answer;
+    const answered = this.#answerOf(review.status, wanted);
+    this.#answers.set(key, answered, this.#settings.cacheTtlMs);
+    return answered;
   }
 
   #answerOf(
-    { authenticated = false, user, audiences: given = [] }: Review['status'],
+    { authenticated = false, user, error = '', audiences: given = [] }: Review['status'],
     wanted: readonly string[],
-  ): TokenAnswer | undefined {
+  ): Answered {
     const own = given.length > 0 ? given : this.#services.audiences;
     const common = wanted.filter((audience) => own.includes(audience));
-    if (common.length === 0 || !authenticated) return undefined;
-    return { user: userOf(user), audiences: common };
+    if (common.length === 0) return {};
+    if (!authenticated) return error === '' ? {} : { reason: error };
+    return { answer: { user: userOf(user), audiences: common } };
   }
 }
 

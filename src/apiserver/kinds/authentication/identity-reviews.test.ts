@@ -28,9 +28,21 @@ test('a token is reviewed for the audiences of the API server by default', async
   expect(await reviewed(token, ['x', DEFAULT_ISSUER])).toMatchObject({
     audiences: [DEFAULT_ISSUER],
   });
-  expect(await reviewed(token, ['x'])).toEqual({ user: {}, error: 'invalid bearer token' });
+  const refusal = (reason: string): object => ({
+    user: {},
+    error: `[invalid bearer token, ${reason}]`,
+  });
+  const own = JSON.stringify([DEFAULT_ISSUER]);
+  expect(await reviewed(token, ['x'])).toEqual(
+    refusal(`token audiences ${own} is invalid for the target audiences ["x"]`),
+  );
   const other = (await tokenOf({ audiences: ['x'] })).json.status as { token: string };
-  expect(await reviewed(other.token)).toEqual({ user: {}, error: 'invalid bearer token' });
+  expect(await reviewed(other.token)).toEqual(
+    refusal(`token audiences ["x"] is invalid for the target audiences ${own}`),
+  );
+  await send(t.server, { method: 'DELETE', path: `${ACCOUNTS}/a` });
+  expect(await reviewed(token)).toEqual(refusal('serviceaccounts "a" not found'));
+  expect(await reviewed('opaque')).toEqual({ user: {}, error: 'invalid bearer token' });
 });
 
 test('a token is bound to an object in any version, whose kind errors name', async () => {

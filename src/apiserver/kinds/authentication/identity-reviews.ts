@@ -12,6 +12,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import {
   AUTHENTICATED_GROUP,
+  type Refuse,
   type TokenAnswer,
   type TokenAuthenticator,
 } from '#apiserver/authentication/authenticator.ts';
@@ -19,6 +20,9 @@ import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
 import type { UserInfo } from '#apiserver/request.ts';
+
+/** The error of every token that is not valid. The reasons follow. */
+const INVALID_TOKEN = 'invalid bearer token';
 
 export interface IdentityReviewServices {
   readonly clock: Clock;
@@ -50,10 +54,14 @@ function tokenReview(authenticators: readonly TokenAuthenticator[], own: readonl
         throw apierrors.badRequest('token is required for TokenReview in authentication');
       await validate?.(review, undefined);
       const wanted = audiences.length > 0 ? audiences : own;
-      const tokenUser = await authenticate(authenticators, token, wanted);
+      const reasons = new Set([INVALID_TOKEN]);
+      const refuse = (reason: string): undefined => {
+        reasons.add(reason);
+      };
+      const tokenUser = await authenticate(authenticators, token, wanted, refuse);
       const status =
         tokenUser === undefined
-          ? { user: {}, error: 'invalid bearer token' }
+          ? { user: {}, error: errorText([...reasons]) }
           : {
               authenticated: true,
               user: wireUser(authenticated(tokenUser.user)),
@@ -64,13 +72,18 @@ function tokenReview(authenticators: readonly TokenAuthenticator[], own: readonl
   };
 }
 
+/** Returns several errors as upstream's server joins them. */
+const errorText = (reasons: readonly string[]): string =>
+  reasons.length === 1 ? reasons.join() : `[${reasons.join(', ')}]`;
+
 async function authenticate(
   authenticators: readonly TokenAuthenticator[],
   token: string,
   audiences: readonly string[],
+  refuse: Refuse,
 ): Promise<TokenAnswer | undefined> {
   for (const authenticator of authenticators) {
-    const tokenUser = await authenticator.authenticateToken(token, audiences);
+    const tokenUser = await authenticator.authenticateToken(token, audiences, refuse);
     if (tokenUser !== undefined) return tokenUser;
   }
   return undefined;

@@ -90,7 +90,8 @@ function statusOf({ metadata, status }: Job): string {
   if (hasCondition(status, 'Failed')) return 'Failed';
   if (metadata.deletionTimestamp !== undefined) return 'Terminating';
   if (hasCondition(status, 'Suspended')) return 'Suspended';
-  return hasCondition(status, 'FailureTarget') ? 'FailureTarget' : 'Running';
+  if (hasCondition(status, 'FailureTarget')) return 'FailureTarget';
+  return hasCondition(status, 'SuccessCriteriaMet') ? 'SuccessCriteriaMet' : 'Running';
 }
 
 /**

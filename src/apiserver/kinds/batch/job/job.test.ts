@@ -6,6 +6,7 @@ import {
   startWorkloadServer,
   type WorkloadServer,
 } from '#apiserver/testing/workloads.ts';
+import { jobTable } from './index.ts';
 
 let t: WorkloadServer;
 let jobs: ResourceRequests;
@@ -193,6 +194,16 @@ describe('jobs', () => {
       status: { conditions: null, completionTime: null },
     });
     expect(undone.causes).toEqual(['status.conditions', 'status.conditions']);
+  });
+
+  test.each([
+    [['SuccessCriteriaMet'], 'SuccessCriteriaMet'],
+    [['SuccessCriteriaMet', 'FailureTarget'], 'FailureTarget'],
+    [['Suspended', 'FailureTarget'], 'Suspended'],
+    [[], 'Running'],
+  ])('with conditions %j are shown as %s', (types, shown) => {
+    const object = { ...job(), status: { conditions: types.map(condition) } };
+    expect(jobTable.cells(object as never, 0)[1]).toBe(shown);
   });
 
   test('can be selected by the number of successful pods', async () => {

@@ -37,19 +37,22 @@ export interface ServiceReservationsConfig {
 class PortDraft {
   readonly #ports: PortBits;
   readonly #random: Random;
+  readonly #dryRun: boolean;
   readonly taken: number[] = [];
   readonly released: number[] = [];
 
-  constructor(ports: PortBits, random: Random) {
+  /** `dryRun`: a port outside of the range can be had, as upstream's dry runs have it. */
+  constructor(ports: PortBits, random: Random, dryRun: boolean) {
     this.#ports = ports;
     this.#random = random;
+    this.#dryRun = dryRun;
   }
 
   /**
    * Allocates the port. Returns the reason if that is impossible, undefined if it is allocated now.
    */
   problemWith(port: number): string | undefined {
-    if (!this.#ports.inRange(port)) {
+    if (!this.#dryRun && !this.#ports.inRange(port)) {
       return (
         'provided port is not in the valid range. The range of valid ports is ' +
         formatPortRange(this.#ports.range)
@@ -199,7 +202,7 @@ export class ServiceReservations {
       return { object: service, taken: [], released: [] };
     }
     const plan = (ports: PortBits) => {
-      const draft = new PortDraft(ports, this.#config.random);
+      const draft = new PortDraft(ports, this.#config.random, dryRun);
       const withPorts =
         old === undefined ? this.#newPorts(service, draft) : this.#updatePorts(service, old, draft);
       const object = this.#reserveHealthCheckPort(withPorts, old, draft);

@@ -321,6 +321,19 @@ describe('cluster IPs', () => {
 });
 
 describe('node ports', () => {
+  test('of a dry run may be outside of the range, as upstream: other mistakes are reported', async () => {
+    const dryRun = (port: number): Promise<RawResponse> =>
+      create(
+        'a',
+        `type: NodePort\nports: [{port: ${port}, targetPort: 80, nodePort: 80}]`,
+        '?dryRun=All',
+      );
+    expect(nodePortsOf(await dryRun(80))).toEqual([80]);
+    expect(outcome(await dryRun(0))).toBe(
+      INVALID('a', 'spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive'),
+    );
+  });
+
   test('one for each port', async () => {
     const ports = nodePortsOf(
       await create('a', 'type: NodePort\nports: [{name: a, port: 80}, {name: b, port: 81}]'),

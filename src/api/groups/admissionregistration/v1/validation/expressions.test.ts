@@ -255,6 +255,7 @@ describe('mutating policies', () => {
         [wrong(PATCH, '[JSONPatch{verb: "add"}]', 16, "undefined field 'verb'")],
       ],
       [patch('params.a'), [wrong(PATCH, 'params.a', 1, unknown('params'))]],
+      [patch('variables.a'), [wrong(PATCH, 'variables.a', 10, "undefined field 'a'")]],
       [matches('1'), [result(CONDITION, '1', 'bool', 'int')]],
       [
         matches('duration("1s")'),

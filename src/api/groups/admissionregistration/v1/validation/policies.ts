@@ -91,7 +91,8 @@ export function validateMutatingAdmissionPolicy(
   old?: MutatingPolicy,
 ): FieldErrorList {
   const { mutations = [], reinvocationPolicy = '', matchConstraints: constraints } = policy.spec;
-  const compiler = compilerOf(policy);
+  // Mutations see `variables` even if there are none, as upstream.
+  const compiler = compilerOf(policy, true);
   const errors = commonRules(policy, old, compiler);
   if (constraints !== undefined)
     errors.push(...mutableOperations(constraints, SPEC.child('matchConstraints')));
@@ -105,10 +106,13 @@ export function validateMutatingAdmissionPolicy(
   return errors;
 }
 
-function compilerOf({ spec }: Policy): ExpressionCompiler {
+function compilerOf(
+  { spec }: Policy,
+  hasVariables = (spec.variables ?? []).length > 0,
+): ExpressionCompiler {
   return new ExpressionCompiler({
     hasParams: spec.paramKind !== undefined,
-    hasVariables: (spec.variables ?? []).length > 0,
+    hasVariables,
   });
 }
 
