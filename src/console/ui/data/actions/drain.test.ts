@@ -53,6 +53,7 @@ describe('evictions', () => {
     clock = new TestClock();
     api = new Api(server.fetch, {
       session: 0,
+      sessionEnded: false,
       answered: () => undefined,
       unreachable: () => undefined,
     });

@@ -14,6 +14,7 @@ function logs(server: FakeServer): { stream: LogStream; clock: TestClock } {
   const clock = new TestClock();
   const api = new Api(server.fetch, {
     session: 0,
+    sessionEnded: false,
     answered: () => undefined,
     unreachable: () => undefined,
   });

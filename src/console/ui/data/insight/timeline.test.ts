@@ -52,7 +52,12 @@ describe('Timeline', () => {
 });
 
 describe('reading the past', () => {
-  const observer = { session: 0, answered: () => undefined, unreachable: () => undefined };
+  const observer = {
+    session: 0,
+    sessionEnded: false,
+    answered: () => undefined,
+    unreachable: () => undefined,
+  };
   const { signal } = new AbortController();
 
   test('the oldest revision is found by halving', async () => {

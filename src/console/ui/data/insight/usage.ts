@@ -102,7 +102,7 @@ export class UsageReader {
         try {
           const path = `/api/v1/nodes/${encodeURIComponent(name)}/proxy/stats/summary`;
           const query = '?only_cpu_and_memory=true';
-          const options = { signal, proxied: true };
+          const options = { signal, apart: true };
           summaries.set(name, await this.#api.json<Summary>(`${path}${query}`, options));
         } catch (error) {
           signal.throwIfAborted();

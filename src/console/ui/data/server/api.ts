@@ -11,14 +11,18 @@ export interface RequestOptions {
   /** Sent as it is if it is text, otherwise as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
-  /** Another server answers, through this one: its status says nothing about the session. */
-  readonly proxied?: boolean;
+  /** The status says nothing about the session: another server answers, or credentials are new. */
+  readonly apart?: boolean;
+  /** Served without a session: the request is sent also when the session has ended. */
+  readonly withoutSession?: boolean;
 }
 
 /** Called with what each request says about the server. */
 export interface ApiObserver {
   /** The number of the session that a request is sent in. */
   readonly session: number;
+  /** Whether that session has ended. */
+  readonly sessionEnded: boolean;
   /** The server answered; 401 means that the session of the request has ended. */
   answered(code: number, session: number): void;
   unreachable(): void;
@@ -38,7 +42,9 @@ export class Api {
 
   /**
    * Sends a request and returns a successful answer. Throws ApiError for an error of the server,
-   * UnreachableError if no answer comes, and an AbortError if the signal aborts.
+   * UnreachableError if no answer comes, and an AbortError if the signal aborts. Once the session
+   * has ended, requests that need one throw ApiError 401 and are not sent: the server closes
+   * connections with such requests, so the next sign-in might be lost with one of them.
    */
   async request(path: string, options: RequestOptions = {}): Promise<Response> {
     const { method = 'GET', accept = 'application/json', contentType, body, signal } = options;
@@ -54,9 +60,11 @@ export class Api {
       body: text,
       signal,
     };
-    const { session } = this.#observer;
+    const { session, sessionEnded } = this.#observer;
+    if (sessionEnded && options.withoutSession !== true)
+      throw new ApiError(401, { reason: 'Unauthorized', message: 'the session has ended' });
     const response = await this.#send(path, init, method === 'GET' ? 1 : 0);
-    if (options.proxied !== true) this.#observer.answered(response.status, session);
+    if (options.apart !== true) this.#observer.answered(response.status, session);
     if (!response.ok) throw await toApiError(response);
     return response;
   }

@@ -4,7 +4,12 @@ import { Api } from './api.ts';
 import { ClusterClock } from './cluster-clock.ts';
 import { Extras } from './extras.ts';
 
-const observer = { session: 0, answered: () => undefined, unreachable: () => undefined };
+const observer = {
+  session: 0,
+  sessionEnded: false,
+  answered: () => undefined,
+  unreachable: () => undefined,
+};
 
 test('the time is that of a virtual clock, and moves on with it', async () => {
   const server = new FakeServer();

@@ -32,6 +32,10 @@ export class Connection implements ApiObserver {
     return this.#session;
   }
 
+  get sessionEnded(): boolean {
+    return this.state.get().kind === 'signed-out';
+  }
+
   answered(code: number, session: number): void {
     if (code === 401) {
       // The answer to a request of the last session may come after the next sign-in.

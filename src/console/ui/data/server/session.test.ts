@@ -6,6 +6,7 @@ import { loginCode, Session } from './session.ts';
 
 function sessionWith(server: FakeServer): {
   readonly session: Session;
+  readonly connection: Connection;
   readonly clock: TestClock;
   readonly others: () => number;
 } {
@@ -15,7 +16,7 @@ function sessionWith(server: FakeServer): {
   const session = new Session(new Api(server.fetch, connection), clock, () => {
     others += 1;
   });
-  return { session, clock, others: () => others };
+  return { session, connection, clock, others: () => others };
 }
 
 describe('Session', () => {
@@ -47,6 +48,15 @@ describe('Session', () => {
     expect(session.endsSoon.get()).toBe(false);
     await clock.advance(60_000);
     expect(session.endsSoon.get()).toBe(true);
+  });
+
+  test('a token that the server rejects does not end the present session', async () => {
+    const server = new FakeServer();
+    const { session, connection } = sessionWith(server);
+    connection.signedIn();
+    server.nextJson({ message: 'Unauthorized' }, 401);
+    await expect(session.signIn({ token: 'wrong' })).rejects.toThrow('Unauthorized');
+    expect(connection.state.get()).toEqual({ kind: 'online' });
   });
 
   test('no session is no error; another error is one', async () => {

@@ -42,7 +42,7 @@ export class Session {
   /** Reads the session. Returns false if there is none. */
   async read(): Promise<boolean> {
     try {
-      const info = await this.#api.json<SessionInfo>(PATH);
+      const info = await this.#api.json<SessionInfo>(PATH, { withoutSession: true });
       if (info.user !== this.info.get()?.user) this.#onOtherUser();
       this.info.set(info);
       this.#planAnnouncement(info);
@@ -58,14 +58,20 @@ export class Session {
 
   /** Signs in with a token, or with the code of a one-time link. */
   async signIn(credential: { readonly token: string } | { readonly code: string }): Promise<void> {
-    await this.#api.request(PATH, { method: 'POST', body: credential });
+    const options = {
+      method: 'POST',
+      body: credential,
+      withoutSession: true,
+      apart: true,
+    } as const;
+    await this.#api.request(PATH, options);
     await this.read();
   }
 
   /** Returns the ways in. A server without them accepts tokens only. */
   async ways(signal: AbortSignal): Promise<SignInWays> {
     try {
-      return await this.#api.json<SignInWays>('/console/sign-in', { signal });
+      return await this.#api.json<SignInWays>('/console/sign-in', { signal, withoutSession: true });
     } catch (error) {
       if (isNotFound(error)) return {};
       throw error;
@@ -73,7 +79,7 @@ export class Session {
   }
 
   async signOut(): Promise<void> {
-    await this.#api.request(PATH, { method: 'DELETE' });
+    await this.#api.request(PATH, { method: 'DELETE', withoutSession: true });
     this.info.set(undefined);
     this.#planAnnouncement({});
   }
