@@ -5,6 +5,7 @@ import { defaulters as admissionregistrationV1 } from './groups/admissionregistr
 import { defaulters as apiextensionsV1 } from './groups/apiextensions/v1/defaults.ts';
 import { defaulters as apiregistrationV1 } from './groups/apiregistration/v1/defaults.ts';
 import { defaulters as appsV1 } from './groups/apps/v1/defaults.ts';
+import { defaulters as authenticationV1 } from './groups/authentication/v1/defaults.ts';
 import { defaulters as autoscalingV1 } from './groups/autoscaling/v1/defaults.ts';
 import { defaulters as autoscalingV2 } from './groups/autoscaling/v2/defaults.ts';
 import { defaulters as batchV1 } from './groups/batch/v1/defaults.ts';
@@ -35,6 +36,7 @@ export const DEFAULTERS: Readonly<Record<string, Defaulters>> = {
   'apiextensions.k8s.io/v1': apiextensionsV1,
   'apiregistration.k8s.io/v1': apiregistrationV1,
   'apps/v1': appsV1,
+  'authentication.k8s.io/v1': authenticationV1,
   'autoscaling/v1': autoscalingV1,
   'autoscaling/v2': autoscalingV2,
   'batch/v1': batchV1,

@@ -135,7 +135,7 @@ export class ApiServer {
     catalog.onChange(() => stir(clock, DISCOVERY));
     this.#config = config;
     const metrics = new ServerMetrics({ clock, logger, storage, version });
-    this.#objects = new InternalClient({ catalog, clock });
+    this.#objects = new InternalClient({ catalog, clock, scheme });
     this.#webhooks = new WebhookClients({
       find: this.#objects.find,
       findAll: this.#objects.findAll,
@@ -324,6 +324,7 @@ export class ApiServer {
       componentHealth,
       find: this.#objects.find,
       findAll: this.#objects.findAll,
+      updateStatus: this.#objects.updateStatus,
       nodeSamples:
         nodeConnector === undefined
           ? undefined

@@ -174,9 +174,12 @@ export function linkFlags(version: string): string {
   return ['-s -w', ...settings].join(' ');
 }
 
-/** Builds one of upstream's programs. Throws a UserError if that fails. */
-export function goBuild(packagePath: string, output: string): void {
-  goRun(['build', '-ldflags', '-s -w', '-o', output, packagePath], packagePath);
+/**
+ * Builds one of upstream's programs, or one of the Go module in a folder. Throws a UserError if that
+ * fails.
+ */
+export function goBuild(packagePath: string, output: string, module = moduleDir): void {
+  goRun(['build', '-ldflags', '-s -w', '-o', output, packagePath], packagePath, module);
 }
 
 /**

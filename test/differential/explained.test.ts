@@ -16,9 +16,19 @@ test('a difference is explained by its request and its line', () => {
   expect(explanations.unused).toEqual([]);
 });
 
-test.each(['a\tb', 'a\tb\t ', 'a\tb\tc\td', 'a'])('%j is rejected', (line) => {
-  expect(() => parseExplanations(`\n${line}\n`)).toThrow('explained.tsv:2:');
+test('an explanation that a run may lack is not unused', () => {
+  const explanations = new Explanations(
+    parseExplanations('^GET /a\tb\ta reason\n^GET /b\tb\ta reason\toccasional\n'),
+  );
+  expect(explanations.unused.map(({ request }) => request.source)).toEqual(['^GET \\/a']);
 });
+
+test.each(['a\tb', 'a\tb\t ', 'a\tb\tc\td', 'a\tb\tc\toccasional\te', 'a'])(
+  '%j is rejected',
+  (line) => {
+    expect(() => parseExplanations(`\n${line}\n`)).toThrow('explained.tsv:2:');
+  },
+);
 
 test('the file has this form, and each reason is a sentence', () => {
   const text = readFileSync(new URL('explained.tsv', import.meta.url), 'utf8');

@@ -8,22 +8,43 @@ export interface Explanation {
   /** Matches the line of the difference, from its beginning to its end. */
   readonly difference: RegExp;
   readonly reason: string;
+  /** Whether a run may lack the difference, since it depends on time or on the order of maps. */
+  readonly isOccasional: boolean;
 }
+
+const OCCASIONAL = 'occasional';
 
 /** Throws an Error, with the number of the line, if the text has no such form. */
 export function parseExplanations(text: string): readonly Explanation[] {
   return text.split('\n').flatMap((line, index) => {
     if (line.trim() === '' || line.startsWith('#')) return [];
-    const [request = '', difference = '', reason = '', ...rest] = line.split('\t');
+    const [request = '', difference = '', reason = '', often, ...rest] = line.split('\t');
+    const isOccasional = often === OCCASIONAL;
     if (difference === '' || reason.trim() === '' || rest.length > 0)
       throw new Error(`explained.tsv:${index + 1}: three columns were expected`);
+    if (often !== undefined && !isOccasional)
+      throw new Error(`explained.tsv:${index + 1}: "${OCCASIONAL}" was expected`);
     return [
-      { request: new RegExp(request), difference: new RegExp(`^(?:${difference})$`, 's'), reason },
+      {
+        request: new RegExp(request),
+        difference: new RegExp(`^(?:${difference})$`, 's'),
+        reason,
+        isOccasional,
+      },
     ];
   });
 }
 
+/** An explained difference: the request's title, the line, and the explanations that match. */
+export interface Explained {
+  readonly title: string;
+  readonly line: string;
+  readonly explanations: readonly Explanation[];
+}
+
 export class Explanations {
+  /** Every explained difference so far. */
+  readonly explained: Explained[] = [];
   readonly #unused: Set<Explanation>;
   readonly #all: readonly Explanation[];
 
@@ -43,13 +64,15 @@ export class Explanations {
       const explanations = this.#all.filter(
         ({ request, difference }) => request.test(title) && difference.test(line),
       );
+      if (explanations.length === 0) return true;
       for (const explanation of explanations) this.#unused.delete(explanation);
-      return explanations.length === 0;
+      this.explained.push({ title, line, explanations });
+      return false;
     });
   }
 
-  /** Returns the explanations that have matched nothing so far. */
+  /** Returns the explanations that should have matched by the end of a run, and have not. */
   get unused(): readonly Explanation[] {
-    return [...this.#unused];
+    return [...this.#unused].filter(({ isOccasional }) => !isOccasional);
   }
 }

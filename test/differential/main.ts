@@ -18,9 +18,10 @@ import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
 import { definitionSteps } from './definitions.ts';
 import { DEFINITIONS, GROUP, MERGE, remove } from './extension-requests.ts';
-import { Explanations } from './explained.ts';
+import { type Explained, Explanations } from './explained.ts';
 import { Ours } from './ours.ts';
 import { Remote } from './remote.ts';
+import { patchShots } from './patch-shots.ts';
 import { Report } from './report.ts';
 import { customObjectSteps } from './object-steps.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
@@ -49,6 +50,7 @@ const usage = `usage: npm run differential -- (--upstream | --reference URL --to
   --record-custom-resources FILE  write the other server's answers of custom-resources
   --record-webhooks FILE          write the other server's outcomes of webhooks
   --record-rules FILE             write the other server's answers of rules
+  --record-explained FILE         write each explained difference, with the reason, to narrow them
 `;
 const flags = parseFlags('differential', usage, {
   upstream: { type: 'boolean', default: false },
@@ -64,6 +66,7 @@ const flags = parseFlags('differential', usage, {
   'record-webhooks': { type: 'string' },
   case: { type: 'string', default: '' },
   'record-rules': { type: 'string' },
+  'record-explained': { type: 'string' },
 });
 if (!Number.isSafeInteger(Number(flags.count)) || Number(flags.count) < 0) {
   console.error('differential: --count: a whole number from 0 was expected');
@@ -166,6 +169,9 @@ try {
     const random = new SeededRandom(`${flags.seed} ${sample.kind}`);
     for (const shot of onlyEmpties ? [] : shots(target, Number(flags.count), random))
       await compareAnswers(shot);
+    const patching = new SeededRandom(`${flags.seed} ${sample.kind} patches`);
+    for (const shot of onlyEmpties ? [] : patchShots(target, Number(flags.count) / 2, patching))
+      await compareAnswers(shot);
     if (only === undefined || onlyEmpties) toldApart.push(...(await compareEmpties(target)));
     await removeFrom(target);
   }
@@ -177,12 +183,18 @@ try {
   await server.stop();
   await upstream?.stop();
 }
-if (only === undefined) {
-  for (const { request, difference } of explanations.unused)
-    console.log(`explained, but not seen: ${request.source}: ${difference.source}`);
-}
+const unused = only === undefined ? explanations.unused : [];
+for (const { request, difference } of unused)
+  console.log(`explained, but not seen: ${request.source}: ${difference.source}`);
+if (flags['record-explained'] !== undefined)
+  writeFileSync(flags['record-explained'], explanations.explained.map(explainedLine).join(''));
 console.log(report.summary);
-process.exitCode = report.different > 0 ? 1 : 0;
+process.exitCode = report.different + unused.length > 0 ? 1 : 0;
+
+function explainedLine({ title, line, explanations: reasons }: Explained): string {
+  const cells = [reasons.map(({ reason }) => reason).join(' '), title, line];
+  return `${cells.map((cell) => cell.replaceAll(/[\t\n]/g, ' ')).join('\t')}\n`;
+}
 
 /** Starts upstream's server. Ends the process if that fails. */
 async function startOrExit(): Promise<Upstream> {

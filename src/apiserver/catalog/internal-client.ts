@@ -5,7 +5,9 @@
 // Each call uses the catalog of that moment. Of a resource with several versions it uses the stored
 // one, which needs no conversion.
 
+import { FieldManager } from '#api/machinery/managed-fields/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -17,6 +19,8 @@ import type { RequestContext } from '../registry/strategy.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { API_SERVER_USER } from '../server-user.ts';
 import type { Catalog } from './catalog.ts';
+import { subresourceCodec } from './codec.ts';
+import type { Kind, Subresource } from './kind.ts';
 
 /** Returns the object; undefined if the object or the resource does not exist. */
 export type Find = <T extends KubeObject>(
@@ -37,8 +41,9 @@ export type FindAll = <T extends KubeObject>(
 ) => Awaitable<readonly T[]>;
 
 /**
- * Updates the status of an object. After a conflict with another writer it calls `change` again.
- * Does nothing if the object or the resource does not exist, or if `change` returns its argument.
+ * Updates the status of an object; the server owns what it changes. After a conflict with another
+ * writer it calls `change` again. Does nothing if the object or the resource does not exist, or if
+ * `change` returns its argument. `dryRun`: nothing is stored. Default: false.
  */
 export type UpdateStatus = <T extends KubeObject>(
   group: string,
@@ -46,6 +51,7 @@ export type UpdateStatus = <T extends KubeObject>(
   namespace: string,
   name: string,
   change: (current: T) => T,
+  dryRun?: boolean,
 ) => Promise<void>;
 
 /**
@@ -61,6 +67,8 @@ export type Appears = (
 ) => Promise<boolean>;
 
 const NEVER = new AbortController().signal;
+/** The owner of what the server itself writes, as upstream. */
+const FIELD_MANAGER = 'kube-apiserver';
 
 /** Returns the request context of a call by the server itself. */
 export function internalContext(namespace: string): RequestContext {
@@ -119,10 +127,18 @@ export function findEvery(
 export class InternalClient {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
+  readonly #scheme: Scheme;
+  /** The managers of the server's own fields, by the status of a kind. */
+  readonly #owners = new WeakMap<Subresource, FieldManager>();
 
-  constructor(config: { readonly catalog: Catalog; readonly clock: Clock }) {
+  constructor(config: {
+    readonly catalog: Catalog;
+    readonly clock: Clock;
+    readonly scheme: Scheme;
+  }) {
     this.#catalog = config.catalog;
     this.#clock = config.clock;
+    this.#scheme = config.scheme;
   }
 
   readonly find: Find = <T extends KubeObject>(
@@ -152,19 +168,23 @@ export class InternalClient {
     namespace: string,
     name: string,
     change: (current: T) => T,
+    dryRun = false,
   ) => {
-    const { subresources = [] } = this.#catalog.snapshot().stored(group, resource) ?? {};
-    const status = subresources.find((subresource) => subresource.name === 'status');
-    const apply = (current: KubeObject | undefined): KubeObject => {
+    const kind = this.#catalog.snapshot().stored(group, resource);
+    const status = kind?.subresources?.find((subresource) => subresource.name === 'status');
+    if (kind === undefined || status === undefined) return;
+    const owner = this.#ownerOf(kind, status);
+    const apply = (current: KubeObject | undefined): Awaitable<KubeObject> => {
       if (current === undefined) throw apierrors.notFound({ group, resource }, name);
-      return change(current as T);
+      const changed = change(current as T);
+      return changed === current ? current : owner.update(current, changed, FIELD_MANAGER);
     };
     try {
-      await status?.rest.update?.(
+      await status.rest.update?.(
         internalContext(namespace),
         name,
         { apply },
-        { dryRun: false, fieldManager: '' },
+        { dryRun, fieldManager: FIELD_MANAGER },
       );
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
@@ -189,6 +209,19 @@ export class InternalClient {
       timer.cancel();
     }
   };
+
+  #ownerOf(kind: Kind, status: Subresource): FieldManager {
+    let owner = this.#owners.get(status);
+    if (owner === undefined) {
+      owner = new FieldManager({
+        codec: subresourceCodec(this.#scheme, kind, status),
+        subresource: status.name,
+        now: () => this.#clock.now(),
+      });
+      this.#owners.set(status, owner);
+    }
+    return owner;
+  }
 
   #restOf(group: string, resource: string): Rest | undefined {
     return this.#catalog.snapshot().stored(group, resource)?.rest;

@@ -8,6 +8,7 @@ import type { IdentityReviewServices } from './authentication/identity-reviews.t
 import type { AccessReviewServices } from './authorization/access-reviews.ts';
 import type { ComponentStatusServices } from './core/component-status.ts';
 import type { EventServices } from './core/event/index.ts';
+import type { EvictionServices } from './core/pod/eviction.ts';
 import type { ResourceMetricsServices } from './metrics/usage-fields.ts';
 import type { ServiceServices } from './core/service/index.ts';
 import type { TokenServices } from './core/service-account/token.ts';
@@ -19,6 +20,7 @@ export interface RegistryServices
     AccessReviewServices,
     ComponentStatusServices,
     EventServices,
+    Pick<EvictionServices, 'updateStatus'>,
     IdentityReviewServices,
     NodeProxyServices,
     ResourceMetricsServices,

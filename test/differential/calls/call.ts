@@ -6,8 +6,8 @@ import { sortedManagers } from '../steps.ts';
 import { headerDifferences, wireTitle, type WireAnswer, type WireShot } from '../wire.ts';
 
 export interface Call extends WireShot {
-  /** Repeats the request, at most 30 s, until each server answers with this code. */
-  readonly untilCode?: number;
+  /** Repeats the request, at most 30 s, until each server answers with this code, or an error. */
+  readonly untilCode?: number | 'error';
   /** Returns the part of the body that is compared. Default: everything. */
   readonly part?: (body: unknown) => unknown;
 }

@@ -9,8 +9,12 @@ import { everyKindCalls } from './every-kind.ts';
 import { formCalls } from './forms.ts';
 import { identityCalls } from './identities.ts';
 import { listCalls } from './lists.ts';
+import { ownershipCalls } from './ownership.ts';
 import { patchCalls } from './patches.ts';
+import { policyCalls } from './policies.ts';
+import { quotaCalls } from './quotas.ts';
 import { subresourceCalls } from './subresources.ts';
+import { tableCalls } from './tables.ts';
 import { transportCalls } from './transport.ts';
 import { validationCalls } from './validation.ts';
 
@@ -26,5 +30,9 @@ export const groupsOf = (kinds: readonly Kind[]): Readonly<Record<string, readon
   clients: clientCalls,
   transport: transportCalls,
   identities: identityCalls,
+  tables: tableCalls,
+  ownership: ownershipCalls,
+  quotas: quotaCalls,
+  policies: policyCalls,
   'every-kind': everyKindCalls(kinds),
 });

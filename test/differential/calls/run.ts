@@ -34,13 +34,16 @@ export async function compareCalls(
   }
 }
 
+const isAwaited = ({ untilCode }: Call, code: number): boolean =>
+  untilCode === undefined || (untilCode === 'error' ? code >= 400 : code === untilCode);
+
 /** A connection that is closed without an answer, as by a panic, has the status code 0. */
 async function answerTo(server: CallServer, call: Call): Promise<WireAnswer> {
   let last: WireAnswer = { code: 0, headers: {}, text: '' };
   try {
     await wait.pollImmediately(UNTIL, async () => {
       last = await server.wire(call);
-      return call.untilCode === undefined || last.code === call.untilCode;
+      return isAwaited(call, last.code);
     });
   } catch (error) {
     const isReset = (error as NodeJS.ErrnoException).code === 'ECONNRESET';

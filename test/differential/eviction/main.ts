@@ -1,15 +1,15 @@
 // Compares our eviction manager with upstream's on random cases, and records upstream's answers:
-// `npx tsx test/differential/eviction/main.ts ORACLE [CASES [SEED [ANSWERS-FILE]]]`.
+// `npx tsx test/differential/eviction/main.ts [CASES [SEED [ANSWERS-FILE]]]`.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import { ensureOracle } from './build.ts';
 import { makeCases } from './cases.ts';
 import { play, type Answer } from './replay.ts';
 
-const [oracle, count = '1000', seed = 'eviction', file] = process.argv.slice(2);
-if (oracle === undefined) throw new Error('the path of the oracle is needed: see README.md here');
-
+const [count = '1000', seed = 'eviction', file] = process.argv.slice(2);
+const oracle = ensureOracle((text) => console.error(text));
 const cases = makeCases(seed, Number(count));
 const output = execFileSync(oracle, {
   input: JSON.stringify(cases),

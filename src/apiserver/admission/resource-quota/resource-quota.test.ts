@@ -63,6 +63,13 @@ describe('quotas', () => {
       pods: '1',
       'requests.cpu': '600m',
     });
+    const { metadata } = await server.client.resource(resourceQuotas).namespace('default').get('q');
+    expect(metadata.managedFields?.at(-1)).toMatchObject({
+      manager: 'kube-apiserver',
+      operation: 'Update',
+      subresource: 'status',
+      fieldsV1: { 'f:status': { 'f:used': { 'f:pods': {}, 'f:requests.cpu': {} } } },
+    });
     await expect(pod(resources)).rejects.toMatchObject({
       code: 403,
       message: expect.stringMatching(

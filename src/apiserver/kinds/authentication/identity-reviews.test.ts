@@ -45,6 +45,15 @@ test('a token is reviewed for the audiences of the API server by default', async
   expect(await reviewed('opaque')).toEqual({ user: {}, error: 'invalid bearer token' });
 });
 
+test('the client owns the default lifetime of a token', async () => {
+  await post(ACCOUNTS, { metadata: { name: 'a' } });
+  const { metadata, spec } = (await tokenOf({})).json;
+  expect(spec).toMatchObject({ expirationSeconds: 3600 });
+  expect(metadata.managedFields).toMatchObject([
+    { subresource: 'token', fieldsV1: { 'f:spec': { 'f:expirationSeconds': {} } } },
+  ]);
+});
+
 test('a token is bound to an object in any version, whose kind errors name', async () => {
   await post(ACCOUNTS, { metadata: { name: 'a' } });
   await post('/api/v1/namespaces/default/secrets', { metadata: { name: 's' } });

@@ -9,6 +9,7 @@ import {
   takeDisruption,
 } from '#apiserver/kinds/policy/pod-disruption-budget/disruption.ts';
 import type { PodDisruptionBudget } from '#apiserver/kinds/policy/pod-disruption-budget/index.ts';
+import type { UpdateStatus } from '#apiserver/catalog/internal-client.ts';
 import type { FindKind } from '#apiserver/catalog/kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import { plainRest } from '#apiserver/registry/plain-rest.ts';
@@ -37,6 +38,8 @@ export interface EvictionServices {
   readonly clock: Clock;
   /** Finds the kind of the budgets. */
   readonly findKind: FindKind;
+  /** Updates the budget's status. */
+  readonly updateStatus: UpdateStatus;
 }
 
 /** Serves pods/eviction. */
@@ -142,13 +145,15 @@ class EvictionOfPod {
     pod: Pod,
     dryRun: boolean,
   ): Promise<void> {
-    const { findKind, context, clock, fieldManager } = this.#config;
-    const apply = (current: KubeObject | undefined): KubeObject =>
-      takeDisruption(current as PodDisruptionBudget, pod.metadata.name, clock.now());
-    const status = findKind('policy', 'poddisruptionbudgets')?.subresources?.find(
-      (subresource) => subresource.name === 'status',
+    const { updateStatus, context, clock } = this.#config;
+    await updateStatus<PodDisruptionBudget & KubeObject>(
+      'policy',
+      'poddisruptionbudgets',
+      context.namespace,
+      name,
+      (current) => takeDisruption(current, pod.metadata.name, clock.now()),
+      dryRun,
     );
-    await status?.rest.update?.(context, name, { apply }, { dryRun, fieldManager });
   }
 
   /**

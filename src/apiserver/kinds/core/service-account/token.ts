@@ -29,7 +29,6 @@ export interface TokenServices {
 
 const MIN_SECONDS = 10 * 60;
 const MAX_SECONDS = 2 ** 32;
-const DEFAULT_SECONDS = 3600;
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
 
@@ -64,7 +63,7 @@ export function tokenSubresource({
         };
         const request: Immutable<TokenRequest> = { ...tokenRequest, metadata };
         const audiences = request.spec.audiences ?? [];
-        const expirationSeconds = request.spec.expirationSeconds ?? DEFAULT_SECONDS;
+        const expirationSeconds = request.spec.expirationSeconds ?? 0;
         const errors = validateExpiration(expirationSeconds);
         if (errors.length > 0) throw apierrors.invalid(TOKEN_REQUEST, '', errors);
         const binding = await resolveBinding(

@@ -65,6 +65,18 @@ test('a pod without a budget is deleted', async () => {
   expect(await isThere()).toBe(false);
 });
 
+test('the server owns what an eviction changes in the budget', async () => {
+  await addPod();
+  await addBudget({ disruptionsAllowed: 1 });
+  expect((await evict({}, '?fieldManager=me&dryRun=All')).code).toBe(201);
+  expect((await api.get(`${BUDGETS}/b`)).json.status).toMatchObject({ disruptionsAllowed: 1 });
+  expect((await evict({}, '?fieldManager=me')).code).toBe(201);
+  const { metadata, status } = (await api.get(`${BUDGETS}/b`)).json;
+  expect(status).toMatchObject({ disruptionsAllowed: 0, disruptedPods: { p: expect.anything() } });
+  expect(metadata.managedFields?.map(({ manager }) => manager)).toContain('kube-apiserver');
+  expect(metadata.managedFields?.map(({ manager }) => manager)).not.toContain('me');
+});
+
 test('an exhausted budget rejects, with the reason', async () => {
   await addPod();
   await addBudget({});
