@@ -14,6 +14,7 @@ import {
   startCsiDriverRole,
 } from '#cluster/roles/csi-driver.ts';
 import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
+import { startCorefileRole } from '#cluster/roles/dns-corefile.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
 import {
   ingressPermissionsYaml,
@@ -190,13 +191,29 @@ export async function kubelet(
 export async function dns(
   options: CommonOptions &
     Partial<Given<DnsRoleConfig>> &
-    Pick<DnsRoleConfig, 'bindAddress' | 'port'> & { readonly printPermissions?: boolean },
+    Pick<DnsRoleConfig, 'bindAddress' | 'port'> & {
+      readonly printPermissions?: boolean;
+      readonly corefile?: string;
+    },
 ): Promise<void> {
   if (options.printPermissions === true) {
     process.stdout.write(await dnsPermissionsYaml());
     return;
   }
-  const { kubeconfig } = options;
+  const { kubeconfig, corefile, allowedClients } = options;
+  if (corefile !== undefined) {
+    await run('cox-dns', options, (role, _progress, _signal, faults) => {
+      endAfterUncaught(faults);
+      return startCorefileRole({
+        ...role,
+        corefile,
+        ...(kubeconfig !== undefined && { kubeconfig }),
+        ...(allowedClients !== undefined && { allowedClients }),
+        onQueryLine: (line) => void process.stdout.write(line),
+      });
+    });
+    return;
+  }
   if (kubeconfig === undefined)
     throw new UserError('--kubeconfig is needed: who the server is, and where the API server is');
   await run('cox-dns', options, (role, _progress, _signal, faults) => {

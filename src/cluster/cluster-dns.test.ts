@@ -62,6 +62,23 @@ test('listens on 127.0.0.1 if it is asked to', async () => {
   expect(answer.answers).toMatchObject([{ data: '10.96.0.1' }]);
 });
 
+test('makes way for pods while the Service selects some', async () => {
+  cluster = await startCluster({ dns: true });
+  const inSystem = cluster.client.resource(services).namespace('kube-system');
+  const select = (selector: Record<string, string> | null) =>
+    inSystem.patch('kube-dns', 'application/merge-patch+json', { spec: { selector } });
+  const isRunning = (): Promise<boolean> =>
+    (cluster as EmbeddedCluster).resolve('kubernetes.default.svc.cluster.local', 'A').then(
+      () => true,
+      () => false,
+    );
+  expect(await isRunning()).toBe(true);
+  await select({ 'k8s-app': 'kube-dns' });
+  await eventually(async () => !(await isRunning()));
+  await select(null);
+  await eventually(isRunning);
+});
+
 test('a range or a domain that cannot be is refused', async () => {
   cluster = await startCluster({ dns: true });
   await expect(startCluster({ dns: true, serviceCidr: '10.96.0.0/29' })).rejects.toThrow(

@@ -1,6 +1,5 @@
 // The DNS server of a cluster in one process: publishes its Service, listens, and runs until the cluster stops.
 
-import { onAbort } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -10,7 +9,9 @@ import {
   DNS_USERS,
   DnsMetrics,
   DnsServer,
+  type DnsServiceFollower,
   type DnsSockets,
+  followDnsService,
   grantDnsPermissions,
   nodeSockets,
   publishDnsEndpoint,
@@ -71,34 +72,31 @@ export class ClusterDns {
     return this.#metrics.text();
   }
 
-  /** Runs until the signal aborts. That it cannot listen is logged and ends it: the cluster works, only without DNS. */
+  /**
+   * Runs until the signal aborts. While the Service selects pods, they are the DNS and the server is
+   * stopped. That it cannot listen is logged and ends it: the cluster works, only without DNS.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { settings, client, logger } = this.#config;
     try {
       await grantDnsPermissions(client);
-      if (
-        !(await publishDnsService(
-          client,
-          settings.serviceAddress,
-          settings.nodeAddress !== undefined,
-        ))
-      ) {
-        logger.info('another DNS server runs as kube-dns, not starting this one');
-        this.#started();
-        return await aborted(signal);
-      }
-      const { server, endpoint } = await this.#start();
-      this.#server = server;
+      const { serviceAddress, nodeAddress } = settings;
+      await publishDnsService(client, serviceAddress, nodeAddress !== undefined);
+      const service = this.#followService();
+      const following = service.run(signal);
       try {
-        if (endpoint !== undefined)
-          await this.#publish(endpoint, server.metricsAddresses.at(-1)?.port);
-        await server.waitForSync(signal);
-        this.#started();
-        await aborted(signal);
+        await service.waitForSync(signal);
+        while (!signal.aborted) {
+          if (service.selectsPods) {
+            logger.info('pods run as kube-dns, not starting the DNS server');
+            this.#started();
+            await service.until(false, signal);
+          } else {
+            await this.#serve(signal, () => service.until(true, signal));
+          }
+        }
       } finally {
-        this.#server = undefined;
-        await server.stop();
-        if (endpoint !== undefined) await this.#withdraw();
+        await following;
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -107,6 +105,28 @@ export class ClusterDns {
     } finally {
       this.#started();
     }
+  }
+
+  /** Runs the server until `until` resolves. */
+  async #serve(signal: AbortSignal, until: () => Promise<void>): Promise<void> {
+    const { server, endpoint } = await this.#start();
+    this.#server = server;
+    try {
+      if (endpoint !== undefined)
+        await this.#publish(endpoint, server.metricsAddresses.at(-1)?.port);
+      await server.waitForSync(signal);
+      this.#started();
+      await until();
+    } finally {
+      this.#server = undefined;
+      await server.stop();
+      if (endpoint !== undefined) await this.#withdraw();
+    }
+  }
+
+  #followService(): DnsServiceFollower {
+    const { client, clock, random, logger } = this.#config;
+    return followDnsService({ client, clock, random, logger });
   }
 
   async #start(): Promise<{
@@ -182,6 +202,3 @@ export class ClusterDns {
     }
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => void onAbort(signal, resolve));

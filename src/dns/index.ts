@@ -1,7 +1,12 @@
 // The cluster's DNS.
 
+export type { ListenAt } from './config/corefile/arguments.ts';
+export type { CorefileServing } from './config/corefile/corefile.ts';
+export { FollowedCorefile } from './config/corefile/follow.ts';
+export { CorefileError } from './config/corefile/tokens.ts';
 export { DnsMetrics } from './metrics.ts';
 export { DNS_PERMISSIONS, DNS_USERS, type DnsEndpoint } from './publish/objects.ts';
+export { type DnsServiceFollower, followDnsService } from './publish/follow-service.ts';
 export {
   grantDnsPermissions,
   publishDnsEndpoint,
@@ -18,5 +23,5 @@ export {
   parseClusterDomain,
   type DnsServerConfig,
 } from './serving/dns-server.ts';
-export { nodeSockets } from './system/node-sockets.ts';
+export { nodeFiles, nodeSockets } from './system/node-sockets.ts';
 export type { DnsSockets, SocketAddress } from './system/sockets.ts';

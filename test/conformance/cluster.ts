@@ -47,6 +47,8 @@ export interface RunningCluster {
    * in to. Default: 'skeleton', none in particular.
    */
   readonly provider?: 'local';
+  /** Starts pods of the cluster itself. To be called when the nodes have the images. */
+  startPods?(): void;
   stop(): Promise<void>;
 }
 
@@ -66,7 +68,7 @@ const realFlags = ({ pods, services, machines: [first] }: Network): readonly str
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
-  /** The real nodes: from one to six, or 'workers' or 'local' for two. */
+  /** The real nodes: from one to six, or 'workers', 'local' or 'dns' for two. */
   readonly nodes: Nodes;
   /** The number of its network: see networkOf. Default: 0. */
   readonly network?: number;
@@ -166,7 +168,7 @@ export async function startCluster({
     for (const each of [machine, ...joined]) routePods(podCidrOf(kubectl, kubeconfig, each), each);
     labelZones(kubectl, kubeconfig);
     let ssh: SshKeys | undefined;
-    if (typeof places !== 'number') {
+    if (places === 'workers' || places === 'local') {
       const taint = 'node-role.kubernetes.io/control-plane:NoSchedule';
       run(kubectl, `--kubeconfig=${kubeconfig}`, 'taint', 'node', machine.node, taint);
       ssh = makeKeys(join(dir, 'ssh'));
@@ -185,6 +187,7 @@ export async function startCluster({
       nodes,
       ...(ssh !== undefined && { ssh }),
       ...(places === 'local' && { provider: places }),
+      ...(places === 'dns' && { startPods: () => startDnsPods(kubectl, kubeconfig) }),
       stop,
     };
   } catch (error) {
@@ -240,6 +243,13 @@ async function startUp(
 function podCidrOf(kubectl: string, kubeconfig: string, { node }: Machine): string {
   const path = 'jsonpath={.spec.podCIDR}';
   return run(kubectl, `--kubeconfig=${kubeconfig}`, 'get', 'node', node, '-o', path);
+}
+
+/** Moves the cluster's DNS into pods, as the example does. */
+function startDnsPods(kubectl: string, kubeconfig: string): void {
+  const on = [`--kubeconfig=${kubeconfig}`, '-n', 'kube-system'];
+  run(kubectl, ...on, 'apply', '-f', join(root, 'examples', 'dns', 'dns.yaml'));
+  run(kubectl, ...on, 'rollout', 'status', 'deployment/coredns', '--timeout=120s');
 }
 
 /** Puts the nodes into three zones in turn. */

@@ -23,6 +23,7 @@ import { UserError } from '#cluster/user-error.ts';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';
 import { ensureCoredns, ensureEtcd, etcdVersion, goBuild, moduleSource } from './binaries.ts';
 import { ensureCsiImages } from './csi/images.ts';
+import { ensureProductImage } from './product-image.ts';
 import {
   type Descriptor,
   type Image,
@@ -291,7 +292,12 @@ export async function ensureImages(
     progress(`making the images of the tests in ${dir}; this takes some minutes, once`);
     await writeLayout(dir, busybox, programs, progress);
   }
-  return [busyboxImages, programs, await ensureCsiImages(dir, programs, progress)];
+  return [
+    busyboxImages,
+    programs,
+    await ensureCsiImages(dir, programs, progress),
+    await ensureProductImage(dir, programs, progress),
+  ];
 }
 
 /** Returns a hash of the way in which images are made: after a change, all images are made anew. */

@@ -306,6 +306,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
     // The signal to end may have come while the cluster started.
     if (signal.aborted) return { results: [], suiteFailures: [] };
     for (const socket of cluster.containerdSockets) importImages(socket, archives);
+    cluster.startPods?.();
     say(`${tests.length} tests on ${on}, ${parallel} at a time`);
     let done = 0;
     return await (timeoutSeconds === undefined ? runSuite : runEach)({

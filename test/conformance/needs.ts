@@ -63,11 +63,14 @@ export const isTestSet = (text: string): text is TestSet =>
  * Real nodes: their number, or 'workers': pods run only on a node that has joined, whose kubelet is a
  * process of its own, since the first node has the taint of a control plane. The suite can log in to
  * both nodes. 'local': the same, and the suite knows the cluster as one of its provider of this name.
+ * 'dns': two nodes, and the cluster's DNS runs in pods (examples/dns).
  */
-export type Nodes = number | 'workers' | 'local';
+export type Nodes = number | (typeof kinds)[number];
 
-const isKind = (text: string): text is 'workers' | 'local' =>
-  text === 'workers' || text === 'local';
+const kinds = ['workers', 'local', 'dns'] as const;
+
+const isKind = (text: string): text is (typeof kinds)[number] =>
+  (kinds as readonly string[]).includes(text);
 
 /** The tests of the table, by key. */
 export interface Needs extends ReadonlyMap<string, TestSet> {
@@ -86,7 +89,7 @@ export function parseNeeds(table: string): Needs {
       !isTestSet(set) ||
       key === '' ||
       sets.has(key) ||
-      !/^(?:[2-6]|workers|local)$/.test(count ?? '2')
+      !/^(?:[2-6]|workers|local|dns)$/.test(count ?? '2')
     )
       throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
     sets.set(key, set);

@@ -14,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { UserError } from '#cluster/user-error.ts';
 
@@ -156,4 +156,23 @@ export function run(program: string, args: readonly string[], cwd?: string): str
       `${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`,
     );
   return stdout;
+}
+
+/** Extracts the first layer of an archive's images into `layout`. */
+export function baseLayer(archive: string, layout: string): Descriptor {
+  const read = (path: string): unknown => JSON.parse(run('tar', ['-xOf', archive, path]));
+  const blob = (digest: string): string => `blobs/sha256/${digest.slice('sha256:'.length)}`;
+  const { manifests } = read('index.json') as { manifests: readonly { digest: string }[] };
+  const { layers } = read(blob(manifests[0]?.digest ?? '')) as { layers: readonly Descriptor[] };
+  const [base] = layers;
+  if (base === undefined) throw new Error(`${archive} has no layers`);
+  run('tar', ['-C', layout, '-xf', archive, blob(base.digest)]);
+  return base;
+}
+
+/** Copies a program, which every user may run. */
+export function copyProgram(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, to);
+  chmodSync(to, 0o755);
 }

@@ -1,6 +1,6 @@
 // The commands of servers for clients in and outside of the cluster: `cox dns` and `cox ingress`.
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { addresses, ipAddress, list, port, wholeNumber } from '../flags.ts';
 import { withLogFlags } from './common-flags.ts';
 
@@ -26,6 +26,20 @@ export function addDns(program: Command): void {
         port,
       )
       .option('--cluster-domain <domain>', 'domain of the cluster (default: cluster.local)')
+      .addOption(
+        new Option(
+          '--corefile <file>',
+          'configuration in the form of CoreDNS, in place of the ConfigMap cluster-dns and of flags for addresses',
+        ).conflicts([
+          'bindAddress',
+          'port',
+          'metricsPort',
+          'clusterDomain',
+          'clusterIp',
+          'advertiseAddress',
+          'hostnameOverride',
+        ]),
+      )
       .option(
         '--allowed-clients <ranges>',
         'addresses whose queries are answered, others get nothing (default: private and loopback addresses)',
@@ -52,7 +66,8 @@ export function addDns(program: Command): void {
 Examples:
   $ cox dns --print-permissions | kubectl apply -f -
   $ cox certs kubeconfig dns --cert-dir pki --server https://127.0.0.1:6443
-  $ cox dns --kubeconfig dns.conf --bind-address 10.0.0.7 --cluster-ip 10.96.0.10`,
+  $ cox dns --kubeconfig dns.conf --bind-address 10.0.0.7 --cluster-ip 10.96.0.10
+  $ cox dns --corefile /etc/coredns/Corefile      (in a pod, in place of CoreDNS)`,
       ),
   ).action(async (options) => (await import('../roles.ts')).dns(options));
 }

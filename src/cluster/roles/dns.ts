@@ -48,7 +48,7 @@ export interface RunningDnsRole extends RunningRole {
   readonly addresses: readonly SocketAddress[];
 }
 
-const COMPONENT = 'coredns';
+export const COMPONENT = 'coredns';
 /**
  * The limit of the wait for the first records. Then the server runs without them, and logs that.
  */
@@ -126,7 +126,7 @@ export async function dnsPermissionsYaml(): Promise<string> {
   return (await Promise.all(objects.map((object) => formatYamlLazily(object)))).join('---\n');
 }
 
-function makeServer(config: ConstructorParameters<typeof DnsServer>[0]): DnsServer {
+export function makeServer(config: ConstructorParameters<typeof DnsServer>[0]): DnsServer {
   try {
     return new DnsServer(config);
   } catch (error) {
@@ -167,7 +167,7 @@ async function publish(
   return true;
 }
 
-async function synced(server: DnsServer, { clock, logger }: DnsRoleConfig): Promise<void> {
+export async function synced(server: DnsServer, { clock, logger }: RoleConfig): Promise<void> {
   const timeout = new AbortController();
   const timer = clock.setTimer(SYNC_TIMEOUT_MS, () =>
     timeout.abort(new Error('the records are not known yet')),

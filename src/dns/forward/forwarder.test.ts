@@ -4,11 +4,12 @@ import { decode, type Answer } from 'dns-packet';
 import { RecordingLogger } from '#apiserver/testing/server.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import { CLUSTER_CACHE, FORWARD_DEFAULTS } from '../configuration.ts';
 import { DnsMetrics } from '../metrics.ts';
 import { MemorySockets } from '../testing/memory-sockets.ts';
 import { answerTo, query } from '../testing/queries.ts';
 import { RCODE } from '../wire/types.ts';
-import { Forwarder } from './forwarder.ts';
+import { Forwarder, type ForwarderConfig } from './forwarder.ts';
 import { parseServer, serversIn } from './resolv-conf.ts';
 import { skim } from './skim.ts';
 import type { Ask } from './upstream.ts';
@@ -29,7 +30,21 @@ beforeEach(() => {
 });
 
 const forwarder = (...servers: readonly { address: string; port: number }[]): Forwarder =>
-  new Forwarder({ servers, sockets, clock, random: new SeededRandom('forward'), logger, metrics });
+  forwarderWith({}, ...servers);
+
+const forwarderWith = (
+  settings: Partial<ForwarderConfig['settings']>,
+  ...servers: readonly { address: string; port: number }[]
+): Forwarder =>
+  new Forwarder({
+    servers,
+    settings: { ...FORWARD_DEFAULTS, cache: CLUSTER_CACHE, ...settings },
+    sockets,
+    clock,
+    random: new SeededRandom('forward'),
+    logger,
+    metrics,
+  });
 
 const ask = (name: string, options: Partial<Ask> = {}): Ask => ({
   question: query(name, 'A').subarray(12),

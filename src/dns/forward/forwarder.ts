@@ -1,18 +1,20 @@
 // Forwards questions to upstream servers, and caches their answers for as long as their TTLs allow.
 
 import type { Clock } from '#machinery/clock.ts';
-import { LruCache } from '#machinery/collections/lru.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import type { ForwardSource } from '../configuration.ts';
 import type { DnsMetrics } from '../metrics.ts';
 import type { DnsSockets, SocketAddress } from '../system/sockets.ts';
+import { formatName, readLabels } from '../wire/names.ts';
 import { FLAG, RCODE, TYPE } from '../wire/types.ts';
-import type { Skimmed } from './skim.ts';
+import { AnswerCache, type UpstreamRecords } from './answer-cache.ts';
 import { type Ask, Upstream, type UpstreamAnswer } from './upstream.ts';
 
 export interface ForwarderConfig {
   readonly servers: readonly SocketAddress[];
+  readonly settings: Omit<ForwardSource, 'servers' | 'kind' | 'from' | 'except'>;
   readonly sockets: DnsSockets;
   readonly clock: Clock;
   readonly random: Random;
@@ -20,56 +22,34 @@ export interface ForwarderConfig {
   readonly metrics: DnsMetrics;
 }
 
-/** An answer without the OPT record of the upstream server. */
-export interface Forwarded {
-  readonly rcode: number;
-  /** The flags RA, AD and TC of the upstream server. */
-  readonly flags: number;
-  /** The records, encoded for a message whose question ends where the query's question ends. */
-  readonly bytes: Buffer;
-  readonly counts: readonly [number, number, number];
+/** An answer, and whether it comes from the cache. */
+export interface Forwarded extends Omit<UpstreamRecords, 'ttlOffsets'> {
   readonly cached: boolean;
 }
 
-interface CacheEntry extends Omit<Forwarded, 'cached'> {
-  /** Offsets of TTLs in `bytes`. */
-  readonly ttlOffsets: readonly number[];
-  /** The time of storage, in monotonic milliseconds. */
-  readonly storedAt: number;
-  readonly expiresAt: number;
-}
-
-/** The maximum TTL in seconds, as kubeadm's `cache 30`. */
-const MAX_TTL = 30;
-/** How long the failure of a server is cached, in seconds. */
-const FAILURE_TTL = 5;
 /**
  * How long it is cached that no server answers, in seconds: short, since the network may have
  * failed.
  */
 const SILENCE_TTL = 1;
-const CACHE_ENTRIES = 5000;
-/** Larger answers are not cached, so that the cache has at most 10 MB. */
-const MAX_CACHED_BYTES = 2048;
-/** The number of questions in flight. Each has its own socket. */
-const MAX_CONCURRENT = 512;
 /** The time limit over all servers, as in CoreDNS. */
 const DEADLINE_MS = 5000;
 const MAX_TRIES = 3;
 
-const failure = (rcode: number): Forwarded => ({
+const failure = (rcode: number): UpstreamRecords => ({
   rcode,
   flags: FLAG.RA,
   bytes: Buffer.alloc(0),
   counts: [0, 0, 0],
-  cached: false,
+  ttlOffsets: [],
 });
 
 export class Forwarder {
   readonly #config: ForwarderConfig;
   readonly #upstreams: readonly Upstream[];
-  readonly #positive = new LruCache<string, CacheEntry>({ capacity: CACHE_ENTRIES });
-  readonly #negative = new LruCache<string, CacheEntry>({ capacity: CACHE_ENTRIES });
+  readonly #cache: AnswerCache | undefined;
+  /** The number of the next server, for the policy round_robin. */
+  #turn = 0;
   /**
    * Identical questions of several clients are asked once. This also denies a forger several
    * chances for one name.
@@ -80,6 +60,8 @@ export class Forwarder {
 
   constructor(config: ForwarderConfig) {
     this.#config = config;
+    const { cache } = config.settings;
+    this.#cache = cache === undefined ? undefined : new AnswerCache(cache, config.clock);
     this.#upstreams = config.servers.map((server) => new Upstream({ ...config, server }));
   }
 
@@ -88,7 +70,7 @@ export class Forwarder {
   }
 
   get cacheSizes(): { readonly success: number; readonly denial: number } {
-    return { success: this.#positive.size, denial: this.#negative.size };
+    return this.#cache?.sizes ?? { success: 0, denial: 0 };
   }
 
   close(): void {
@@ -97,19 +79,11 @@ export class Forwarder {
 
   /** Returns a cached answer; undefined if there is none. */
   cached(ask: Ask): Forwarded | undefined {
-    const key = keyOf(ask);
-    const now = this.#config.clock.monotonic();
-    for (const [cache, type] of [
-      [this.#positive, 'success'],
-      [this.#negative, 'denial'],
-    ] as const) {
-      const entry = cache.get(key);
-      if (entry === undefined || now >= entry.expiresAt) continue;
-      this.#config.metrics.cacheHit(type);
-      return aged(entry, Math.floor((now - entry.storedAt) / 1000));
-    }
-    this.#config.metrics.cacheMiss();
-    return undefined;
+    if (this.#cache === undefined) return undefined;
+    const found = this.#cache.get(keyOf(ask));
+    if (found === undefined) this.#config.metrics.cacheMiss();
+    else this.#config.metrics.cacheHit(found.kind);
+    return found && { ...found.answer, cached: true };
   }
 
   /** Returns an answer. Never rejects: a question that no server answers in time gets SERVFAIL. */
@@ -118,9 +92,10 @@ export class Forwarder {
     const id = ask.complete ? `${key}+` : key;
     const present = this.#asking.get(id);
     if (present !== undefined) return present;
-    if (this.#asking.size >= MAX_CONCURRENT) {
-      this.#config.metrics.forwardRejected();
-      return Promise.resolve(failure(RCODE.REFUSED));
+    const { settings, metrics } = this.#config;
+    if (this.#asking.size >= settings.maxConcurrent) {
+      metrics.forwardRejected();
+      return Promise.resolve({ ...failure(RCODE.REFUSED), cached: false });
     }
     const asking = this.#resolve(ask, key).finally(() => this.#asking.delete(id));
     this.#asking.set(id, asking);
@@ -128,25 +103,29 @@ export class Forwarder {
   }
 
   async #resolve(ask: Ask, key: string): Promise<Forwarded> {
-    const { clock, logger } = this.#config;
+    const { clock, logger, settings } = this.#config;
     const until = clock.monotonic() + DEADLINE_MS;
     let last: unknown;
     for (const upstream of this.#order().slice(0, MAX_TRIES)) {
       if (clock.monotonic() >= until) break;
       try {
-        return this.#keep(key, await upstream.ask(ask));
+        return { ...this.#keep(key, ask, await upstream.ask(ask)), cached: false };
       } catch (error) {
         last = error;
       }
     }
     if (last !== undefined)
-      logger.debug('no upstream DNS server has answered', { reason: errorMessage(last) });
-    const entry = { ...failure(RCODE.SERVFAIL), ttlOffsets: [] };
-    return this.#remember(key, entry, SILENCE_TTL);
+      logger[settings.logsFailures ? 'error' : 'debug']('no upstream DNS server has answered', {
+        name: formatName(readLabels(ask.question, 0)),
+        reason: errorMessage(last),
+      });
+    const silence = failure(RCODE.SERVFAIL);
+    this.#cache?.keepSilence(key, ask.question, silence, SILENCE_TTL);
+    return { ...silence, cached: false };
   }
 
   /**
-   * Returns the healthy servers, beginning at a random one. If none is healthy, returns all, since
+   * Returns the healthy servers, in the order of the policy. If none is healthy, returns all, since
    * the health checks may be wrong.
    */
   #order(): readonly Upstream[] {
@@ -155,13 +134,25 @@ export class Forwarder {
     if (healthy.length === 0 && usable.length > 0) this.#config.metrics.allUnhealthy();
     const candidates = healthy.length > 0 ? healthy : usable;
     if (candidates.length < 2) return candidates;
-    const first = this.#config.random.int(candidates.length);
+    const first = this.#first(candidates.length);
     return [...candidates.slice(first), ...candidates.slice(0, first)];
   }
 
-  #keep(key: string, { message, skimmed }: UpstreamAnswer): Forwarded {
-    const { questionEnd, recordsEnd, counts, ttlOffsets, rcode, flags } = skimmed;
-    const entry = {
+  #first(count: number): number {
+    const { settings, random } = this.#config;
+    switch (settings.policy) {
+      case 'random':
+        return random.int(count);
+      case 'round_robin':
+        return this.#turn++ % count;
+      case 'sequential':
+        return 0;
+    }
+  }
+
+  #keep(key: string, { question }: Ask, { message, skimmed }: UpstreamAnswer): UpstreamRecords {
+    const { questionEnd, recordsEnd, counts, ttlOffsets, rcode, flags, ttl } = skimmed;
+    const answer: UpstreamRecords = {
       rcode,
       flags: flags & (FLAG.RA | FLAG.AD | FLAG.TC),
       // Copied, because the packet may be part of a large pool.
@@ -169,36 +160,7 @@ export class Forwarder {
       counts,
       ttlOffsets: ttlOffsets.map((offset) => offset - questionEnd),
     };
-    return this.#remember(key, entry, keepSeconds(skimmed));
-  }
-
-  #remember(
-    key: string,
-    entry: Omit<CacheEntry, 'storedAt' | 'expiresAt' | 'cached'>,
-    seconds: number,
-  ): Forwarded {
-    const { rcode, flags, bytes, counts, ttlOffsets } = entry;
-    const truncated = (flags & FLAG.TC) !== 0;
-    if (seconds > 0 && !truncated && bytes.length <= MAX_CACHED_BYTES) {
-      const storedAt = this.#config.clock.monotonic();
-      const positive = rcode === RCODE.NOERROR && counts[0] > 0;
-      const [cache, other] = positive
-        ? [this.#positive, this.#negative]
-        : [this.#negative, this.#positive];
-      const kept: CacheEntry = {
-        rcode,
-        flags,
-        bytes,
-        counts,
-        ttlOffsets,
-        storedAt,
-        expiresAt: storedAt + seconds * 1000,
-      };
-      cache.set(key, kept);
-      // The other cache must not keep an older answer for longer.
-      if (other.peek(key) !== undefined) other.set(key, { ...kept, expiresAt: 0 });
-    }
-    return { rcode, flags, bytes: capped(bytes, ttlOffsets), counts, cached: false };
+    return this.#cache?.keep(key, question, answer, ttl) ?? answer;
   }
 
   /**
@@ -238,12 +200,6 @@ export class Forwarder {
   }
 }
 
-function keepSeconds({ rcode, ttl }: Skimmed): number {
-  if (rcode === RCODE.SERVFAIL) return FAILURE_TTL;
-  if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return 0;
-  return Math.min(ttl, MAX_TTL);
-}
-
 /**
  * Returns the cache key of a question: its name in lower case. Type and class stay as they are,
  * since their bytes may look like letters. Lengths of labels cannot.
@@ -255,25 +211,4 @@ function keyOf({ question, dnssecOk, checkingDisabled }: Ask): string {
     .replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   const variant = (dnssecOk ? 1 : 0) | (checkingDisabled ? 2 : 0);
   return name + question.toString('latin1', nameEnd) + String(variant);
-}
-
-/** Returns the entry with the remaining TTLs. */
-function aged(entry: CacheEntry, seconds: number): Forwarded {
-  const bytes = Buffer.from(entry.bytes);
-  for (const offset of entry.ttlOffsets) {
-    const ttl = Math.min(bytes.readUInt32BE(offset), MAX_TTL);
-    bytes.writeUInt32BE(Math.max(0, ttl - seconds), offset);
-  }
-  return { rcode: entry.rcode, flags: entry.flags, bytes, counts: entry.counts, cached: true };
-}
-
-/**
- * Returns a copy with limited TTLs, as CoreDNS' cache does: clients do not cache an answer for
- * longer than this server.
- */
-function capped(bytes: Buffer, ttlOffsets: readonly number[]): Buffer {
-  const copy = Buffer.from(bytes);
-  for (const offset of ttlOffsets)
-    copy.writeUInt32BE(Math.min(copy.readUInt32BE(offset), MAX_TTL), offset);
-  return copy;
 }

@@ -8,11 +8,15 @@ import type { Random } from '#machinery/random.ts';
 import type { DnsSockets, SocketAddress } from '../system/sockets.ts';
 import { FLAG, HEADER_LENGTH, TYPE } from '../wire/types.ts';
 import { OPT_LENGTH, writeOpt } from '../wire/encode.ts';
+import type { ForwardSource } from '../configuration.ts';
 import type { DnsMetrics } from '../metrics.ts';
 import { skim, type Skimmed } from './skim.ts';
 
+type UpstreamSettings = Pick<ForwardSource, 'tcp' | 'maxFailures' | 'probeIntervalMs'>;
+
 export interface UpstreamConfig {
   readonly server: SocketAddress;
+  readonly settings: UpstreamSettings;
   readonly sockets: DnsSockets;
   readonly clock: Clock;
   readonly random: Random;
@@ -40,9 +44,6 @@ export interface UpstreamAnswer {
 
 /** How long one server may take to answer, as in CoreDNS. */
 const READ_TIMEOUT_MS = 2000;
-/** The number of consecutive failures after which a server is down. */
-const MAX_FAILURES = 2;
-const PROBE_INTERVAL_MS = 500;
 /**
  * The probe: the name servers of the root. Every working server answers it, at least with REFUSED.
  */
@@ -65,7 +66,12 @@ export class Upstream {
   }
 
   get healthy(): boolean {
-    return this.#failures < MAX_FAILURES && !this.#loops;
+    return !this.#isDown && !this.#loops;
+  }
+
+  get #isDown(): boolean {
+    const { maxFailures } = this.#config.settings;
+    return maxFailures > 0 && this.#failures >= maxFailures;
   }
 
   get loops(): boolean {
@@ -86,11 +92,11 @@ export class Upstream {
    * time limit or with the system's error.
    */
   async ask(ask: Ask): Promise<UpstreamAnswer> {
-    const { clock, metrics } = this.#config;
+    const { clock, metrics, settings } = this.#config;
     const start = clock.monotonic();
     try {
-      let answer = await this.#exchange(ask, false);
-      if (ask.complete && (answer.skimmed.flags & FLAG.TC) !== 0)
+      let answer = await this.#exchange(ask, settings.tcp);
+      if (ask.complete && !settings.tcp && (answer.skimmed.flags & FLAG.TC) !== 0)
         answer = await this.#exchange(ask, true);
       this.#failures = 0;
       metrics.upstreamAnswered(this.name, answer.skimmed.rcode, (clock.monotonic() - start) / 1000);
@@ -137,7 +143,7 @@ export class Upstream {
   #failed(err: unknown): void {
     const { logger, metrics } = this.#config;
     this.#failures++;
-    if (this.#failures < MAX_FAILURES || this.#probing) return;
+    if (!this.#isDown || this.#probing) return;
     logger.warn('upstream DNS server does not answer', {
       server: this.name,
       reason: errorMessage(err),
@@ -149,11 +155,11 @@ export class Upstream {
 
   /** Probes until the server answers. A healthy server is not probed. */
   #probeLater(): void {
-    const { clock, logger, metrics } = this.#config;
-    const timer = clock.setTimer(PROBE_INTERVAL_MS, () => {
+    const { clock, logger, metrics, settings } = this.#config;
+    const timer = clock.setTimer(settings.probeIntervalMs, () => {
       this.#abort.signal.removeEventListener('abort', cancel);
       const probe = { question: PROBE, dnssecOk: false, checkingDisabled: false, complete: false };
-      this.#exchange(probe, false).then(
+      this.#exchange(probe, settings.tcp).then(
         () => {
           this.#probing = false;
           this.#failures = 0;

@@ -11,7 +11,7 @@ import type {
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
-import { CONFIG_NAME } from '../config/dns-configuration.ts';
+import { CONFIG_NAME } from '../config/config-map.ts';
 import { SERVICE_NAME_LABEL } from '../records/packed.ts';
 import { DNS_SERVICE } from '../serving/dns-server.ts';
 import type { SocketAddress } from '../system/sockets.ts';

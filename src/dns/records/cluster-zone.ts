@@ -25,6 +25,8 @@ export interface ClusterZoneConfig {
   readonly domain: Labels;
   /** The TTL of records, in seconds. Default: 5. */
   readonly ttl?: number;
+  /** Whether names with the address of a pod exist, as with `pods insecure`. Default: true. */
+  readonly pods?: boolean;
   /** Returns the time of the last change, in seconds since the epoch, for SOA records. */
   readonly serial: () => number;
   /** The service of this DNS, 'namespace/name', for NS records. */
@@ -130,6 +132,11 @@ export class ClusterZone {
       additionals: [],
       truncated: false,
     };
+  }
+
+  /** Returns the answer for a name of a reverse zone that nothing has. */
+  denied(zone: Labels): ZoneAnswer {
+    return this.#negative(zone, RCODE.NXDOMAIN);
   }
 
   /** Returns the answer for the name of a reverse zone itself. */
@@ -239,6 +246,7 @@ export class ClusterZone {
     }
     if (kind !== 'svc' && kind !== 'pod') return undefined;
     if (depth === 1) return EMPTY;
+    if (kind === 'pod' && this.#config.pods === false) return undefined;
     if (depth > 5) return undefined;
     const namespace = base[depth - 2]!;
     if (!index.hasNamespace(namespace)) return undefined;

@@ -5,13 +5,12 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { decode as decodePacket, type DecodedPacket } from 'dns-packet';
-import type { DnsConfiguration, StubDomain } from '../config/dns-configuration.ts';
 import type { Forwarded, Forwarder } from '../forward/forwarder.ts';
 import type { Ask } from '../forward/upstream.ts';
 import type { AnsweredBy, DnsMetrics, Protocol } from '../metrics.ts';
-import { addressBytes, addressKey } from '../records/addresses.ts';
-import type { ClusterZone, ZoneAnswer } from '../records/cluster-zone.ts';
-import { parseReverse } from '../records/reverse.ts';
+import { addressBytes } from '../records/addresses.ts';
+import type { ZoneAnswer } from '../records/cluster-zone.ts';
+import type { SocketAddress } from '../system/sockets.ts';
 import {
   EMPTY_BODY,
   encodeBody,
@@ -24,8 +23,6 @@ import {
 } from '../wire/encode.ts';
 import {
   encodedLength,
-  formatName,
-  isBelow,
   parseName,
   readLabels,
   readLabelsAsWritten,
@@ -41,10 +38,10 @@ import {
   RCODE,
   TYPE,
 } from '../wire/types.ts';
+import { queryLine } from './query-log.ts';
+import { blockOf, decide, type Decision, type Routes } from './routes.ts';
 
 export interface AnswererConfig {
-  readonly zone: ClusterZone;
-  readonly domain: Labels;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -54,13 +51,24 @@ export interface AnswererConfig {
    * without records is answered with SERVFAIL.
    */
   readonly synced: () => boolean;
+  /** Called with the line of each query whose block logs queries. */
+  readonly onQueryLine: (line: string) => void;
 }
 
-/** The destination of questions outside of the cluster's zones. */
-export interface Routes {
-  readonly configuration: DnsConfiguration;
-  readonly forwarder: Forwarder;
-  readonly stubs: readonly (StubDomain & { readonly forwarder: Forwarder })[];
+/** How a message came here. */
+export interface Source {
+  readonly proto: Protocol;
+  readonly v6: boolean;
+  /** Absent: it comes from this process. */
+  readonly client?: SocketAddress;
+}
+
+/** A query that is being answered. */
+interface Received extends Source {
+  readonly query: Query | undefined;
+  /** The time of its arrival, in monotonic milliseconds. */
+  readonly start: number;
+  readonly logged: boolean;
 }
 
 /** A cached answer, without the parts that belong to a single query. */
@@ -107,10 +115,9 @@ export class Answerer {
    * Returns the answer, synchronously if no upstream server is needed; undefined if the message
    * gets none. Never throws or rejects.
    */
-  handle(message: Buffer, proto: Protocol, v6: boolean): Answered {
-    const start = this.#config.clock.monotonic();
+  handle(message: Buffer, source: Source): Answered {
     try {
-      return this.#handle(message, proto, v6, start);
+      return this.#handle(message, source);
     } catch (error) {
       return this.#failed(error, message);
     }
@@ -123,38 +130,59 @@ export class Answerer {
     return encodeError(message, RCODE.SERVFAIL, undefined);
   }
 
-  #handle(message: Buffer, proto: Protocol, v6: boolean, start: number): Answered {
-    const { metrics } = this.#config;
+  #handle(message: Buffer, source: Source): Answered {
+    const { metrics, clock } = this.#config;
+    const { proto, v6 } = source;
+    const start = clock.monotonic();
     const parsed = parseQuery(message);
     if (isRejection(parsed)) {
       if (parsed.rcode === undefined) {
         metrics.dropped('malformed');
         return undefined;
       }
-      metrics.request(proto, v6, parsed.query?.type ?? 0, message.length);
-      return this.#sent(
-        encodeError(message, parsed.rcode, parsed.query),
-        parsed.rcode,
-        '',
-        proto,
+      const { query, rcode } = parsed;
+      metrics.request(proto, v6, query?.type ?? 0, message.length);
+      return this.#sent(encodeError(message, rcode, query), rcode, '', {
+        ...source,
+        query,
         start,
-      );
+        logged: false,
+      });
     }
     metrics.request(proto, v6, parsed.type, message.length);
     const limit = limitOf(parsed, proto);
+    const received = { ...source, query: parsed, start, logged: this.#isLogged(message) };
     const key =
       message.toString('latin1', HEADER_LENGTH, parsed.questionEnd) + String.fromCharCode(limit);
-    const compiled = this.#compiled.get(key) ?? this.#compile(parsed, limit, key);
-    if (compiled !== undefined) return this.#send(compiled, parsed, proto, start);
-    return this.#forward(parsed, readLabels(message, HEADER_LENGTH), limit, proto, start);
+    const compiled = this.#compiled.get(key);
+    if (compiled !== undefined) return this.#send(compiled, parsed, received);
+    const labels = readLabels(message, HEADER_LENGTH);
+    const decision = this.#decide(labels, parsed.type, limit);
+    return 'forwarder' in decision || decision.answer.outside !== undefined
+      ? this.#forward(decision, parsed, labels, limit, received)
+      : this.#send(this.#compile(decision, parsed, labels, limit, key), parsed, received);
   }
 
-  #send(
-    { response, rotating, by }: Compiled,
-    query: Query,
-    proto: Protocol,
-    start: number,
-  ): Buffer {
+  #isLogged(message: Buffer): boolean {
+    const routes = this.#routes;
+    return (
+      routes.blocks.some(({ logsQueries }) => logsQueries) &&
+      blockOf(routes, readLabels(message, HEADER_LENGTH))?.logsQueries === true
+    );
+  }
+
+  #decide(labels: Labels, type: number, limit: number): Decision {
+    const decision = decide(this.#routes, labels, type, Math.ceil(limit / SHORTEST_RECORD));
+    if (
+      'forwarder' in decision ||
+      decision.answer.rcode !== RCODE.NXDOMAIN ||
+      this.#config.synced()
+    )
+      return decision;
+    return { ...decision, answer: { ...decision.answer, rcode: RCODE.SERVFAIL } };
+  }
+
+  #send({ response, rotating, by }: Compiled, query: Query, received: Received): Buffer {
     const rotation =
       rotating === undefined
         ? undefined
@@ -163,113 +191,74 @@ export class Answerer {
       query,
       rotation === undefined ? response : { ...response, rotation },
     );
-    return this.#sent(bytes, response.rcode, by, proto, start);
+    return this.#sent(bytes, response.rcode, by, received);
   }
 
-  #sent(bytes: Buffer, rcode: number, by: AnsweredBy, proto: Protocol, start: number): Buffer {
-    const { clock, metrics } = this.#config;
-    metrics.response(proto, rcode, by, bytes.length, (clock.monotonic() - start) / 1000);
+  #sent(bytes: Buffer, rcode: number, by: AnsweredBy, received: Received): Buffer {
+    const { clock, metrics, onQueryLine } = this.#config;
+    const { proto, query, start, logged, client } = received;
+    const seconds = (clock.monotonic() - start) / 1000;
+    metrics.response(proto, rcode, by, bytes.length, seconds);
+    if (logged && query !== undefined)
+      onQueryLine(queryLine({ client, proto, query, answer: bytes, rcode, seconds }));
     return bytes;
   }
 
-  /** Encodes the answer. Returns undefined for a question that upstream servers have to answer. */
-  #compile(query: Query, limit: number, key: string): Compiled | undefined {
-    const labels = readLabels(query.message, HEADER_LENGTH);
-    const { synced } = this.#config;
-    let by: AnsweredBy = 'kubernetes';
-    let answer = this.#fromCluster(labels, query.type, limit);
-    if (answer === undefined) {
-      answer = this.#fromHosts(labels, query.type) ?? this.#refusedHere(labels, query.type);
-      by = 'hosts';
-    }
-    if (answer === undefined || answer.outside !== undefined) return undefined;
-    if (answer.rcode === RCODE.NXDOMAIN && !synced()) answer = { ...answer, rcode: RCODE.SERVFAIL };
-    const compiled = compile(answer, query, limit, by);
-    if (synced() && compiled.response.body.bytes.length <= MAX_COMPILED_BYTES) {
+  /** Encodes an answer, and caches it until a record changes. */
+  #compile(
+    { answer, by }: Exclude<Decision, { forwarder: Forwarder }>,
+    query: Query,
+    labels: Labels,
+    limit: number,
+    key: string,
+  ): Compiled {
+    const rotates = blockOf(this.#routes, labels)?.rotates === true;
+    const compiled = compile(answer, query, limit, by, rotates);
+    if (this.#config.synced() && compiled.response.body.bytes.length <= MAX_COMPILED_BYTES) {
       if (this.#compiled.size >= MAX_COMPILED) this.#compiled = new Map();
       this.#compiled.set(key, compiled);
     }
     return compiled;
   }
 
-  #fromCluster(labels: Labels, type: number, limit: number): ZoneAnswer | undefined {
-    const { zone, domain } = this.#config;
-    if (isBelow(labels, domain))
-      return zone.answer(labels, type, Math.ceil(limit / SHORTEST_RECORD));
-    const reverse = parseReverse(labels);
-    if (reverse === undefined) return undefined;
-    if (reverse.apex) return zone.reverseApex(reverse.zone, type);
-    return reverse.address === undefined
-      ? undefined
-      : zone.reverse(reverse.address, reverse.zone, type);
-  }
-
-  #fromHosts(labels: Labels, type: number): ZoneAnswer | undefined {
-    const { hosts } = this.#routes.configuration;
-    const addresses = hosts.addresses.get(formatName(labels));
-    if (addresses !== undefined) {
-      const length = type === TYPE.A ? 4 : type === TYPE.AAAA ? 16 : 0;
-      const matching = addresses.filter((address) => address.length === length);
-      return local(matching.map((address) => addressRecord(undefined, address, HOSTS_TTL)));
-    }
-    if (type !== TYPE.PTR || hosts.names.size === 0) return undefined;
-    const address = parseReverse(labels)?.address;
-    const names = address === undefined ? undefined : hosts.names.get(addressKey(address));
-    return names === undefined
-      ? undefined
-      : local(names.map((name) => nameRecord(TYPE.PTR, undefined, name, HOSTS_TTL)));
-  }
-
-  /** Returns the rejection of zone transfers and of questions about names with a single label. */
-  #refusedHere(labels: Labels, type: number): ZoneAnswer | undefined {
-    const { forwarder, stubs } = this.#routes;
-    if (type === TYPE.AXFR || type === TYPE.IXFR) return { ...local([]), rcode: RCODE.REFUSED };
-    // RFC 8482: the answer to ANY is minimal.
-    if (type === TYPE.ANY)
-      return local([
-        { owner: undefined, type: TYPE.HINFO, ttl: ANY_TTL, data: { texts: ['RFC8482', ''] } },
-      ]);
-    if (type !== TYPE.HINFO) return undefined;
-    const comesBack = [forwarder, ...stubs.map((stub) => stub.forwarder)].some((each) =>
-      each.noticeLoop(labels, type),
-    );
-    return comesBack ? { ...local([]), rcode: RCODE.SERVFAIL } : undefined;
-  }
-
   async #forward(
+    decision: Decision,
     query: Query,
     labels: Labels,
     limit: number,
-    proto: Protocol,
-    start: number,
+    received: Received,
   ): Promise<Buffer | undefined> {
     try {
-      const { bytes, rcode, by } = await this.#resolve(query, labels, limit, proto);
-      return this.#sent(bytes, rcode, by, proto, start);
+      const { bytes, rcode, by } =
+        'forwarder' in decision
+          ? await this.#passOn(decision.forwarder, query, limit, received.proto)
+          : await this.#withOutside(decision, query, labels, limit);
+      return this.#sent(bytes, rcode, by, received);
     } catch (error) {
       return this.#failed(error, query.message);
     }
   }
 
-  async #resolve(
+  async #withOutside(
+    { answer, by }: Exclude<Decision, { forwarder: Forwarder }>,
     query: Query,
     labels: Labels,
     limit: number,
+  ): Promise<Resolved> {
+    const answers = [...answer.answers, ...(await this.#outside(answer.outside ?? [], query))];
+    const rotates = blockOf(this.#routes, labels)?.rotates === true;
+    const { response } = compile({ ...answer, answers }, query, limit, by, rotates);
+    return { bytes: encodeResponse(query, response), rcode: response.rcode, by };
+  }
+
+  async #passOn(
+    forwarder: Forwarder,
+    query: Query,
+    limit: number,
     proto: Protocol,
-  ): Promise<{ readonly bytes: Buffer; readonly rcode: number; readonly by: AnsweredBy }> {
-    const { domain, zone } = this.#config;
-    if (isBelow(labels, domain)) {
-      const answer = zone.answer(labels, query.type);
-      const answers = [...answer.answers, ...(await this.#outside(answer.outside ?? [], query))];
-      const compiled = compile({ ...answer, answers }, query, limit, 'kubernetes');
-      return {
-        bytes: encodeResponse(query, compiled.response),
-        rcode: compiled.response.rcode,
-        by: 'kubernetes',
-      };
-    }
+  ): Promise<Resolved> {
     const question = query.message.subarray(HEADER_LENGTH, query.questionEnd);
-    const forwarded = await this.#ask(labels, askOf(question, query, proto === 'tcp'));
+    const forwarded = await ask(forwarder, askOf(question, query, proto === 'tcp'));
     const { rcode, flags, bytes, counts, cached } = forwarded;
     const fits = bytes.length <= limit;
     const body: EncodedBody = fits
@@ -282,23 +271,16 @@ export class Answerer {
     };
   }
 
-  #ask(labels: Labels, ask: Ask): Promise<Forwarded> {
-    const { forwarder, stubs } = this.#routes;
-    const route = stubs.find(({ domain }) => isBelow(labels, domain))?.forwarder ?? forwarder;
-    const kept = route.cached(ask);
-    return kept === undefined ? route.resolve(ask) : Promise.resolve(kept);
-  }
-
   /**
    * Returns the records of a name outside of the cluster that an ExternalName service leads to.
    * None if it cannot be resolved.
    */
   async #outside(name: Labels, query: Query): Promise<readonly ResourceRecord[]> {
-    const known = this.#fromHosts(name, query.type);
-    if (known !== undefined)
-      return known.answers.map((record) => ({ ...record, owner: record.owner ?? name }));
+    const decision = decide(this.#routes, name, query.type, MAX_OUTSIDE_RECORDS);
+    if (!('forwarder' in decision))
+      return decision.answer.answers.map((record) => ({ ...record, owner: record.owner ?? name }));
     const question = questionOf(name, query.type);
-    const { rcode, bytes, counts } = await this.#ask(name, askOf(question, query, true));
+    const { rcode, bytes, counts } = await ask(decision.forwarder, askOf(question, query, true));
     if (rcode !== RCODE.NOERROR || counts[0] === 0) return [];
     const header = Buffer.alloc(HEADER_LENGTH);
     for (const [i, count] of [1, ...counts].entries()) header.writeUInt16BE(count, 4 + 2 * i);
@@ -312,14 +294,18 @@ export class Answerer {
   }
 }
 
+interface Resolved {
+  readonly bytes: Buffer;
+  readonly rcode: number;
+  readonly by: AnsweredBy;
+}
+
+async function ask(forwarder: Forwarder, question: Ask): Promise<Forwarded> {
+  return forwarder.cached(question) ?? (await forwarder.resolve(question));
+}
+
 /** The size of an address record whose name is a pointer. */
 const SHORTEST_RECORD = 16;
-const HOSTS_TTL = 5;
-const ANY_TTL = 8482;
-
-function local(answers: readonly ResourceRecord[]): ZoneAnswer {
-  return { rcode: RCODE.NOERROR, answers, authorities: [], additionals: [], truncated: false };
-}
 
 function askOf(question: Buffer, query: Query, complete: boolean): Ask {
   return {
@@ -351,15 +337,22 @@ function limitOf({ edns, questionEnd }: Query, proto: Protocol): number {
   return size - questionEnd - (edns === undefined ? 0 : OPT_LENGTH);
 }
 
-function compile(answer: ZoneAnswer, query: Query, limit: number, by: AnsweredBy): Compiled {
+function compile(
+  answer: ZoneAnswer,
+  query: Query,
+  limit: number,
+  by: AnsweredBy,
+  rotates: boolean,
+): Compiled {
   const labels = readLabelsAsWritten(query.message, HEADER_LENGTH);
   const body = encodeBody(answer, labels, query.questionEnd, limit);
   const response = {
     rcode: answer.rcode,
-    flags: answer.rcode === RCODE.REFUSED ? 0 : FLAG.AA,
+    // Errors that no source has given have no authority.
+    flags: answer.rcode === RCODE.REFUSED || by === '' ? 0 : FLAG.AA,
     body: answer.truncated ? { ...body, truncated: true } : body,
   };
-  return { response, rotating: rotatingIn(answer, body), by };
+  return { response, rotating: rotates ? rotatingIn(answer, body) : undefined, by };
 }
 
 /**

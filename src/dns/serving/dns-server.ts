@@ -6,8 +6,10 @@ import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { DEFAULT_CONFIGURATION, type DnsConfiguration } from '../config/dns-configuration.ts';
-import { keepConfiguration } from '../config/keep-configuration.ts';
+import { defaultConfiguration } from '../config/config-map.ts';
+import { followConfigMap } from '../config/follow-config-map.ts';
+import type { FollowedCorefile } from '../config/corefile/follow.ts';
+import type { DnsConfiguration } from '../configuration.ts';
 import { Forwarder } from '../forward/forwarder.ts';
 import { serversIn } from '../forward/resolv-conf.ts';
 import { DnsMetrics, type Protocol } from '../metrics.ts';
@@ -16,25 +18,34 @@ import { followRecords, type RecordFollower } from '../records/follow-records.ts
 import { RecordIndex } from '../records/record-index.ts';
 import type {
   DnsSockets,
+  HttpPage,
   SocketAddress,
   TcpConnection,
   TcpListener,
   UdpListener,
 } from '../system/sockets.ts';
 import { parseName, type Labels } from '../wire/names.ts';
-import { Answerer, type Routes } from './answerer.ts';
+import { Answerer } from './answerer.ts';
 import { AllowedClients } from './clients.ts';
+import { makeRoutes, type Routes } from './routes.ts';
 import { TcpSession } from './tcp-session.ts';
 
 export interface DnsServerConfig {
-  /** Needs list and watch rights for Services, EndpointSlices, Namespaces, and the ConfigMap. */
-  readonly client: Client;
+  /**
+   * Needs list and watch rights for Services, EndpointSlices, Namespaces, and without a Corefile for
+   * the ConfigMap. Absent: a server of a Corefile that has no cluster.
+   */
+  readonly client: Client | undefined;
   readonly sockets: DnsSockets;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Default: 'cluster.local'. */
+  /** Default: 'cluster.local'. A Corefile has its own. */
   readonly clusterDomain?: string;
+  /** Absent: the ConfigMap `cluster-dns` is the configuration. */
+  readonly corefile?: FollowedCorefile;
+  /** Called with the line of each query whose server block logs queries. */
+  readonly onQueryLine?: (line: string) => void;
   /**
    * The addresses to listen at, over UDP and TCP. Port 0: a free port, the same for both. Empty:
    * none, so that only `ask` works.
@@ -44,6 +55,10 @@ export interface DnsServerConfig {
   readonly allowedClients: readonly string[];
   /** The addresses that serve metrics over HTTP. Default: none. */
   readonly metricsListen?: readonly SocketAddress[];
+  /** The addresses that serve /health: the server runs. Default: none. */
+  readonly healthListen?: readonly SocketAddress[];
+  /** The addresses that serve /ready: the records are complete. Default: none. */
+  readonly readyListen?: readonly SocketAddress[];
   /**
    * The metrics. A server that replaces another one continues its metrics. Default: new metrics.
    */
@@ -78,8 +93,9 @@ export class DnsServer {
   readonly #allowed: AllowedClients;
   readonly #abort = new AbortController();
   readonly #index: RecordIndex;
-  readonly #follower: RecordFollower;
-  readonly #informers: SharedInformerFactory;
+  /** Absent: there is no cluster. */
+  readonly #follower: RecordFollower | undefined;
+  readonly #informers: SharedInformerFactory | undefined;
   readonly #answerer: Answerer;
   readonly #udp: UdpListener[] = [];
   readonly #tcp: TcpListener[] = [];
@@ -97,7 +113,7 @@ export class DnsServer {
 
   constructor(config: DnsServerConfig) {
     this.#config = config;
-    const { client, clock, random, logger, metrics } = config;
+    const { client, clock, random, logger, metrics, onQueryLine = () => undefined } = config;
     this.metrics = metrics ?? new DnsMetrics();
     this.#domain = parseClusterDomain(config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN);
     this.#allowed = new AllowedClients(config.allowedClients);
@@ -106,19 +122,13 @@ export class DnsServer {
       this.#serial = seconds(clock);
       this.#answerer.recordsChanged();
     });
-    this.#follower = followRecords({ client, clock, random, logger, index: this.#index });
-    this.#informers = new SharedInformerFactory({ client, clock, random, logger });
-    this.#routes = this.#routesFor(DEFAULT_CONFIGURATION, []);
-    const zone = new ClusterZone({
-      index: this.#index,
-      domain: this.#domain,
-      serial: () => this.#serial,
-      ownService: `${DNS_SERVICE.namespace}/${DNS_SERVICE.name}`,
-    });
-    const synced = (): boolean => this.#follower.hasSynced();
-    const shared = { domain: this.#domain, clock, random, logger, metrics: this.metrics };
-    this.#answerer = new Answerer({ ...shared, zone, synced }, this.#routes);
-    this.metrics.setGauges(() => ({ cache: this.#routes.forwarder.cacheSizes }));
+    this.#follower = client && followRecords({ client, clock, random, logger, index: this.#index });
+    this.#informers = client && new SharedInformerFactory({ client, clock, random, logger });
+    this.#routes = this.#routesFor({ blocks: [] }, []);
+    const synced = (): boolean => this.hasSynced();
+    const shared = { clock, random, logger, metrics: this.metrics };
+    this.#answerer = new Answerer({ ...shared, synced, onQueryLine }, this.#routes);
+    this.metrics.setGauges(() => ({ cache: cacheSizes(this.#routes) }));
   }
 
   /** The addresses that the server listens at, with the chosen ports. */
@@ -132,12 +142,12 @@ export class DnsServer {
   }
 
   hasSynced(): boolean {
-    return this.#follower.hasSynced();
+    return this.#follower?.hasSynced() ?? true;
   }
 
   /** Resolves when the cluster's records are complete; rejects with the signal's reason. */
-  waitForSync(signal: AbortSignal): Promise<void> {
-    return this.#follower.waitForSync(signal);
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await this.#follower?.waitForSync(signal);
   }
 
   /**
@@ -145,28 +155,43 @@ export class DnsServer {
    * have synced, and retry. Rejects if an address cannot be used.
    */
   async start(): Promise<void> {
+    const { listen, metricsListen = [], healthListen = [], readyListen = [] } = this.#config;
     try {
       const nodeServers = await this.#nodeServers();
-      this.#use(DEFAULT_CONFIGURATION, nodeServers);
-      for (const at of this.#config.listen) await this.#listen(at);
-      for (const at of this.#config.metricsListen ?? []) await this.#serveMetrics(at);
+      this.#use(
+        this.#config.corefile?.corefile.configuration ?? defaultConfiguration(this.#domain),
+        nodeServers,
+      );
+      for (const at of listen) await this.#listen(at);
+      for (const at of metricsListen)
+        this.#metricsAddresses.push(await this.#serve(at, '/metrics', () => this.#metricsPage()));
+      for (const at of healthListen) await this.#serve(at, '/health', () => plainPage(200, 'OK'));
+      for (const at of readyListen) await this.#serve(at, '/ready', () => this.#readyPage());
     } catch (error) {
       await this.stop();
       throw error;
     }
-    const { logger } = this.#config;
-    keepConfiguration({
-      informers: this.#informers,
-      domain: this.#domain,
-      logger,
-      use: (configuration) => void this.#reload(configuration),
-      onInvalid: () => this.metrics.reloadFailed(),
-    });
-    this.#informers.start(this.#abort.signal);
+    this.#followConfiguration();
+    this.#informers?.start(this.#abort.signal);
     this.#running = Promise.all([
-      this.#follower.run(this.#abort.signal),
-      this.#informers.stopped(),
+      this.#follower?.run(this.#abort.signal),
+      this.#informers?.stopped(),
     ]);
+  }
+
+  #followConfiguration(): void {
+    const { logger, corefile } = this.#config;
+    const use = (configuration: DnsConfiguration): void => void this.#reload(configuration);
+    const onInvalid = (): void => this.metrics.reloadFailed();
+    if (corefile !== undefined) corefile.follow(use, onInvalid);
+    else if (this.#informers !== undefined)
+      followConfigMap({
+        informers: this.#informers,
+        domain: this.#domain,
+        logger,
+        use,
+        onInvalid,
+      });
   }
 
   /** Stops the server. Idempotent. */
@@ -177,6 +202,7 @@ export class DnsServer {
 
   async #stop(): Promise<void> {
     this.#abort.abort(new Error('the DNS server stops'));
+    this.#config.corefile?.stop();
     this.#close(this.#routes);
     await Promise.all([...this.#udp, ...this.#tcp].map((listener) => listener.close()));
     await this.#running;
@@ -184,7 +210,7 @@ export class DnsServer {
 
   /** Returns the answer to a message, by default in the form for TCP clients. */
   async ask(message: Buffer, proto: Protocol = 'tcp'): Promise<Buffer | undefined> {
-    return this.#answerer.handle(message, proto, false);
+    return this.#answerer.handle(message, { proto, v6: false });
   }
 
   async #nodeServers(): Promise<readonly SocketAddress[]> {
@@ -209,8 +235,7 @@ export class DnsServer {
     this.#close(this.#routes);
     this.#routes = this.#routesFor(configuration, nodeServers);
     this.#answerer.setRoutes(this.#routes);
-    const { forwarder, stubs } = this.#routes;
-    for (const each of [forwarder, ...stubs.map((stub) => stub.forwarder)]) {
+    for (const each of this.#routes.forwarders) {
       each.detectLoops().catch((error: unknown) => {
         this.#config.logger.error('loop detection failed', { reason: errorMessage(error) });
       });
@@ -219,23 +244,29 @@ export class DnsServer {
 
   #routesFor(configuration: DnsConfiguration, nodeServers: readonly SocketAddress[]): Routes {
     const { sockets, clock, random, logger } = this.#config;
-    const forwarderTo = (servers: readonly SocketAddress[]): Forwarder =>
-      new Forwarder({
-        servers: servers.filter((server) => !this.#isOwn(server)),
-        sockets,
-        clock,
-        random,
-        logger,
-        metrics: this.metrics,
-      });
-    return {
-      configuration,
-      forwarder: forwarderTo(configuration.upstreams ?? nodeServers),
-      stubs: configuration.stubDomains.map((stub) => ({
-        ...stub,
-        forwarder: forwarderTo(stub.servers),
-      })),
-    };
+    return makeRoutes(configuration, {
+      forwarderTo: (source) => {
+        const servers = source.servers === 'node' ? nodeServers : source.servers;
+        return new Forwarder({
+          servers: servers.filter((server) => !this.#isOwn(server)),
+          settings: source,
+          sockets,
+          clock,
+          random,
+          logger,
+          metrics: this.metrics,
+        });
+      },
+      recordsOf: ({ ttl, pods }, domain) =>
+        new ClusterZone({
+          index: this.#index,
+          domain,
+          ttl,
+          pods,
+          serial: () => this.#serial,
+          ownService: `${DNS_SERVICE.namespace}/${DNS_SERVICE.name}`,
+        }),
+    });
   }
 
   /**
@@ -246,9 +277,8 @@ export class DnsServer {
     return this.#addresses.some((own) => own.address === address && own.port === port);
   }
 
-  #close({ forwarder, stubs }: Routes): void {
-    forwarder.close();
-    for (const stub of stubs) stub.forwarder.close();
+  #close({ forwarders }: Routes): void {
+    for (const forwarder of forwarders) forwarder.close();
   }
 
   async #listen(at: SocketAddress): Promise<void> {
@@ -279,16 +309,32 @@ export class DnsServer {
     }
   }
 
-  async #serveMetrics(at: SocketAddress): Promise<void> {
-    const allows = (address: string): boolean => this.#allowed.has(address);
-    const listener = await this.#config.sockets.serveMetrics(at, () => this.metrics.text(), allows);
+  /** Serves one page over HTTP, and returns its address. */
+  async #serve(at: SocketAddress, path: string, page: () => HttpPage): Promise<SocketAddress> {
+    const listener = await this.#config.sockets.serveHttp(
+      at,
+      (requested) => (requested === path ? page() : undefined),
+      (address) => this.#allowed.has(address),
+    );
     this.#tcp.push(listener);
-    this.#metricsAddresses.push({ address: at.address, port: listener.port });
+    return { address: at.address, port: listener.port };
+  }
+
+  #metricsPage(): HttpPage {
+    return {
+      status: 200,
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+      text: this.metrics.text(),
+    };
+  }
+
+  #readyPage(): HttpPage {
+    return this.hasSynced() ? plainPage(200, 'OK') : plainPage(503, 'kubernetes');
   }
 
   #received(listener: UdpListener, message: Buffer, from: SocketAddress, v6: boolean): void {
     if (!this.#allowed.has(from.address)) return this.metrics.dropped('client');
-    const answered = this.#answerer.handle(message, 'udp', v6);
+    const answered = this.#answerer.handle(message, { proto: 'udp', v6, client: from });
     if (answered === undefined) return;
     if (Buffer.isBuffer(answered)) return listener.send(answered, from);
     if (this.#waiting >= MAX_WAITING) return this.metrics.dropped('overload');
@@ -316,7 +362,8 @@ export class DnsServer {
     void new TcpSession({
       connection,
       clock: this.#config.clock,
-      handle: (message) => this.#answerer.handle(message, 'tcp', v6),
+      handle: (message) =>
+        this.#answerer.handle(message, { proto: 'tcp', v6, client: connection.remote }),
       onClose: () => {
         this.#tcpCount--;
         const left = (this.#tcpClients.get(address) ?? 1) - 1;
@@ -325,6 +372,19 @@ export class DnsServer {
       },
     });
   }
+}
+
+const plainPage = (status: number, text: string): HttpPage => ({
+  status,
+  contentType: 'text/plain; charset=utf-8',
+  text,
+});
+
+function cacheSizes({ forwarders }: Routes): Forwarder['cacheSizes'] {
+  let sizes = { success: 0, denial: 0 };
+  for (const { cacheSizes: each } of forwarders)
+    sizes = { success: sizes.success + each.success, denial: sizes.denial + each.denial };
+  return sizes;
 }
 
 const seconds = (clock: Clock): number => Math.floor(clock.now() / 1000) >>> 0;

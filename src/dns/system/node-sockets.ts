@@ -1,13 +1,15 @@
 // Sockets of this machine: the implementation of sockets.ts.
 
 import { createSocket, type Socket as UdpSocket, type SocketType } from 'node:dgram';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net';
 import { systemClock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
 import type {
+  DnsFiles,
   DnsSockets,
+  HttpPage,
   SocketAddress,
   TcpConnection,
   TcpListener,
@@ -26,9 +28,13 @@ const SYSTEMD_STUB = /^\s*nameserver\s+127\.0\.0\.53\s*$/m;
  */
 const RECEIVE_BUFFER = 4 << 20;
 const MAX_CONNECTIONS = 1000;
-const MAX_METRICS_CONNECTIONS = 50;
+const MAX_HTTP_CONNECTIONS = 50;
 const HTTP_TIMEOUT_MS = 10_000;
-const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+const NOT_FOUND: HttpPage = {
+  status: 404,
+  contentType: 'text/plain; charset=utf-8',
+  text: '404 page not found\n',
+};
 
 const typeOf = ({ address }: SocketAddress): SocketType =>
   isIPv6(address.replace(/%.*$/, '')) ? 'udp6' : 'udp4';
@@ -85,18 +91,17 @@ export const nodeSockets: DnsSockets = {
     };
   },
 
-  async serveMetrics(at, text, allows): Promise<TcpListener> {
+  async serveHttp(at, page, allows): Promise<TcpListener> {
     const server = createHttpServer(
       { requestTimeout: HTTP_TIMEOUT_MS, maxHeaderSize: 8192 },
       (request, response) => {
-        const found = request.method === 'GET' && request.url === '/metrics';
-        response.writeHead(found ? 200 : 404, {
-          'content-type': found ? PROMETHEUS_TEXT : 'text/plain; charset=utf-8',
-        });
-        response.end(found ? text() : '404 page not found\n');
+        const found = request.method === 'GET' ? page(request.url ?? '') : undefined;
+        const { status, contentType, text } = found ?? NOT_FOUND;
+        response.writeHead(status, { 'content-type': contentType });
+        response.end(text);
       },
     );
-    server.maxConnections = MAX_METRICS_CONNECTIONS;
+    server.maxConnections = MAX_HTTP_CONNECTIONS;
     server.on('connection', (socket) => {
       if (!allows(socket.remoteAddress ?? '')) socket.destroy();
     });
@@ -175,16 +180,21 @@ export const nodeSockets: DnsSockets = {
   },
 
   async readResolvConf(): Promise<string> {
-    const text = await readIfPresent(RESOLV_CONF);
-    return SYSTEMD_STUB.test(text) ? (await readIfPresent(SYSTEMD_RESOLV_CONF)) || text : text;
+    const text = (await nodeFiles.read(RESOLV_CONF)) ?? '';
+    return SYSTEMD_STUB.test(text) ? (await nodeFiles.read(SYSTEMD_RESOLV_CONF)) || text : text;
   },
 };
 
-async function readIfPresent(path: string): Promise<string> {
+export const nodeFiles: DnsFiles = {
+  read: (path) => unlessMissing(readFile(path, 'utf8')),
+  list: async (folder) => (await unlessMissing(readdir(folder))) ?? [],
+};
+
+async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return await reading;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }

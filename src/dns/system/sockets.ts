@@ -40,6 +40,21 @@ export interface TcpConnection {
   destroy(): void;
 }
 
+/** Files of this machine. */
+export interface DnsFiles {
+  /** Returns the text of a file; undefined if there is none. Rejects with the system's error. */
+  read(path: string): Promise<string | undefined>;
+  /** Returns the names of the files in a folder; none if there is no such folder. */
+  list(folder: string): Promise<readonly string[]>;
+}
+
+/** A page that is served over HTTP. */
+export interface HttpPage {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
 export interface DnsSockets {
   /** Listens at the address. Rejects with the system's error if it cannot. */
   listenUdp(
@@ -51,12 +66,12 @@ export interface DnsSockets {
     onConnection: (connection: TcpConnection) => void,
   ): Promise<TcpListener>;
   /**
-   * Serves the text over HTTP at /metrics, for Prometheus. Connections of clients for which
-   * `allows` returns false are closed.
+   * Serves pages over HTTP, by path. Connections of clients for which `allows` returns false are
+   * closed.
    */
-  serveMetrics(
+  serveHttp(
     at: SocketAddress,
-    text: () => string,
+    page: (path: string) => HttpPage | undefined,
     allows: (address: string) => boolean,
   ): Promise<TcpListener>;
   /**

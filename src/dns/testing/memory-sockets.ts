@@ -1,6 +1,6 @@
 // Sockets in memory, for tests: listeners are called directly, and upstream servers are functions.
 
-import type { DnsSockets, SocketAddress, TcpConnection } from '../system/sockets.ts';
+import type { DnsSockets, HttpPage, SocketAddress, TcpConnection } from '../system/sockets.ts';
 
 /** Returns the packets that arrive for a question. undefined: none, ever. */
 export type FakeServer = (message: Buffer, tcp: boolean) => readonly Buffer[] | undefined;
@@ -19,6 +19,7 @@ export class MemorySockets implements DnsSockets {
   resolvConf = '';
   /** Addresses that are in use. */
   readonly taken = new Set<string>();
+  readonly #pages = new Map<number, (path: string) => HttpPage | undefined>();
   #receive: ((message: Buffer, from: SocketAddress) => void) | undefined;
   #connect: ((connection: TcpConnection) => void) | undefined;
 
@@ -38,8 +39,14 @@ export class MemorySockets implements DnsSockets {
     return { port: at.port, close: async () => void (this.#connect = undefined) };
   }
 
-  async serveMetrics(at: SocketAddress) {
-    return { port: at.port, close: async () => undefined };
+  async serveHttp(at: SocketAddress, page: (path: string) => HttpPage | undefined) {
+    this.#pages.set(at.port, page);
+    return { port: at.port, close: async () => void this.#pages.delete(at.port) };
+  }
+
+  /** Requests a page. */
+  page(port: number, path: string): HttpPage | undefined {
+    return this.#pages.get(port)?.(path);
   }
 
   /** Delivers a packet of a client. */

@@ -2,21 +2,19 @@
 // product's own controllers are in their place, and upstream's mock driver in that of the driver.
 
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { goBuild } from '../binaries.ts';
-import { type Descriptor, type Image, run, writeArchive, writeLayer } from '../oci-layout.ts';
+import {
+  baseLayer,
+  copyProgram,
+  type Descriptor,
+  type Image,
+  writeArchive,
+  writeLayer,
+} from '../oci-layout.ts';
 
 const REGISTRY = 'registry.k8s.io/sig-storage';
 const DRIVER = fileURLToPath(new URL('./driver/', import.meta.url));
@@ -98,22 +96,4 @@ async function bundledSidecar(): Promise<string> {
     logLevel: 'warning',
   });
   return outputFiles[0]?.text ?? '';
-}
-
-/** Extracts the first layer of an archive's images into `layout`. */
-function baseLayer(archive: string, layout: string): Descriptor {
-  const read = (path: string): unknown => JSON.parse(run('tar', ['-xOf', archive, path]));
-  const blob = (digest: string): string => `blobs/sha256/${digest.slice('sha256:'.length)}`;
-  const { manifests } = read('index.json') as { manifests: readonly { digest: string }[] };
-  const { layers } = read(blob(manifests[0]?.digest ?? '')) as { layers: readonly Descriptor[] };
-  const [base] = layers;
-  if (base === undefined) throw new Error(`${archive} has no layers`);
-  run('tar', ['-C', layout, '-xf', archive, blob(base.digest)]);
-  return base;
-}
-
-function copyProgram(from: string, to: string): void {
-  mkdirSync(dirname(to), { recursive: true });
-  copyFileSync(from, to);
-  chmodSync(to, 0o755);
 }

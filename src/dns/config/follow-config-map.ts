@@ -10,12 +10,12 @@ import type { Labels } from '../wire/names.ts';
 import {
   CONFIG_NAME,
   CONFIG_NAMESPACE,
-  DEFAULT_CONFIGURATION,
+  defaultConfiguration,
   parseConfiguration,
-  type DnsConfiguration,
-} from './dns-configuration.ts';
+} from './config-map.ts';
+import type { DnsConfiguration } from '../configuration.ts';
 
-export interface KeepConfigurationConfig {
+export interface FollowConfigMapConfig {
   readonly informers: InformerSource;
   readonly domain: Labels;
   readonly logger: Logger;
@@ -26,8 +26,8 @@ export interface KeepConfigurationConfig {
 }
 
 /** Returns the informer, which the caller's factory starts. */
-export function keepConfiguration(
-  config: KeepConfigurationConfig,
+export function followConfigMap(
+  config: FollowConfigMapConfig,
 ): SharedInformer<Immutable<ConfigMap>> {
   const { informers, domain, logger, use, onInvalid } = config;
   const informer = informers.informerFor(configMaps, {
@@ -48,7 +48,7 @@ export function keepConfiguration(
   informer.addEventHandler({
     onAdd: read,
     onUpdate: (_previous, map) => read(map),
-    onDelete: () => use(DEFAULT_CONFIGURATION),
+    onDelete: () => use(defaultConfiguration(domain)),
   });
   return informer;
 }

@@ -6,17 +6,23 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseServer } from '../forward/resolv-conf.ts';
 import type { SocketAddress } from '../system/sockets.ts';
 import { isBelow, parseName, type Labels } from '../wire/names.ts';
+import {
+  CLUSTER_CACHE,
+  type DnsConfiguration,
+  FORWARD_DEFAULTS,
+  type ForwardSource,
+} from '../configuration.ts';
 import { NO_HOSTS, parseHosts, type Hosts } from './hosts.ts';
 
 export const CONFIG_NAMESPACE = 'kube-system';
 export const CONFIG_NAME = 'cluster-dns';
 
-export interface StubDomain {
+interface StubDomain {
   readonly domain: Labels;
   readonly servers: readonly SocketAddress[];
 }
 
-export interface DnsConfiguration {
+interface Settings {
   /** Ordered by length of the domain, the longest first. */
   readonly stubDomains: readonly StubDomain[];
   /** The upstream servers; undefined: the name servers in the node's resolv.conf. */
@@ -24,11 +30,51 @@ export interface DnsConfiguration {
   readonly hosts: Hosts;
 }
 
-export const DEFAULT_CONFIGURATION: DnsConfiguration = {
-  stubDomains: [],
-  upstreams: undefined,
-  hosts: NO_HOSTS,
-};
+/** The TTL of the cluster's records and of hosts, in seconds. */
+const TTL = 5;
+const REVERSE_ZONES: readonly Labels[] = [
+  ['in-addr', 'arpa'],
+  ['ip6', 'arpa'],
+];
+
+/** Returns the configuration without a ConfigMap. */
+export const defaultConfiguration = (clusterDomain: Labels): DnsConfiguration =>
+  configurationOf({ stubDomains: [], upstreams: undefined, hosts: NO_HOSTS }, clusterDomain);
+
+function configurationOf(
+  { stubDomains, upstreams, hosts }: Settings,
+  clusterDomain: Labels,
+): DnsConfiguration {
+  const forward = (from: Labels, servers: ForwardSource['servers']): ForwardSource => ({
+    ...FORWARD_DEFAULTS,
+    kind: 'forward',
+    from,
+    servers,
+    cache: CLUSTER_CACHE,
+  });
+  return {
+    blocks: [
+      {
+        zone: [],
+        sources: [
+          {
+            kind: 'kubernetes',
+            domains: [clusterDomain],
+            reverse: REVERSE_ZONES,
+            ttl: TTL,
+            pods: true,
+            fallthrough: REVERSE_ZONES,
+          },
+          { kind: 'hosts', hosts, zones: [[]], ttl: TTL, fallthrough: [[]] },
+          ...stubDomains.map(({ domain, servers }) => forward(domain, servers)),
+          forward([], upstreams ?? 'node'),
+        ],
+        rotates: true,
+        logsQueries: false,
+      },
+    ],
+  };
+}
 
 const KEYS = ['stubDomains', 'upstreamNameservers', 'hosts'] as const;
 /** kube-dns had the same limit; more servers only delay a failure. */
@@ -48,7 +94,7 @@ export function parseConfiguration(
   if (unknown !== undefined)
     throw new TypeError(`unknown key ${JSON.stringify(unknown)}: known are ${KEYS.join(', ')}`);
   const { stubDomains, upstreamNameservers, hosts } = data;
-  return {
+  const settings = {
     stubDomains:
       stubDomains === undefined
         ? []
@@ -59,6 +105,7 @@ export function parseConfiguration(
         : within('upstreamNameservers', () => parseServers(JSON.parse(upstreamNameservers))),
     hosts: hosts === undefined ? NO_HOSTS : within('hosts', () => parseHosts(hosts)),
   };
+  return configurationOf(settings, clusterDomain);
 }
 
 function within<T>(key: string, parse: () => T): T {

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decode, encode } from 'dns-packet';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
+import { nodeSockets } from '#dns/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { freePorts } from '#machinery/net/testing/free-ports.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { startCluster, type EmbeddedCluster } from '../index.ts';
+import { type CorefileRoleConfig, startCorefileRole } from './dns-corefile.ts';
+
+let cluster: EmbeddedCluster;
+let dir: string;
+let config: CorefileRoleConfig;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'dns-corefile-'));
+  cluster = await startCluster({ nodes: 0, port: 0 });
+  writeFileSync(join(dir, 'dns.conf'), cluster.kubeconfig as string);
+  config = {
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    corefile: join(dir, 'Corefile'),
+    onQueryLine: () => undefined,
+  };
+});
+afterAll(async () => {
+  await cluster.stop();
+  rmSync(dir, { recursive: true });
+});
+
+test('answers at its addresses, serves its pages, and makes no objects', async () => {
+  const [dns, metrics, health, ready] = await freePorts(4);
+  writeFileSync(
+    config.corefile,
+    `cluster.local:${dns} {
+      bind 127.0.0.1
+      kubernetes {
+        kubeconfig ${join(dir, 'dns.conf')}
+      }
+      prometheus localhost:${metrics}
+      health localhost:${health} {
+        lameduck 1ms
+      }
+      ready localhost:${ready}
+    }`,
+  );
+  const role = await startCorefileRole(config);
+  expect(role.addresses).toEqual([{ address: '127.0.0.1', port: dns }]);
+  const query = encode({
+    id: 7,
+    type: 'query',
+    questions: [{ name: 'kubernetes.default.svc.cluster.local', type: 'A' }],
+  });
+  const at = { address: '127.0.0.1', port: dns as number };
+  const answer = decode(await nodeSockets.askUdp(at, query, () => true, AbortSignal.timeout(5000)));
+  expect(answer.answers).toMatchObject([{ type: 'A' }]);
+  const page = async (port: number | undefined, path: string): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+  expect(await page(health, '/health')).toBe('OK');
+  expect(await page(ready, '/ready')).toBe('OK');
+  expect(await page(metrics, '/metrics')).toContain('coredns_dns_requests_total{');
+  const inSystem = cluster.client.resource(endpointSlices).namespace('kube-system');
+  expect((await inSystem.list()).items).toEqual([]);
+  await role.stop();
+});
+
+test.each([
+  ['. {\n nonsense\n}\n', /^--corefile: .*Corefile:2: the directive "nonsense" is not supported/],
+  ['. {\n kubernetes a.b\n}\n', /^--kubeconfig is needed outside of a pod/],
+  ['. {\n kubernetes a.b {\n kubeconfig /nowhere\n }\n}\n', /^kubeconfig of the Corefile: /],
+  ['.:5391 {\n bind 192.0.2.7\n}\n', /Corefile: .*EADDRNOTAVAIL/],
+])('%j cannot be', async (text, message) => {
+  writeFileSync(config.corefile, text);
+  await expect(startCorefileRole(config)).rejects.toThrow(message);
+});
+
+test('a file that is missing', async () => {
+  const corefile = join(dir, 'missing');
+  await expect(startCorefileRole({ ...config, corefile })).rejects.toThrow(
+    `--corefile: ${corefile}:1: there is no such file`,
+  );
+});

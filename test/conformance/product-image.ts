@@ -1,0 +1,84 @@
+// Makes the image of the product, as the repository's Dockerfile does where a registry can be reached:
+// the built program with Node.js. The pods of examples/dns run it.
+
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { UserError } from '#cluster/user-error.ts';
+import {
+  baseLayer,
+  copyProgram,
+  type Descriptor,
+  type Image,
+  writeArchive,
+  writeLayer,
+} from './oci-layout.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+const IMAGE: Image = {
+  names: ['docker.io/library/coxswain:latest'],
+  layers: ['base', 'node', 'cox'],
+  entrypoint: ['/usr/local/bin/node', '/cox/bin/cox.js'],
+  cmd: [],
+};
+
+/**
+ * Returns the archive of the image. It is made anew when the program has been built anew. `programs`:
+ * an archive of `dir` whose first layer is the base of this image, too.
+ */
+export async function ensureProductImage(
+  dir: string,
+  programs: string,
+  progress: (text: string) => void,
+): Promise<string> {
+  const program = join(root, 'dist', 'program.js');
+  if (!existsSync(program))
+    throw new UserError('the program has not been built: npm run conformance builds it first');
+  const hash = createHash('sha256')
+    .update(JSON.stringify([basename(programs), IMAGE, process.version]))
+    .update(readFileSync(program))
+    .digest('hex')
+    .slice(0, 12);
+  const output = join(dir, `coxswain-${hash}.tar`);
+  if (existsSync(output)) return output;
+  progress('making the image of the product');
+  for (const old of readdirSync(dir).filter((name) => /^coxswain-[0-9a-f]+\.tar$/.test(name)))
+    rmSync(join(dir, old));
+  const layout = mkdtempSync(join(dir, 'coxswain-layout-'));
+  try {
+    const blobs = join(layout, 'blobs', 'sha256');
+    mkdirSync(blobs, { recursive: true });
+    const layers = new Map<string, Descriptor>([
+      ['base', baseLayer(programs, layout)],
+      [
+        'node',
+        await writeLayer(blobs, layout, (to) =>
+          copyProgram(process.execPath, join(to, 'usr/local/bin/node')),
+        ),
+      ],
+      ['cox', await writeLayer(blobs, layout, (to) => copyProduct(join(to, 'cox')))],
+    ]);
+    writeArchive(layout, [IMAGE], layers, output);
+  } finally {
+    rmSync(layout, { recursive: true, force: true });
+  }
+  return output;
+}
+
+function copyProduct(to: string): void {
+  mkdirSync(join(to, 'dist'), { recursive: true });
+  cpSync(join(root, 'bin'), join(to, 'bin'), { recursive: true });
+  cpSync(join(root, 'package.json'), join(to, 'package.json'));
+  for (const name of readdirSync(join(root, 'dist')).filter((each) => /\.c?js$/.test(each)))
+    cpSync(join(root, 'dist', name), join(to, 'dist', name));
+}
