@@ -17,7 +17,10 @@ import type { WatchStream } from '#machinery/watch.ts';
  */
 export type Revision = number;
 
-/** The value of one key at a revision. All readers share `value`; it must never be modified. */
+/**
+ * The value of one key at a revision. All readers share `value`; it must never be modified. It may be
+ * made anew by each read: keep it in a variable to read it twice, and see value.ts for its size.
+ */
 export interface KeyValue {
   readonly key: string;
   readonly value: Uint8Array;

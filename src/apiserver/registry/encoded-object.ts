@@ -26,9 +26,11 @@ import {
   hasBytes,
   spliceInto,
   splicedLength,
+  STORED_HEADER_BYTES,
   storedLabels,
 } from '#api/machinery/codec/index.ts';
 import type { KeyValue } from '#storage/interface.ts';
+import { sizeOf, startOf } from '#storage/value.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { commonProtobufCodec } from './common-kinds.ts';
 
@@ -58,9 +60,10 @@ export class ObjectFormat {
     this.#versionStart = Buffer.byteLength(beforeVersion);
   }
 
-  /** Reports whether the stored bytes of an object of this kind are in this version. */
-  isVersionOf(value: Uint8Array): boolean {
-    return hasBytes(value, this.header, this.#versionStart);
+  /** Reports whether the state of an object of this kind is in this version. */
+  isVersionOf(kv: KeyValue): boolean {
+    const start = startOf(kv, STORED_HEADER_BYTES + this.header.length);
+    return hasBytes(start, this.header, this.#versionStart);
   }
 
   /** Returns the bytes to store. */
@@ -168,9 +171,10 @@ export class StoredObject implements ServedObject {
 
   jsonLine(): Buffer {
     if (this.#jsonLine === undefined) {
-      const length = splicedLength(this.kv.value, this.#revision);
+      const { value } = this.kv;
+      const length = splicedLength(value.length, this.#revision);
       const line = Buffer.allocUnsafe(length + 1);
-      spliceInto(line, 0, this.kv.value, this.#revision);
+      spliceInto(line, 0, value, this.#revision);
       line[length] = NEWLINE;
       this.#jsonLine = line;
     }
@@ -178,7 +182,7 @@ export class StoredObject implements ServedObject {
   }
 
   itemLength(identified = false): number {
-    this.#itemLength ??= splicedLength(this.kv.value, this.#revision);
+    this.#itemLength ??= splicedLength(sizeOf(this.kv), this.#revision);
     // One byte of the header stays: its brace.
     return identified ? this.#itemLength : this.#itemLength - this.#format.header.length + 1;
   }

@@ -267,7 +267,7 @@ describe('an ObjectCache of a kind with versions', () => {
     } as unknown as KubeObject);
     const kv: KeyValue = { key: '/registry/things/a', value, createRevision: 5, modRevision: 5 };
     expect(cache.isStoredVersion(kv)).toBe(true);
-    expect(v1.isVersionOf(value)).toBe(true);
+    expect(v1.isVersionOf(kv)).toBe(true);
     expect((await cache.written(kv)).object()).toEqual({
       kind: 'Thing',
       apiVersion: 'apps/v2',

@@ -18,6 +18,7 @@ import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { DecodedValues, KeyValue } from '#storage/interface.ts';
+import { sizeOf } from '#storage/value.ts';
 import {
   ConvertedObject,
   type DecodedObject,
@@ -79,8 +80,8 @@ export class ObjectCache implements StateDecoder {
   readonly #storedFormat: ObjectFormat;
   readonly #converter: ObjectConverter | undefined;
   readonly #normalize: Normalize | undefined;
-  /** Values that are already normalized, if there is something to normalize. */
-  readonly #normal = new WeakSet<Uint8Array>();
+  /** Values, and states, that are already normalized, if there is something to normalize. */
+  readonly #normal = new WeakSet<Uint8Array | KeyValue>();
   readonly #maxLimitBytes: number;
   #limitBytes: number;
   readonly #freeze: boolean;
@@ -107,12 +108,9 @@ export class ObjectCache implements StateDecoder {
    */
   readonly #encodedFrom = new WeakMap<Uint8Array, KubeObject>();
   /**
-   * Protobuf encodings by the stored bytes of the state, kept as long as the storage keeps these.
+   * Protobuf encodings by the state, kept as long as the storage keeps it.
    */
-  readonly #protobuf = new WeakMap<
-    Uint8Array,
-    { readonly revision: number; readonly bytes: Buffer }
-  >();
+  readonly #protobuf = new WeakMap<KeyValue, Buffer>();
 
   constructor(config: ObjectCacheConfig) {
     this.#format = config.format;
@@ -136,8 +134,8 @@ export class ObjectCache implements StateDecoder {
   }
 
   /** Reports whether the state is in the version in which objects are written now. */
-  isStoredVersion({ value }: KeyValue): boolean {
-    return this.#storedFormat.isVersionOf(value);
+  isStoredVersion(kv: KeyValue): boolean {
+    return this.#storedFormat.isVersionOf(kv);
   }
 
   /** Returns the object of the state. Throws or rejects with ConversionError. */
@@ -176,18 +174,18 @@ export class ObjectCache implements StateDecoder {
    * result depends only on the state.
    */
   readServedVersion(kv: KeyValue): KubeObject | undefined {
-    if (!this.#format.isVersionOf(kv.value)) return undefined;
+    if (!this.#format.isVersionOf(kv)) return undefined;
     const { object } = this.decode(kv);
-    return this.#normalize === undefined || this.#normal.has(kv.value)
-      ? object
-      : this.#normalize(object);
+    return this.#normalize === undefined || this.#isNormal(kv) ? object : this.#normalize(object);
   }
 
   /** Reports whether the state's bytes can be served directly. */
-  #isServedForm({ value }: KeyValue): boolean {
-    return (
-      this.#format.isVersionOf(value) && (this.#normalize === undefined || this.#normal.has(value))
-    );
+  #isServedForm(kv: KeyValue): boolean {
+    return this.#format.isVersionOf(kv) && (this.#normalize === undefined || this.#isNormal(kv));
+  }
+
+  #isNormal(kv: KeyValue): boolean {
+    return this.#normal.has(kv) || this.#normal.has(kv.value);
   }
 
   /**
@@ -237,14 +235,14 @@ export class ObjectCache implements StateDecoder {
 
   /** Returns the protobuf of a state. `codec`: the codec of the kind of this cache. */
   encodeProtobuf(kv: KeyValue, codec: ProtobufCodec): Buffer {
-    const cached = this.#protobuf.get(kv.value);
-    if (cached?.revision === kv.modRevision) return cached.bytes;
+    const cached = this.#protobuf.get(kv);
+    if (cached !== undefined) return cached;
     const encoded = codec.encode(this.decode(kv).object);
     // The buffer is outside of Node's pool: it lives as long as the state, and would keep the
     // pool's whole slab in memory.
     const bytes = Buffer.allocUnsafeSlow(encoded.length);
     bytes.set(encoded);
-    this.#protobuf.set(kv.value, { revision: kv.modRevision, bytes });
+    this.#protobuf.set(kv, bytes);
     return bytes;
   }
 
@@ -273,7 +271,7 @@ export class ObjectCache implements StateDecoder {
       const toConvert: KubeObject[] = [];
       for (const [index, kv] of distinct.entries()) {
         const object = stored[index]!;
-        if (this.#format.isVersionOf(kv.value)) {
+        if (this.#format.isVersionOf(kv)) {
           served.set(stateKey(kv), this.#keepNormalized(kv, object));
         } else {
           others.push(kv);
@@ -300,9 +298,9 @@ export class ObjectCache implements StateDecoder {
       const object = this.#shared(
         this.#takeEncodedFrom(kv) ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision),
       );
-      if (this.#normalize === undefined || !this.#format.isVersionOf(kv.value)) return object;
+      if (this.#normalize === undefined || !this.#format.isVersionOf(kv)) return object;
       const normalized = this.#normalize(object);
-      if (normalized === object) this.#normal.add(kv.value);
+      if (normalized === object) this.#normal.add(kv);
       return normalized;
     };
     if (kvs.length <= SLICE) return kvs.map(decode);
@@ -319,7 +317,7 @@ export class ObjectCache implements StateDecoder {
 
   /** Caches a state after normalization. `object`: the normalized object. */
   #keepNormalized(kv: KeyValue, object: KubeObject): ServedObject {
-    return this.#normal.has(kv.value)
+    return this.#isNormal(kv)
       ? new StoredObject(this.#format, this, kv)
       : this.#keepConverted(kv, object);
   }
@@ -376,7 +374,7 @@ export class ObjectCache implements StateDecoder {
     if (previous?.previous !== undefined) previous.previous.previous = undefined;
     const entry: Entry = {
       revision: kv.modRevision,
-      bytes: kv.value.length,
+      bytes: sizeOf(kv),
       object,
       previous,
       converted: undefined,

@@ -9,6 +9,7 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { type Storage, StorageError } from '../interface.ts';
 import { type EngineConfig, type EngineOptions, MvccEngine } from '../mvcc/engine.ts';
 import { load, type LoadProgress } from './load.ts';
+import { newTakenPieces } from './load-window.ts';
 import { DATABASE_FILE } from './log-database.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { encodeSnapshot } from './snapshot-file.ts';
@@ -46,7 +47,8 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
     new URL('./storage-worker.js', import.meta.url),
     new URL('./worker.ts', import.meta.url),
   );
-  const workerData: WorkerConfig = { dataDir, maxBytes };
+  const taken = newTakenPieces();
+  const workerData: WorkerConfig = { dataDir, maxBytes, taken };
   const worker = new Worker(source.url, {
     workerData,
     execArgv: source.execArgv,
@@ -55,7 +57,11 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
   const began = clock.monotonic();
-  const { store, expirations, obsolete } = await load(worker, dataDir, config.onProgress);
+  const { store, expirations, obsolete } = await load(worker, {
+    dataDir,
+    taken,
+    onProgress: config.onProgress,
+  });
   logger.debug('store: opened', {
     dataDir,
     revision: store.revision,

@@ -4,8 +4,10 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Worker } from 'node:worker_threads';
 import { type Revision, StorageError } from '../interface.ts';
 import type { Expiration } from '../mvcc/expiry.ts';
+import { SimilarValues } from '../packing/index.ts';
 import { MvccStore } from '../mvcc/store.ts';
 import { corrupt } from './corrupt.ts';
+import { pieceTaken, type TakenPieces } from './load-window.ts';
 import type { LoadMessage } from './protocol.ts';
 import { readWrites } from './record.ts';
 
@@ -26,11 +28,18 @@ export type LoadProgress = (rows: number, total: number) => void;
 /** Progress is reported each time so many rows were read. */
 const REPORTED_ROWS = 10_000;
 
+export interface LoadConfig {
+  readonly dataDir: string;
+  readonly taken: TakenPieces;
+  readonly onProgress: LoadProgress | undefined;
+}
+
 /**
  * Receives the worker's messages until it has sent every row. Rejects with a StorageError when
  * loading fails; by then the thread has ended and released the lock.
  */
-export function load(worker: Worker, dataDir: string, onProgress?: LoadProgress): Promise<Loaded> {
+export function load(worker: Worker, config: LoadConfig): Promise<Loaded> {
+  const { dataDir, taken, onProgress } = config;
   return new Promise((resolve, reject) => {
     let rows = new Rows(1);
     let total = 0;
@@ -50,6 +59,7 @@ export function load(worker: Worker, dataDir: string, onProgress?: LoadProgress)
         case 'rows':
           try {
             rows.take(message.records);
+            pieceTaken(taken);
             if (rows.count - reported < REPORTED_ROWS) return;
             reported = rows.count;
             onProgress?.(reported, total);
@@ -86,7 +96,7 @@ class Rows {
   readonly #obsolete: Revision[] = [];
 
   constructor(compactedRevision: Revision) {
-    this.#store = new MvccStore(compactedRevision);
+    this.#store = new MvccStore(compactedRevision, new SimilarValues());
   }
 
   take(records: Uint8Array): void {

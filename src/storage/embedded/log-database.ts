@@ -24,7 +24,7 @@ import { join } from 'node:path';
 import { type Revision, StorageError } from '../interface.ts';
 import { corrupt } from './corrupt.ts';
 import { HeadMark } from './head-mark.ts';
-import type { WorkerConfig } from './protocol.ts';
+import type { DatabaseConfig } from './protocol.ts';
 import { isIntact, sealRecords } from './record.ts';
 import { type Database, loadSqlite, sqliteFailure } from './sqlite.ts';
 
@@ -159,7 +159,7 @@ export class LogDatabase {
   }
 
   /** Opens or creates the database in the directory, and locks it for this thread until `close`. */
-  static async open(config: WorkerConfig): Promise<LogDatabase> {
+  static async open(config: DatabaseConfig): Promise<LogDatabase> {
     const { dataDir } = config;
     const { DatabaseSync } = await loadSqlite();
     let database: Database | undefined;

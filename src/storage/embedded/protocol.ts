@@ -2,12 +2,17 @@
 // flight at a time, so responses need no numbers.
 
 import type { Revision, StorageErrorReason } from '../interface.ts';
+import type { TakenPieces } from './load-window.ts';
 
-/** The value of the worker's `workerData`. */
-export interface WorkerConfig {
+export interface DatabaseConfig {
   readonly dataDir: string;
   /** The maximum size of the database in bytes, without its log. Absent: no limit. */
   readonly maxBytes: number | undefined;
+}
+
+/** The value of the worker's `workerData`. */
+export interface WorkerConfig extends DatabaseConfig {
+  readonly taken: TakenPieces;
 }
 
 export type Request =

@@ -14,6 +14,7 @@
 import { crc32 } from 'node:zlib';
 import type { KeyValue, Revision } from '../interface.ts';
 import type { PendingWrite } from '../mvcc/commit-log.ts';
+import { sizeOf } from '../value.ts';
 
 const CHECKSUM_BYTES = 4;
 const HEADER_BYTES = 36;
@@ -42,12 +43,12 @@ export class RecordWriter {
 
   /** Returns the exact number of bytes that a write takes. */
   static exactSizeOf(write: PendingWrite): number {
-    return HEADER_BYTES + Buffer.byteLength(write.key) + (write.kv?.value.length ?? 0);
+    return HEADER_BYTES + Buffer.byteLength(write.key) + (write.kv ? sizeOf(write.kv) : 0);
   }
 
   /** Returns an upper bound of the bytes that a write takes, without encoding its key. */
   static sizeOf(write: PendingWrite): number {
-    return HEADER_BYTES + 3 * write.key.length + (write.kv?.value.length ?? 0);
+    return HEADER_BYTES + 3 * write.key.length + (write.kv ? sizeOf(write.kv) : 0);
   }
 
   add(write: PendingWrite): void {

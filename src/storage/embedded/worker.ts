@@ -4,6 +4,7 @@
 import { errorMessage } from '#machinery/error-message.ts';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { StorageError } from '../interface.ts';
+import { awaitRoom } from './load-window.ts';
 import { LogDatabase } from './log-database.ts';
 import type { LoadMessage, Request, Response, WorkerConfig } from './protocol.ts';
 import { sqliteFailure } from './sqlite.ts';
@@ -16,7 +17,11 @@ async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
     database = await LogDatabase.open(config);
     const { compactedRevision, rows } = database;
     send({ type: 'opened', compactedRevision, rows });
-    database.load((records) => send({ type: 'rows', records }, [records.buffer]));
+    let sent = 0;
+    database.load((records) => {
+      send({ type: 'rows', records }, [records.buffer]);
+      awaitRoom(config.taken, ++sent);
+    });
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     // The thread has no listener, so it ends, which closes the database.

@@ -183,7 +183,8 @@ export class EncryptedStorage implements Storage {
   }
 
   #written(stored: KeyValue, value: Uint8Array): KeyValue {
-    const kv = { ...stored, value };
+    const { key, createRevision, modRevision } = stored;
+    const kv = { key, value, createRevision, modRevision };
     this.#opened.set(stored, kv);
     return kv;
   }
@@ -191,9 +192,10 @@ export class EncryptedStorage implements Storage {
   #open(stored: KeyValue): KeyValue {
     const before = this.#opened.get(stored);
     if (before !== undefined) return before;
+    const { key, value: sealed, createRevision, modRevision } = stored;
     try {
-      const { value, stale } = this.#transformerFor(stored.key).open(stored.value, stored.key);
-      const kv = value === stored.value ? stored : { ...stored, value };
+      const { value, stale } = this.#transformerFor(key).open(sealed, key);
+      const kv = value === sealed ? stored : { key, value, createRevision, modRevision };
       this.#opened.set(stored, kv);
       if (stale) this.#stale.add(kv);
       return kv;

@@ -2,8 +2,9 @@
 // for in one go (see beats.ts) are compacted again without being read.
 
 import type { KeyValue, Revision } from '../interface.ts';
+import type { MadeValue } from '../value.ts';
 
-export class DeferredKeyValue implements KeyValue {
+export class DeferredKeyValue implements MadeValue {
   readonly key: string;
   readonly createRevision: Revision;
   readonly modRevision: Revision;
@@ -28,9 +29,8 @@ export class DeferredKeyValue implements KeyValue {
     }
     return this.#value as Uint8Array;
   }
-}
 
-/** Returns the number of bytes of the value, without making it. */
-export function sizeOf(kv: KeyValue): number {
-  return kv instanceof DeferredKeyValue ? kv.size : kv.value.length;
+  start(): Uint8Array {
+    return this.value;
+  }
 }

@@ -13,8 +13,9 @@ import {
   StorageError,
   type StorageEvent,
 } from '../interface.ts';
+import { plainValues, type ValuePacking } from '../packing/index.ts';
+import { sizeOf } from '../value.ts';
 import { CountedTree } from './counted-tree.ts';
-import { sizeOf } from './deferred-value.ts';
 import { Directories } from './directories.ts';
 import { KeyIndex, type KeyQuery } from './key-index.ts';
 import { endOfPrefix, lessFor, successor } from './key-order.ts';
@@ -100,12 +101,15 @@ export class MvccStore {
   #compacted: Revision;
   #revision: Revision;
   #historyBytes = 0;
+  /** For values that were written before the compaction revision. */
+  readonly #packing: ValuePacking;
 
   /**
    * Creates an empty store at `revision`. Default: 1, so that no read returns 0, which means
    * «latest» and «from now».
    */
-  constructor(revision: Revision = 1) {
+  constructor(revision: Revision = 1, packing: ValuePacking = plainValues) {
+    this.#packing = packing;
     this.#compacted = revision;
     this.#revision = revision;
   }
@@ -116,7 +120,7 @@ export class MvccStore {
    * Indexes are not copied.
    */
   fork(): MvccStore {
-    const fork = new MvccStore();
+    const fork = new MvccStore(1, this.#packing);
     fork.#tree = this.#tree.fork();
     fork.#directories = this.#directories.fork();
     fork.#log = this.#log.fork();
@@ -366,10 +370,10 @@ export class MvccStore {
       if (entry !== undefined) this.#forget(key);
     } else if (entry === undefined) {
       const restored = new Entry(this.#owner, key);
-      restored.latest = kv;
+      restored.latest = this.#packing.pack(kv);
       this.#tree.insert(restored);
       this.#directories.add(key);
-    } else entry.latest = kv;
+    } else entry.latest = this.#packing.pack(kv);
     return obsolete;
   }
 
@@ -398,6 +402,7 @@ export class MvccStore {
     const count = revision - this.#compacted;
     for (let i = 0; i < count; i++) {
       const event = this.#log.at(i) as ChangeEvent;
+      if (event.type === 'put') this.#pack(event.kv);
       if (event.previous === undefined) continue;
       dropped.push(event.previous.modRevision);
       if (event.type === 'delete') dropped.push(event.revision);
@@ -441,6 +446,14 @@ export class MvccStore {
     const own = this.#owned(entry);
     own.past = drop === past.length ? undefined : past.slice(drop);
     if (own.past === undefined && own.latest === undefined) this.#forget(key);
+  }
+
+  /** Packs a state that history does not need any more, if it is still the latest one of its key. */
+  #pack(kv: KeyValue): void {
+    const entry = this.#tree.get(kv.key);
+    if (entry?.latest !== kv) return;
+    const packed = this.#packing.pack(kv);
+    if (packed !== kv) this.#owned(entry).latest = packed;
   }
 
   #forget(key: string): void {

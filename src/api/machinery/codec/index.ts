@@ -13,6 +13,7 @@ export {
   splicedLength,
   spliceResourceVersion,
 } from './storage-codec.ts';
+export { HEADER_BYTES as STORED_HEADER_BYTES } from './plain-encoding.ts';
 export { storedLabels, storedText } from './stored-text.ts';
 export { storedForm, wireForm } from './wire-form.ts';
 export {

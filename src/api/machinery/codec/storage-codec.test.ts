@@ -61,7 +61,7 @@ describe('the stored form', () => {
 
   test('splices many objects into one buffer', () => {
     const values = [object, { metadata: { name: 'b' } }].map((item) => encodeForStorage(item));
-    const length = values.reduce((sum, value) => sum + splicedLength(value, 10), 0);
+    const length = values.reduce((sum, value) => sum + splicedLength(value.length, 10), 0);
     const target = Buffer.alloc(length);
     let at = 0;
     for (const value of values) at = spliceInto(target, at, value, 10);

@@ -37,14 +37,14 @@ export function hasBytes(value: Uint8Array, expected: Uint8Array, from: number):
   return true;
 }
 
-/** Returns the number of bytes that `spliceInto` writes. */
-export function splicedLength(value: Uint8Array, revision: number): number {
-  return value.length - HEADER_BYTES + insertionHead.length + digitsOf(revision) + '",'.length;
+/** Returns the number of bytes that `spliceInto` writes of a value of so many bytes. */
+export function splicedLength(bytes: number, revision: number): number {
+  return bytes - HEADER_BYTES + insertionHead.length + digitsOf(revision) + '",'.length;
 }
 
 /** Returns the object's JSON with its resourceVersion, in a new buffer. */
 export function spliceResourceVersion(value: Uint8Array, revision: number): Uint8Array {
-  const target = Buffer.allocUnsafe(splicedLength(value, revision));
+  const target = Buffer.allocUnsafe(splicedLength(value.length, revision));
   spliceInto(target, 0, value, revision);
   return target;
 }

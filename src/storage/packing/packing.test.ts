@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { SeededRandom } from '#machinery/random.ts';
+import type { KeyValue } from '../interface.ts';
+import { sizeOf, startOf } from '../value.ts';
+import { plainValues, SimilarValues, type ValuePacking } from './index.ts';
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+function state(key: string, value: Uint8Array): KeyValue {
+  return { key, value, createRevision: 1, modRevision: 2 };
+}
+
+/** Returns the text of a pod of a template; equal numbers give equal texts. */
+function pod(number: number, more: object = {}): string {
+  const fields = Array.from({ length: 60 }, (_, i) => [`f:field-${i}`, { 'f:type': {} }]);
+  return JSON.stringify({
+    metadata: { name: `web-${number}`, uid: `${number}`.repeat(7), ...more },
+    managedFields: Object.fromEntries(fields),
+    spec: { nodeName: `node-${number * 7}`, restartPolicy: 'Always' },
+    status: { podIP: `10.0.0.${number}`, podIPs: [{ ip: `10.0.0.${number}` }] },
+  });
+}
+
+const isPacked = (packing: ValuePacking, kv: KeyValue): boolean =>
+  !Object.hasOwn(packing.pack(kv), 'value');
+
+test('similar values are packed, and read as they were', () => {
+  const packing = new SimilarValues();
+  const values = [
+    pod(1),
+    pod(2),
+    pod(123_456),
+    pod(3, { labels: { added: 'a' } }),
+    pod(4, { a: '"' }),
+    `${pod(5)}and more`,
+    pod(6).slice(0, 1500),
+    `\u0000\u00e9${pod(7)}`,
+    pod(1),
+  ];
+  const packed = values.map((value, i) => packing.pack(state(`/pods/web-${i}`, bytes(value))));
+  expect(packed.map((kv) => Object.hasOwn(kv, 'value'))).toEqual(values.map((_, i) => i === 0));
+  // Twice: a read after that of another value makes the value again.
+  for (let round = 0; round < 2; round++) {
+    for (const [i, kv] of packed.entries()) {
+      expect(Buffer.from(kv.value).toString()).toBe(values[i]);
+      expect(sizeOf(kv)).toBe(Buffer.byteLength(values[i]!));
+      expect([kv.key, kv.createRevision, kv.modRevision]).toEqual([`/pods/web-${i}`, 1, 2]);
+    }
+  }
+});
+
+test('each start of a packed value can be read alone', () => {
+  const packing = new SimilarValues();
+  packing.pack(state('/pods/a', bytes(pod(1))));
+  const value = bytes(pod(22, { labels: { x: 'y' } }));
+  const kv = packing.pack(state('/pods/b', value));
+  for (let length = 0; length < value.length + 2; length++)
+    expect(Buffer.compare(startOf(kv, length), value.subarray(0, length))).toBe(0);
+});
+
+test('any bytes are read as they were', () => {
+  const random = new SeededRandom(7);
+  const packing = new SimilarValues();
+  const below = (limit: number): number => Math.floor(random.float() * limit);
+  const piece = (): string => {
+    const texts = [
+      '"name":"',
+      '","',
+      '"uid":',
+      '{',
+      '}',
+      '[',
+      'x'.repeat(below(30)),
+      '\\"',
+      '\u00ff',
+    ];
+    return texts[below(texts.length)]!;
+  };
+  let value = Array.from({ length: 600 }, piece);
+  let packed = 0;
+  for (let i = 0; i < 500; i++) {
+    // A few changes of the value before, and from time to time another one.
+    if (i % 50 === 0) value = Array.from({ length: 600 }, piece);
+    for (let change = below(5); change > 0; change--)
+      value.splice(below(value.length), below(3), ...Array.from({ length: below(3) }, piece));
+    const expected = Buffer.from(value.join(''), i % 2 === 0 ? 'utf8' : 'latin1');
+    const kv = packing.pack(state(`/x/${i % 10}`, expected));
+    if (!Object.hasOwn(kv, 'value')) packed++;
+    expect(Buffer.compare(kv.value, expected)).toBe(0);
+  }
+  expect(packed).toBeGreaterThan(300);
+});
+
+test('values that are short, or like no other, stay as they are', () => {
+  const packing = new SimilarValues();
+  const random = new SeededRandom(1);
+  const noise = (): Uint8Array =>
+    Buffer.from(Array.from({ length: 4000 }, () => Math.floor(random.float() * 256)));
+  packing.pack(state('/a/1', bytes(pod(1))));
+  expect(isPacked(packing, state('/a/2', bytes(pod(2).slice(0, 1000))))).toBe(false);
+  expect(isPacked(packing, state('/a/3', noise()))).toBe(false);
+  expect(isPacked(packing, state('/b/4', bytes(pod(4))))).toBe(false);
+  expect(isPacked(packing, state('/b/5', bytes(pod(5))))).toBe(true);
+  expect(isPacked(packing, state('/c/6', bytes('"'.repeat(100_000))))).toBe(false);
+  expect(isPacked(packing, state('/c/7', bytes('"'.repeat(100_000))))).toBe(false);
+  expect(isPacked(plainValues, state('/b/8', bytes(pod(5))))).toBe(false);
+});
+
+test('values that stay do not keep the buffer that they were cut from', () => {
+  const large = Buffer.alloc(100_000);
+  for (const length of [10, 5000]) {
+    const { value } = new SimilarValues().pack(state('/a/b', large.subarray(0, length)));
+    expect(value.buffer.byteLength).toBeLessThan(10_000);
+  }
+});

@@ -1,0 +1,25 @@
+// Reads of values that may be made when they are read.
+
+import type { KeyValue } from './interface.ts';
+
+/** A state whose value is made when it is read. */
+export interface MadeValue extends KeyValue {
+  /** The number of bytes of the value. */
+  readonly size: number;
+  /** Returns the first `length` bytes of the value, or all of a shorter one. */
+  start(length: number): Uint8Array;
+}
+
+function isMade(kv: KeyValue): kv is MadeValue {
+  return 'start' in kv;
+}
+
+/** Returns the number of bytes of the value, without making it. */
+export function sizeOf(kv: KeyValue): number {
+  return isMade(kv) ? kv.size : kv.value.length;
+}
+
+/** Returns at least the first `length` bytes of the value, unless it is shorter. */
+export function startOf(kv: KeyValue, length: number): Uint8Array {
+  return isMade(kv) ? kv.start(length) : kv.value;
+}
