@@ -19,7 +19,8 @@ import type { ServerAccess } from '#client/http/index.ts';
 import { KubeconfigError, loadKubeconfig } from '#client/kubeconfig.ts';
 import { UserError } from '../user-error.ts';
 import { COMPONENT, makeServer, type RunningDnsRole, synced } from './dns.ts';
-import { clientFor, readKubeconfig, type RoleConfig } from './role.ts';
+import { readKubeconfig } from '../flag-files.ts';
+import { clientFor, type RoleConfig } from './role.ts';
 
 export interface CorefileRoleConfig extends RoleConfig {
   /** The path of the Corefile. */

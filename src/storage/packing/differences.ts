@@ -25,6 +25,8 @@ import { StepWriter } from './step-writer.ts';
 const MIN_COPY = 8;
 const QUOTE = 0x22;
 const SLOTS = 1024;
+/** Places with the same hash that are compared. Values of JSON have some dozens at most; others could make each search as long as the model. */
+const MAX_PLACES = 64;
 /** Positions in a model have 16 bits; 0 stands for none. */
 export const MAX_MODEL_BYTES = 0xffff;
 
@@ -81,7 +83,8 @@ export class Model {
     if (at + MIN_COPY > value.byteLength) return undefined;
     const { first, next } = (this.#index ??= indexOf(this.bytes, this.#view));
     let earlier = 0;
-    for (let place = first[hashAt(value, at)]!; place !== 0; place = next[place]!) {
+    let place = first[hashAt(value, at)]!;
+    for (let places = 0; place !== 0 && places < MAX_PLACES; place = next[place]!, places++) {
       if (place < from) earlier ||= place;
       else if (isSame(this.#view, place, value, at)) return place;
     }

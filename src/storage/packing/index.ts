@@ -25,6 +25,8 @@ export const plainValues: ValuePacking = { pack: (kv) => kv };
 const MIN_BYTES = 1024;
 /** Differences that are more than this part of the value are not worth their reads. */
 const MAX_PART = 1 / 3;
+/** A model that is so many times as long as a value is not its model: it stays in memory with the value. */
+const MAX_MODEL_LENGTHS = 4;
 /** A value may keep so many other bytes in memory: those of one slab of Node's. */
 const MAX_OTHER_BYTES = 8192;
 /** Models that others are compared with. The bytes of others stay as long as values need them. */
@@ -44,9 +46,9 @@ export class SimilarValues implements ValuePacking {
     const own = this.#models.get(stem);
     const others = stem === directory ? undefined : this.#models.get(directory);
     for (const model of own === others ? [own] : [own, others]) {
-      const differences = model?.differences(value, limit);
-      if (model !== undefined && differences !== undefined)
-        return new PackedKeyValue(kv, model.bytes, differences);
+      if (model === undefined || model.bytes.length > value.length * MAX_MODEL_LENGTHS) continue;
+      const differences = model.differences(value, limit);
+      if (differences !== undefined) return new PackedKeyValue(kv, model.bytes, differences);
     }
     const kept = withOwnBytes(kv);
     if (value.length <= MAX_MODEL_BYTES) {

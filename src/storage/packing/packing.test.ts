@@ -113,3 +113,19 @@ test('values that stay do not keep the buffer that they were cut from', () => {
     expect(value.buffer.byteLength).toBeLessThan(10_000);
   }
 });
+
+test('a short value does not keep a long model in memory', () => {
+  const packing = new SimilarValues();
+  packing.pack(state('/a/1', bytes(pod(1) + 'x'.repeat(20_000))));
+  expect(isPacked(packing, state('/a/2', bytes(pod(2))))).toBe(false);
+});
+
+test('the search in a model whose places all have one hash is bounded', () => {
+  // Each of 150,000 places of the value has 8,000 in the model, of which later and later ones would be used.
+  const packing = new SimilarValues();
+  const began = process.cpuUsage();
+  packing.pack(state('/a/1', bytes('"1234567'.repeat(8000))));
+  packing.pack(state('/a/2', bytes('"1234567 '.repeat(150_000))));
+  const { user } = process.cpuUsage(began);
+  expect(user).toBeLessThan(800_000);
+});
