@@ -25,7 +25,7 @@ import { StepWriter } from './step-writer.ts';
 const MIN_COPY = 8;
 const QUOTE = 0x22;
 const SLOTS = 1024;
-/** Places with the same hash that are compared. Values of JSON have some dozens at most; others could make each search as long as the model. */
+/** Places of the same hash that are compared: with hostile values each search would be as long as the model. */
 const MAX_PLACES = 64;
 /** Positions in a model have 16 bits; 0 stands for none. */
 export const MAX_MODEL_BYTES = 0xffff;
