@@ -79,7 +79,7 @@ export class Kubelet {
     // Before any pod: the IDs of running pods must not be given to others.
     await parts.reconstructUserNamespaces();
     // The runtime is listed before any pod is reconciled, so that no container is started twice.
-    await pleg.relist(signal);
+    await (this.#config.predecessor === undefined ? pleg.relist(signal) : pleg.adopt(signal));
     this.#background.push(pleg.run(signal));
     await parts.startDevices();
     await server.listen();

@@ -13,11 +13,16 @@ import type {
 } from '#cri/index.ts';
 import { type Clock, pause } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from './runtime/labels.ts';
+import { POD_UID_LABEL } from './runtime/labels.ts';
 import {
-  emptyPodStatus,
+  groupByPod,
+  listedFingerprint,
+  listedStatus,
+  podStatusOf,
+  runsEntirely,
+} from './runtime/listed-pods.ts';
+import {
   findContainerById,
-  fingerprintOf,
   type ContainerRecord,
   type RuntimePodStatus,
   type SandboxRecord,
@@ -54,6 +59,8 @@ interface Refresh {
 export class Pleg {
   readonly #config: PlegConfig;
   readonly #statuses = new Map<string, RuntimePodStatus>();
+  /** UIDs of pods of which only the lists have been read (see `adopt`). */
+  readonly #listedOnly = new Set<string>();
   /** Reads in flight: at most one per pod, so that an older status never replaces a newer one. */
   readonly #refreshes = new Map<string, Refresh>();
   /** Container or sandbox → the pod's UID: events name only the container. */
@@ -79,7 +86,10 @@ export class Pleg {
     this.#onChange = onChange;
   }
 
-  /** Returns the last observed status; undefined if there is none. */
+  /**
+   * Returns the last observed status; undefined if there is none. Of an adopted pod it has only what
+   * lists show (see listedStatus), until `complete`.
+   */
   get(uid: string): RuntimePodStatus | undefined {
     return this.#statuses.get(uid);
   }
@@ -103,6 +113,16 @@ export class Pleg {
       () => this.#begin(uid),
     );
     return running.next;
+  }
+
+  /** Reads the rest of an adopted pod, unless it was read. Rejects with CriError. */
+  async complete(uid: string): Promise<void> {
+    if (this.#listedOnly.has(uid)) await this.refresh(uid);
+  }
+
+  /** Completes all pods. A pod that cannot be read stays as it is. */
+  async completeAll(): Promise<void> {
+    await Promise.all([...this.#listedOnly].map((uid) => this.#look(uid)));
   }
 
   /** Records a sandbox that was just created and read, so that it need not be read again. */
@@ -130,9 +150,12 @@ export class Pleg {
     const status = this.#statuses.get(uid);
     if (status !== undefined) this.#drop(status);
     this.#statuses.delete(uid);
+    this.#listedOnly.delete(uid);
   }
 
-  /** Watches the runtime until the signal aborts. `relist` must be called once before. */
+  /**
+   * Watches the runtime until the signal aborts. `relist` or `adopt` must be called once before.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, topic } = this.#config;
     const events = this.#config.runtime.containerEvents?.bind(this.#config.runtime);
@@ -158,7 +181,19 @@ export class Pleg {
   }
 
   /** Lists everything, and reads each pod in full that has changed. */
-  async relist(signal?: AbortSignal): Promise<void> {
+  relist(signal?: AbortSignal): Promise<void> {
+    return this.#relist(false, signal);
+  }
+
+  /**
+   * Does the first relist in the place of another kubelet, which has observed the pods: those that
+   * run are not read before they are needed.
+   */
+  adopt(signal?: AbortSignal): Promise<void> {
+    return this.#relist(true, signal);
+  }
+
+  async #relist(adopts: boolean, signal: AbortSignal | undefined): Promise<void> {
     const { runtime, clock, onRelist } = this.#config;
     const start = clock.monotonic();
     const [sandboxes, containers] = await Promise.all([
@@ -168,8 +203,10 @@ export class Pleg {
     const listed = groupByPod(sandboxes, containers);
     const changed: string[] = [];
     for (const [uid, pod] of listed) {
-      if (fingerprintOf(pod.sandboxes, pod.containers) !== this.#statuses.get(uid)?.fingerprint)
-        changed.push(uid);
+      if (adopts && !this.#statuses.has(uid) && runsEntirely(pod)) {
+        this.#set(listedStatus(uid, pod));
+        this.#listedOnly.add(uid);
+      } else if (listedFingerprint(pod) !== this.#statuses.get(uid)?.fingerprint) changed.push(uid);
     }
     for (const uid of this.#statuses.keys()) if (!listed.has(uid)) changed.push(uid);
     this.#lastRelist = clock.monotonic();
@@ -280,24 +317,22 @@ export class Pleg {
       runtime.listPodSandbox({ labelSelector }),
       runtime.listContainers({ labelSelector }),
     ]);
-    const before = this.#statuses.get(uid);
+    const last = this.#statuses.get(uid);
+    const before = this.#listedOnly.has(uid) ? undefined : last;
     const [sandboxes, containers] = await Promise.all([
       Promise.all(sandboxList.map((sandbox) => this.#readSandbox(sandbox, before))),
       Promise.all(containerList.map((container) => this.#readContainer(container, before))),
     ]);
-    const status = assemble(
+    const status = podStatusOf(
       uid,
-      sandboxList,
-      containerList,
+      { sandboxes: sandboxList, containers: containerList },
       sandboxes.filter(isThere),
       containers.filter(isThere),
     );
-    if (before !== undefined) this.#drop(before);
+    if (last !== undefined) this.#drop(last);
+    this.#listedOnly.delete(uid);
     if (status.fingerprint === '') this.#statuses.delete(uid);
-    else {
-      this.#statuses.set(uid, status);
-      for (const part of [...status.sandboxes, ...status.containers]) this.#podOf.set(part.id, uid);
-    }
+    else this.#set(status);
     return status;
   }
 
@@ -328,6 +363,12 @@ export class Pleg {
     return await readContainer(this.#config.runtime, listed, this.#config.readTerminationMessage);
   }
 
+  #set(status: RuntimePodStatus): void {
+    const { uid, sandboxes, containers } = status;
+    this.#statuses.set(uid, status);
+    for (const { id } of [...sandboxes, ...containers]) this.#podOf.set(id, uid);
+  }
+
   #drop(status: RuntimePodStatus): void {
     for (const part of [...status.sandboxes, ...status.containers]) this.#podOf.delete(part.id);
   }
@@ -335,66 +376,4 @@ export class Pleg {
 
 function isThere<T>(value: T | undefined): value is T {
   return value !== undefined;
-}
-
-function assemble(
-  uid: string,
-  sandboxList: readonly PodSandbox[],
-  containerList: readonly CriContainer[],
-  sandboxes: readonly SandboxRecord[],
-  containers: readonly ContainerRecord[],
-): RuntimePodStatus {
-  const labels = sandboxList[0]?.labels ?? containerList[0]?.labels ?? {};
-  const empty = emptyPodStatus(
-    uid,
-    labels[POD_NAME_LABEL] ?? '',
-    labels[POD_NAMESPACE_LABEL] ?? '',
-  );
-  return {
-    ...empty,
-    sandboxes: sandboxes.toSorted((a, b) => b.attempt - a.attempt || b.createdAt - a.createdAt),
-    containers: containers.toSorted(
-      (a, b) => b.restartCount - a.restartCount || b.createdAt - a.createdAt,
-    ),
-    fingerprint: fingerprintOf(sandboxes, containers),
-  };
-}
-
-interface Listed {
-  readonly sandboxes: { readonly id: string; readonly ready: boolean }[];
-  readonly containers: {
-    readonly id: string;
-    readonly state: ReturnType<typeof toContainerState>;
-  }[];
-}
-
-function groupByPod(
-  sandboxes: readonly PodSandbox[],
-  containers: readonly CriContainer[],
-): Map<string, Listed> {
-  const pods = new Map<string, Listed>();
-  const podOf = (labels: Readonly<Record<string, string>>): Listed | undefined => {
-    const uid = labels[POD_UID_LABEL] ?? '';
-    // The container was not created by a kubelet: it is ignored.
-    if (uid === '') return undefined;
-    let pod = pods.get(uid);
-    if (pod === undefined) {
-      pod = { sandboxes: [], containers: [] };
-      pods.set(uid, pod);
-    }
-    return pod;
-  };
-  for (const sandbox of sandboxes) {
-    podOf(sandbox.labels)?.sandboxes.push({
-      id: sandbox.id,
-      ready: sandbox.state === 'SANDBOX_READY',
-    });
-  }
-  for (const container of containers) {
-    podOf(container.labels)?.containers.push({
-      id: container.id,
-      state: toContainerState(container.state),
-    });
-  }
-  return pods;
 }

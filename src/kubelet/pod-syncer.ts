@@ -106,6 +106,7 @@ export class KubeletPodSyncer implements PodSyncer {
       this.#starting.set(uid, metrics.timer());
     pleg.hold(uid);
     try {
+      await pleg.complete(uid);
       const status = this.#observed(pod);
       probes.sync(pod, status, this.#previous(pod));
       const result = await this.#reportAndAct(pod, status, signal);
@@ -130,6 +131,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const uid = podUid(pod);
     pleg.hold(uid);
     try {
+      await pleg.complete(uid);
       const status = this.#observed(pod);
       probes.sync(pod, status, this.#previous(pod));
       probes.stopLivenessAndStartup(uid);
@@ -201,6 +203,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { volumes, objects, probes, statuses, runtimeManager, allocations } = this.#config;
     const uid = podUid(pod);
     this.#starting.delete(uid);
+    await this.#config.pleg.complete(uid);
     const status = this.#observed(pod);
     statuses.set(pod, terminatedStatus(this.#generate(pod, status, true)));
     probes.remove(uid);

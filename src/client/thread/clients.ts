@@ -61,9 +61,9 @@ const MAX_IN_FLIGHT = 200;
  */
 const MAX_READS_IN_FLIGHT = 100;
 /**
- * The number of writes of Events in flight, beside those. They are the least urgent requests, and
- * there are three or four for each pod that starts: so few at a time take a small share of a busy
- * API server, and an idle one answers a thousand a second.
+ * The number of writes of Events in flight, beside those: one while others are in flight. They are
+ * the least urgent requests, and there are three or four for each pod that starts, which are written
+ * after the pods are ready. An idle API server answers a thousand a second.
  */
 const MAX_EVENTS_IN_FLIGHT = 4;
 
@@ -80,7 +80,7 @@ export class ThreadClients {
   readonly #calls = new TransientMap<number, Call>();
   readonly #gate = new FairGate(MAX_IN_FLIGHT);
   readonly #readGate = new FairGate(MAX_READS_IN_FLIGHT);
-  readonly #eventGate = new FairGate(MAX_EVENTS_IN_FLIGHT);
+  readonly #eventGate = new FairGate(() => (this.#gate.isBusy ? 1 : MAX_EVENTS_IN_FLIGHT));
   /** The latest objects of watches: number n is at n % KEPT_OBJECTS. */
   readonly #objects: ReceivedObject[] = [];
   #seen = 0;

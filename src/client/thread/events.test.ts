@@ -58,6 +58,63 @@ test('few writes of events are in flight at a time, and delay no other request',
   expect(most).toBe(4);
 });
 
+test('one write of an event is in flight while others are', async () => {
+  const { port1, port2 } = new MessageChannel();
+  let eventsInFlight = 0;
+  let mostEvents = 0;
+  const held = new Map<string, () => void>();
+  new ThreadServer({
+    port: port1,
+    logger: silentLogger,
+    handlerOf: () => async (request) => {
+      const isEvent = request.path.endsWith('/events');
+      if (isEvent) mostEvents = Math.max(mostEvents, ++eventsInFlight);
+      const { name } = (request.body.object as { metadata: { name: string } }).metadata;
+      await new Promise<void>((resolve) => held.set(name, resolve));
+      if (isEvent) eventsInFlight--;
+      return { code: 200, body: { kind: 'object', object: { object: () => ({ metadata: {} }) } } };
+    },
+  }).start();
+  const clients = new ThreadClients(port2);
+  cleanup.push(() => clients.close());
+  const client = createClient(
+    createInProcessTransport({
+      handler: clients.handlerOf({ name: 'u', groups: [] }),
+      userAgent: 'test',
+    }),
+  );
+  const involvedObject = { kind: 'Pod', name: 'p', namespace: 'n' };
+  const write = client
+    .resource(configMaps)
+    .namespace('n')
+    .create({ metadata: { name: 'c' } });
+  const written = Array.from({ length: 20 }, (_, i) =>
+    client
+      .resource(events)
+      .namespace('n')
+      .create({ metadata: { name: `e-${i}` }, involvedObject }),
+  );
+  for (let i = 0; i < 3; i++) {
+    await vi.waitFor(() => expect(held.has(`e-${i}`)).toBe(true), { timeout: 30_000 });
+    held.get(`e-${i}`)?.();
+  }
+  await vi.waitFor(() => expect(held.has('e-3')).toBe(true), { timeout: 30_000 });
+  expect(mostEvents).toBe(1);
+  held.get('c')?.();
+  await write;
+  let all = false;
+  const done = Promise.all(written).then(() => (all = true));
+  await vi.waitFor(
+    () => {
+      for (const release of held.values()) release();
+      expect(all).toBe(true);
+    },
+    { timeout: 30_000, interval: 1 },
+  );
+  await done;
+  expect(mostEvents).toBe(4);
+});
+
 test('reads do not wait behind writes', async () => {
   const { port1, port2 } = new MessageChannel();
   let writes = 0;

@@ -56,4 +56,27 @@ describe('FairGate', () => {
     enter('node', 2, 'd');
     expect(started).toEqual(['a', 'c', 'd']);
   });
+
+  test('starts no more than a limit that shrinks, and those that wait first when it grows', () => {
+    let limit = 3;
+    const gate = new FairGate(() => limit);
+    const started: string[] = [];
+    const enter = (name: string) => gate.enter('node', 1, () => started.push(name));
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) enter(name);
+    expect(started).toEqual(['a', 'b', 'c']);
+    limit = 1;
+    gate.leave();
+    gate.leave();
+    expect(started).toEqual(['a', 'b', 'c']);
+    gate.leave();
+    expect(started).toEqual(['a', 'b', 'c', 'd']);
+    limit = 2;
+    enter('g');
+    expect(started.slice(4)).toEqual(['e']);
+    limit = 4;
+    gate.leave();
+    expect(started.slice(5)).toEqual(['f', 'g']);
+    for (let i = 0; i < 3; i++) gate.leave();
+    expect(gate.isBusy).toBe(false);
+  });
 });

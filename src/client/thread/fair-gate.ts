@@ -13,7 +13,7 @@ interface Waiting {
 }
 
 export class FairGate {
-  readonly #limit: number;
+  readonly #limit: () => number;
   #inFlight = 0;
   /** Callers with waiting requests, in the order of their turns. */
   readonly #lanes: Readonly<Record<Lane, Map<number, Fifo<Waiting>>>> = {
@@ -22,8 +22,14 @@ export class FairGate {
   };
   #next: Lane = 'control';
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  /** `limit`: of the requests in flight. If it grows, it counts when a request enters or leaves. */
+  constructor(limit: number | (() => number)) {
+    this.#limit = typeof limit === 'number' ? () => limit : limit;
+  }
+
+  /** Reports whether a request is in flight. */
+  get isBusy(): boolean {
+    return this.#inFlight > 0;
   }
 
   /**
@@ -32,7 +38,7 @@ export class FairGate {
    * request was started.
    */
   enter(lane: Lane, caller: number, start: () => void): () => boolean {
-    if (this.#inFlight < this.#limit) {
+    if (!this.#hasWaiting && this.#inFlight < this.#limit()) {
       this.#inFlight++;
       start();
       return () => false;
@@ -42,6 +48,7 @@ export class FairGate {
     if (queue === undefined) callers.set(caller, (queue = new Fifo()));
     const waiting: Waiting = { start, cancelled: false };
     queue.push(waiting);
+    this.#startWaiting();
     let withdrawn = false;
     return () => {
       if (waiting.cancelled) return withdrawn;
@@ -52,9 +59,21 @@ export class FairGate {
 
   /** Reports that a started request has ended. */
   leave(): void {
-    const next = this.#take();
-    if (next === undefined) this.#inFlight--;
-    else next.start();
+    this.#inFlight--;
+    this.#startWaiting();
+  }
+
+  get #hasWaiting(): boolean {
+    return this.#lanes.control.size > 0 || this.#lanes.node.size > 0;
+  }
+
+  #startWaiting(): void {
+    while (this.#hasWaiting && this.#inFlight < this.#limit()) {
+      const next = this.#take();
+      if (next === undefined) return;
+      this.#inFlight++;
+      next.start();
+    }
   }
 
   #take(): Waiting | undefined {

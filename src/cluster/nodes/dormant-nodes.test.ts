@@ -19,7 +19,7 @@ import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DormantNodes } from './dormant-nodes.ts';
 
 const NAMES = ['node-1', 'node-2', 'node-3'];
@@ -145,6 +145,16 @@ async function runPod(name: string, nodeName: string, spec: New<Pod['spec']> = {
     spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], ...spec },
   });
   await clock.runUntil(async () => (await inDefault().get(name)).status.phase === 'Running');
+}
+
+/** Requests a path of the node's server. Resolves with the response as it is sent. */
+async function request(node: string, path: string): Promise<string> {
+  const [near, far] = duplexPair();
+  kubelets.get(node)!.handleConnection(far, { name: 'admin', groups: ['system:masters'] });
+  near.write(`GET ${path} HTTP/1.1\r\nHost: kubelet\r\nConnection: close\r\n\r\n`);
+  let response = '';
+  for await (const chunk of near) response += String(chunk);
+  return response;
 }
 
 describe('nodes without pods', () => {
@@ -323,6 +333,20 @@ describe('a node that has been idle', () => {
     await clock.advance('9s');
     const renewed = Date.parse((await leases.get('node-1')).spec?.renewTime ?? '');
     expect(clock.now() - renewed).toBeLessThanOrEqual(10_000);
+  });
+
+  test('wakes without reading the pods at rest from the runtime, until they are asked for', async () => {
+    await clock.runUntil(() => isAsleep('node-1'));
+    const { runtime } = runtimes.get('node-1')!;
+    const [container] = await runtime.listContainers({});
+    const read = vi.spyOn(runtime, 'containerStatus');
+    const isRead = (): boolean => read.mock.calls.some(([id]) => id === container!.id);
+    await runPod('second', 'node-1');
+    await clock.advance('100ms');
+    expect(read).toHaveBeenCalled();
+    expect(isRead()).toBe(false);
+    expect(await request('node-1', '/runningpods/')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(isRead()).toBe(true);
   });
 
   describe('and wakes for another pod, goes on with the first one:', () => {

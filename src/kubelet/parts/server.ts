@@ -127,6 +127,7 @@ export function makeServer(parts: ServerParts): KubeletServer {
     checkpointsDir: checkpointsDir(settings.rootDir),
     ...(config.systemLogsDir !== undefined && { systemLogsDir: config.systemLogsDir }),
     pods: () => [...desired.values()].map(withStatus),
+    completePods: () => pleg.completeAll(),
     runtimeStatus,
     removeLocalVolume: async (name) => {
       if (volumes.usesPath(join(localVolumesDir, name)))

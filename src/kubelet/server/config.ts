@@ -55,6 +55,8 @@ export interface KubeletServerConfig {
   readonly probeMetrics: () => string;
   /** Returns the effective KubeletConfiguration. `port`: the server's port; 0 without one. */
   readonly configuration: (port: number) => unknown;
+  /** Awaited before each request, so that what the requests read about pods is complete. */
+  readonly completePods?: () => Promise<void>;
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
   /**
    * Deletes the directory of a volume of the built-in provisioner, if it exists. Rejects with

@@ -132,8 +132,11 @@ export class KubeletServer {
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    void this.#refusal(request).then((refusal) => {
-      if (refusal === undefined) return this.#routes.handle(request, response);
+    void this.#refusal(request).then(async (refusal) => {
+      if (refusal === undefined) {
+        await this.#config.completePods?.();
+        return this.#routes.handle(request, response);
+      }
       response
         .writeHead(refusal.code, { 'Content-Type': 'text/plain; charset=utf-8' })
         .end(refusal.message);
@@ -142,8 +145,11 @@ export class KubeletServer {
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    void this.#refusal(request).then((refusal) => {
-      if (refusal === undefined) return this.#routes.handleUpgrade(request, socket, head);
+    void this.#refusal(request).then(async (refusal) => {
+      if (refusal === undefined) {
+        await this.#config.completePods?.();
+        return this.#routes.handleUpgrade(request, socket, head);
+      }
       const { code, message } = refusal;
       socket.write(
         `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\nContent-Type: text/plain; ` +
