@@ -56,7 +56,6 @@ export async function grown(options: GrownOptions): Promise<void> {
 
 async function fill(dataDir: string, size: GrownOptions): Promise<void> {
   mkdirSync(dataDir, { recursive: true });
-  const began = systemClock.monotonic();
   const cluster = await BuiltCluster.start({ flags: flagsFor(size, SMALL_NODES), dataDir });
   const { client, close } = connectTo(cluster.target);
   try {
@@ -67,7 +66,10 @@ async function fill(dataDir: string, size: GrownOptions): Promise<void> {
     close();
     await cluster.stop();
   }
-  await growState(dataDir, size);
+  const began = systemClock.monotonic();
+  await growState(dataDir, size, (pods) =>
+    note(`${pods} pods after ${seconds(systemClock.monotonic() - began)} s`),
+  );
   note(`filled in ${seconds(systemClock.monotonic() - began)} s`);
 }
 
