@@ -7,12 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { Http1Connection } from '../load/http1-connection.ts';
 import { mainThreadMs, peakResidentMB, residentMB, threadsMs } from '../process-usage.ts';
 import { heading, median, note, quantile } from '../report.ts';
-import { HEAP_FLAGS, heapsOf, totalMB } from '../scale/heap.ts';
+import { HEAP_FLAGS, type Heaps, heapsOf, totalMB } from '../scale/heap.ts';
 import { type Figures, showGoals } from '../scale/goals.ts';
 import * as load from '../scale/load.ts';
 import { growState, podRangeOf, SMALL_NODES } from './grow-state.ts';
@@ -33,6 +34,11 @@ const WITHOUT_EVICTION =
 const LISTS = 3;
 const CHANGES = 300;
 const STARTS = 100;
+/** Deployments that are added to the state: a tenth of those in it, at most so many. */
+const FURTHER_PART = 0.1;
+const MAX_DEPLOYMENTS = 500;
+/** The longest time of one figure. */
+const LIMIT_MS = 1_500_000;
 const SETTLE_MS = 2000;
 /** Two periods of a node's heartbeats. */
 const REST_MS = 20_000;
@@ -56,7 +62,6 @@ export async function grown(options: GrownOptions): Promise<void> {
 
 async function fill(dataDir: string, size: GrownOptions): Promise<void> {
   mkdirSync(dataDir, { recursive: true });
-  const began = systemClock.monotonic();
   const cluster = await BuiltCluster.start({ flags: flagsFor(size, SMALL_NODES), dataDir });
   const { client, close } = connectTo(cluster.target);
   try {
@@ -67,7 +72,10 @@ async function fill(dataDir: string, size: GrownOptions): Promise<void> {
     close();
     await cluster.stop();
   }
-  await growState(dataDir, size);
+  const began = systemClock.monotonic();
+  await growState(dataDir, size, (pods) =>
+    note(`${pods} pods after ${seconds(systemClock.monotonic() - began)} s`),
+  );
   note(`filled in ${seconds(systemClock.monotonic() - began)} s`);
 }
 
@@ -126,34 +134,92 @@ async function measure(dataDir: string, options: GrownOptions): Promise<void> {
       await load.untilAvailable(client, Math.ceil(pods / load.REPLICAS));
       usage('all pods available');
     }
-    const restRate = await rateAtRest(pid, client);
-    usage('at rest');
-    note(`at rest: ${(1000 * restRate).toFixed(0)} ms/s`);
-    const listSeconds = await measureLists(cluster);
     const figures: Figures = {
       restartSeconds: cluster.readyMs / 1000,
       restartCpuSeconds,
-      restPercent: restRate * 100,
-      listSeconds,
-      ...(pods > 0 && {
-        changeP99: p99('changes of pods', await load.changePods(client, CHANGES)),
-      }),
-      ...(kubelets && { podStartP99: p99('starts of pods', await load.startPods(client, STARTS)) }),
+      ...(await measureUse(cluster, client, options, usage)),
     };
-    const heaps = await heapsOf(pid);
-    const each = [heaps.main, ...heaps.threads].map(
-      ({ heapMB, externalMB }) => `${heapMB.toFixed(0)}+${externalMB.toFixed(0)}`,
-    );
-    note(
-      `heaps after collection: ${each.join(', ')} MB, ` +
-        `${((1000 * totalMB(heaps)) / pods).toFixed(1)} kB per pod in all`,
-    );
+    await attempt('heaps', async () => note(heapsText(await heapsOf(pid), pods)));
     usage('at the end');
     showGoals(options, { ...figures, peakMB: peakResidentMB(pid) });
   } finally {
     close();
     await cluster.stop();
   }
+}
+
+/** Measures a cluster at rest, then requests to it. A figure that is not reached is left out. */
+async function measureUse(
+  cluster: BuiltCluster,
+  client: Client,
+  { pods, kubelets }: GrownOptions,
+  usage: (what: string) => void,
+): Promise<Figures> {
+  const { pid } = cluster;
+  const figures: { -readonly [K in keyof Figures]: Figures[K] } = {};
+  const figure = async (
+    name: keyof Figures,
+    what: string,
+    measured: () => Promise<number>,
+  ): Promise<void> => {
+    const value = await attempt(what, measured);
+    if (value !== undefined) figures[name] = value;
+    usage(what);
+  };
+  await figure('restPercent', 'at rest', async () => {
+    const rate = await rateAtRest(pid, client);
+    note(`at rest: ${(1000 * rate).toFixed(0)} ms/s`);
+    return rate * 100;
+  });
+  await figure('listSeconds', 'lists of all pods', () => measureLists(cluster));
+  if (pods > 0)
+    await figure('changeP99', 'changes of pods', async () =>
+      p99('changes of pods', await load.changePods(client, CHANGES)),
+    );
+  if (!kubelets) return figures;
+  await figure('podStartP99', 'starts of pods', async () =>
+    p99('starts of pods', await load.startPods(client, STARTS)),
+  );
+  await figure('availablePerSecond', 'further Deployments', async () => {
+    const first = Math.ceil(pods / load.REPLICAS);
+    const count = Math.min(MAX_DEPLOYMENTS, Math.max(1, Math.floor(first * FURTHER_PART)));
+    const began = systemClock.monotonic();
+    await load.addDeployments(client, first, count);
+    const ms = systemClock.monotonic() - began;
+    const more = count * load.REPLICAS;
+    note(`${more} pods of further Deployments available after ${seconds(ms)} s`);
+    return (1000 * more) / ms;
+  });
+  return figures;
+}
+
+/**
+ * Returns the result, or undefined after an error or too long a time: the other figures are then
+ * measured nevertheless.
+ */
+async function attempt<T>(what: string, measured: () => Promise<T>): Promise<T | undefined> {
+  const limit = new AbortController();
+  const late = async (): Promise<never> => {
+    await systemClock.sleep(LIMIT_MS, limit.signal);
+    throw new Error(`took more than ${seconds(LIMIT_MS)} s`);
+  };
+  try {
+    return await Promise.race([measured(), late()]);
+  } catch (error) {
+    note(`${what}: not reached: ${errorMessage(error)}`);
+    return undefined;
+  } finally {
+    limit.abort();
+  }
+}
+
+/** Returns the heaps of all threads as a text. */
+function heapsText(heaps: Heaps, pods: number): string {
+  const each = [heaps.main, ...heaps.threads].map(
+    ({ heapMB, externalMB }) => `${heapMB.toFixed(0)}+${externalMB.toFixed(0)}`,
+  );
+  const perPod = ((1000 * totalMB(heaps)) / pods).toFixed(1);
+  return `heaps after collection: ${each.join(', ')} MB, ${perPod} kB per pod in all`;
 }
 
 /** Prints the median and the p99 of times in ms. Returns the latter. */

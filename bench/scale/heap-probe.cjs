@@ -8,7 +8,8 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { BroadcastChannel, isMainThread, threadId } = require('node:worker_threads');
 
-const TIMEOUT_MS = 30_000;
+/** A collection of ten gigabytes takes a minute. */
+const TIMEOUT_MS = 240_000;
 const channel = new BroadcastChannel('coxswain-heap-probe');
 channel.unref();
 

@@ -14,7 +14,7 @@ export const HEAP_FLAGS: readonly string[] = [
   fileURLToPath(new URL('heap-probe.cjs', import.meta.url)),
 ];
 
-const TIMEOUT_MS = 90_000;
+const TIMEOUT_MS = 600_000;
 const POLL_MS = 50;
 
 interface ThreadHeap {
@@ -31,7 +31,7 @@ export interface Heaps {
   readonly residentMB: number;
 }
 
-/** Returns the heaps. Throws if the process does not report within a minute and a half. */
+/** Returns the heaps. Throws if the process does not report within ten minutes. */
 export async function heapsOf(pid: number): Promise<Heaps> {
   const file = join(tmpdir(), `coxswain-heaps-${pid}.json`);
   const deadline = systemClock.monotonic() + TIMEOUT_MS;

@@ -91,6 +91,24 @@ export async function createDeployments(client: Client, count: number): Promise<
   return latencies;
 }
 
+/**
+ * Creates further Deployments, numbered from `first` on, and waits until all their pods are
+ * available.
+ */
+export async function addDeployments(client: Client, first: number, count: number): Promise<void> {
+  const resource = client.resource(deployments).namespace(NAMESPACE);
+  await forEachIndex(count, WRITERS, async (i) => {
+    const name = nameOf(first + i);
+    await resource.create(pauseDeployment(name, REPLICAS));
+  });
+  // One after the other: a list of all would cost more than the pods.
+  for (let i = first; i < first + count; i++)
+    await until(`${nameOf(i)} is available`, async () => {
+      const { status } = await resource.get(nameOf(i));
+      return status.availableReplicas === REPLICAS;
+    });
+}
+
 /** Gives the first `count` Deployments another template, and waits until they are rolled out. */
 export async function rollOut(client: Client, count: number, all: number): Promise<void> {
   const resource = client.resource(deployments).namespace(NAMESPACE);
