@@ -211,12 +211,16 @@ export function moduleSource(): string {
   return stdout.trim();
 }
 
-/** The suite's flag that adds the tests of the reference CSI driver. */
-export const DRIVER_FLAG = `--storage.testdriver=${join(moduleDir, 'csi-driver.yaml')}`;
+/**
+ * Returns the suite's flag that adds the tests of the reference CSI driver. `immediate`: its volumes do
+ * not wait for their first pod.
+ */
+export const driverFlag = (immediate = false): string =>
+  `--storage.testdriver=${join(moduleDir, 'csi', immediate ? 'driver-immediate.yaml' : 'driver.yaml')}`;
 
 /** Returns the names of the suite's conformance tests and of the tests in needs.tsv, sorted. */
 export function suiteTests({ suite }: Binaries): string[] {
-  const { stdout, status, stderr } = spawnSync(suite, ['--list-tests', DRIVER_FLAG], {
+  const { stdout, status, stderr } = spawnSync(suite, ['--list-tests', driverFlag()], {
     encoding: 'utf8',
     maxBuffer: 64 << 20,
   });

@@ -40,13 +40,15 @@ export interface RunningCluster {
   readonly kubeletRoot?: string;
   /** The number of nodes; undefined on simulated nodes. */
   readonly nodes?: number;
+  /** Whether volumes of the CSI driver do not wait for their first pod. Default: false. */
+  readonly immediateVolumes?: boolean;
   /** How the suite logs in to the nodes. Absent: it cannot. */
   readonly ssh?: Pick<SshKeys, 'clientKey'>;
   /**
    * Upstream's name of the kind of installation, for the suite: 'local' is one whose nodes it can log
-   * in to. Default: 'skeleton', none in particular.
+   * in to, 'aws' one that has a default storage class. Default: 'skeleton', none in particular.
    */
-  readonly provider?: 'local';
+  readonly provider?: 'local' | 'aws';
   /** Starts pods of the cluster itself. To be called when the nodes have the images. */
   startPods?(): void;
   stop(): Promise<void>;
@@ -68,7 +70,7 @@ const realFlags = ({ pods, services, machines: [first] }: Network): readonly str
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
-  /** The real nodes: from one to six, or 'workers', 'local' or 'dns' for two. */
+  /** The real nodes: from one to six, one for 'immediate', two for other names. */
   readonly nodes: Nodes;
   /** The number of its network: see networkOf. Default: 0. */
   readonly network?: number;
@@ -120,7 +122,7 @@ export async function startCluster({
       undo.push(() => up.stop());
       return { kubeconfig, containerdSockets: [], stop };
     }
-    const nodes = typeof places === 'number' ? places : 2;
+    const nodes = typeof places === 'number' ? places : places === 'immediate' ? 1 : 2;
     const network = networkOf(networkNumber);
     const [machine, ...others] = network.machines;
     const joined = others.slice(0, nodes - 1);
@@ -186,7 +188,8 @@ export async function startCluster({
       kubeletRoot: KUBELET_ROOT,
       nodes,
       ...(ssh !== undefined && { ssh }),
-      ...(places === 'local' && { provider: places }),
+      ...((places === 'local' || places === 'aws') && { provider: places }),
+      ...(places === 'immediate' && { immediateVolumes: true }),
       ...(places === 'dns' && { startPods: () => startDnsPods(kubectl, kubeconfig) }),
       stop,
     };

@@ -314,6 +314,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
       kubeconfig: cluster.kubeconfig,
       ...(cluster.kubeletRoot !== undefined && { kubeletRoot: cluster.kubeletRoot }),
       ...(cluster.nodes !== undefined && { nodes: cluster.nodes }),
+      ...(cluster.immediateVolumes !== undefined && { immediateVolumes: true }),
       ...(cluster.provider !== undefined && { provider: cluster.provider }),
       ...(cluster.ssh !== undefined && { sshKey: cluster.ssh.clientKey }),
       tests,

@@ -60,14 +60,19 @@ export const isTestSet = (text: string): text is TestSet =>
   (testSets as readonly string[]).includes(text);
 
 /**
- * Real nodes: their number, or 'workers': pods run only on a node that has joined, whose kubelet is a
- * process of its own, since the first node has the taint of a control plane. The suite can log in to
- * both nodes. 'local': the same, and the suite knows the cluster as one of its provider of this name.
- * 'dns': two nodes, and the cluster's DNS runs in pods (examples/dns).
+ * Real nodes: their number, or a name.
+ *
+ * - 'workers': pods run only on a node that has joined, whose kubelet is a process of its own, since
+ *   the first node has the taint of a control plane. The suite can log in to both nodes.
+ * - 'local': the same, and the suite knows the cluster as one of its provider of this name.
+ * - 'aws': two nodes, and that provider, which tests ask for that need nothing of a cloud but a
+ *   default storage class: upstream's suite does nothing else for it.
+ * - 'dns': two nodes, and the cluster's DNS runs in pods (examples/dns).
+ * - 'immediate': one node, and volumes of the CSI driver do not wait for their first pod.
  */
 export type Nodes = number | (typeof kinds)[number];
 
-const kinds = ['workers', 'local', 'dns'] as const;
+const kinds = ['workers', 'local', 'aws', 'dns', 'immediate'] as const;
 
 const isKind = (text: string): text is (typeof kinds)[number] =>
   (kinds as readonly string[]).includes(text);
@@ -89,7 +94,7 @@ export function parseNeeds(table: string): Needs {
       !isTestSet(set) ||
       key === '' ||
       sets.has(key) ||
-      !/^(?:[2-6]|workers|local|dns)$/.test(count ?? '2')
+      !/^(?:[2-6]|workers|local|aws|dns|immediate)$/.test(count ?? '2')
     )
       throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
     sets.set(key, set);

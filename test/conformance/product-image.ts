@@ -10,10 +10,12 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
+import { systemClock } from '#machinery/clock.ts';
 import {
   baseLayer,
   copyProgram,
@@ -24,6 +26,8 @@ import {
 } from './oci-layout.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
+
+const MAX_AGE_MS = 3_600_000;
 
 const IMAGE: Image = {
   names: ['docker.io/library/coxswain:latest'],
@@ -52,8 +56,7 @@ export async function ensureProductImage(
   const output = join(dir, `coxswain-${hash}.tar`);
   if (existsSync(output)) return output;
   progress('making the image of the product');
-  for (const old of readdirSync(dir).filter((name) => /^coxswain-[0-9a-f]+\.tar$/.test(name)))
-    rmSync(join(dir, old));
+  removeOld(dir);
   const layout = mkdtempSync(join(dir, 'coxswain-layout-'));
   try {
     const blobs = join(layout, 'blobs', 'sha256');
@@ -73,6 +76,13 @@ export async function ensureProductImage(
     rmSync(layout, { recursive: true, force: true });
   }
   return output;
+}
+
+/** Removes archives that no run can be about to read. */
+function removeOld(dir: string): void {
+  const before = systemClock.now() - MAX_AGE_MS;
+  for (const name of readdirSync(dir).filter((each) => /^coxswain-[0-9a-f]+\.tar$/.test(each)))
+    if (statSync(join(dir, name)).mtimeMs < before) rmSync(join(dir, name));
 }
 
 function copyProduct(to: string): void {

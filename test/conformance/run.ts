@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { type Binaries, DRIVER_FLAG } from './binaries.ts';
+import { type Binaries, driverFlag } from './binaries.ts';
 import { parseReport, type Outcome, type Report } from './results.ts';
 import { UserError } from '#cluster/user-error.ts';
 
@@ -26,6 +26,8 @@ export interface RunConfig {
   readonly kubeletRoot?: string;
   /** The number of nodes, if it is known. */
   readonly nodes?: number;
+  /** Whether volumes of the CSI driver do not wait for their first pod. Default: false. */
+  readonly immediateVolumes?: boolean;
   /** See RunningCluster. */
   readonly provider?: string;
   /** The file of the private key by which the suite logs in to nodes, as root. */
@@ -82,7 +84,7 @@ export async function runSuite(config: RunConfig): Promise<Report> {
         `--provider=${config.provider ?? 'skeleton'}`,
         `--kubectl-path=${binaries.kubectl}`,
         `--e2e-output-dir=${outputDir}`,
-        DRIVER_FLAG,
+        driverFlag(config.immediateVolumes),
         ...(config.kubeletRoot === undefined ? [] : [`--kubelet-root-dir=${config.kubeletRoot}`]),
         ...(config.nodes === undefined ? [] : [`--num-nodes=${config.nodes}`]),
       ],

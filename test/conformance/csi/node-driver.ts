@@ -14,13 +14,13 @@ import { runCox, type RunningRole, startRole } from '../role.ts';
  */
 const MAX_VOLUMES = 64;
 
-const attributesClass = fileURLToPath(new URL('./attributes-class.yaml', import.meta.url));
+const classes = fileURLToPath(new URL('./classes.yaml', import.meta.url));
 
-/** Creates the roles of the driver's controllers, the APIs of snapshots, and a class of attributes. */
+/** Creates the roles of the driver's controllers, the APIs of snapshots, and classes for tests. */
 export function createCsiObjects(kubectl: string, kubeconfig: string, dir: string): void {
   const permissions = join(dir, 'csi-permissions.yaml');
   writeFileSync(permissions, runCox('csi-driver', '--print-permissions'));
-  for (const file of [permissions, attributesClass])
+  for (const file of [permissions, classes])
     run(kubectl, `--kubeconfig=${kubeconfig}`, 'apply', '-f', file);
 }
 

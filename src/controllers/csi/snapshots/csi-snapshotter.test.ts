@@ -92,6 +92,8 @@ test('a snapshot of a claim is taken, restored, and deleted with its content', a
     volumeSnapshotClassName: 'snap',
     volumeSnapshotRef: { kind: 'VolumeSnapshot', name: 'it', namespace: 'default' },
   });
+  // The snapshot had no class: it has the default one now.
+  expect((await snapshots().get('it')).spec.volumeSnapshotClassName).toBe('snap');
   expect((await snapshots().get('it')).status).toEqual({
     boundVolumeSnapshotContentName: content,
     readyToUse: true,

@@ -131,6 +131,15 @@ export class CsiSnapshotter implements Controller {
       this.#recorder.event(snapshot, 'Warning', 'SetDefaultSnapshotClassFailed', message);
       throw new Error(message);
     }
+    if (snapshot.spec.volumeSnapshotClassName === undefined) {
+      // The change of the snapshot is reconciled with the default class.
+      const spec = { volumeSnapshotClassName: chosen.metadata.name };
+      await client
+        .resource(volumeSnapshots)
+        .namespace(namespace)
+        .patch(name, MERGE_PATCH, { metadata: { resourceVersion }, spec }, { signal });
+      return;
+    }
     if (chosen.driver !== driver)
       throw new Error(`VolumeSnapshotClass ${chosen.metadata.name} is of driver ${chosen.driver}`);
     await this.#finalizers.add(volumeSnapshots, snapshot, BOUND_PROTECTION, signal);

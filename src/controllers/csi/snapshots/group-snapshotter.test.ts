@@ -115,6 +115,8 @@ test('a group is taken in one call, with a snapshot of each claim, and deleted a
     volumeGroupSnapshotRef: { kind: 'VolumeGroupSnapshot', name: 'it', namespace: 'default' },
   });
   expect(content.spec.source.volumeHandles?.toSorted()).toEqual(handles.toSorted());
+  // The group had no class: it has the default one now.
+  expect((await groups().get('it')).spec.volumeGroupSnapshotClassName).toBe('together');
   expect(content.status?.volumeSnapshotInfoList).toHaveLength(2);
   expect((await groups().get('it')).status).toEqual({
     boundVolumeGroupSnapshotContentName: name,

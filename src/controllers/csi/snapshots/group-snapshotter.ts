@@ -145,6 +145,8 @@ export class GroupSnapshotter implements Controller {
     }
     try {
       const chosen = this.#classOf(group);
+      if (group.spec.volumeGroupSnapshotClassName === undefined)
+        return await this.#recordClass(group, chosen, signal);
       const handles: string[] = [];
       for (const [index, claim] of claims.entries())
         handles.push(this.#handleOf(group, claim, volumes[index], chosen));
@@ -180,6 +182,16 @@ export class GroupSnapshotter implements Controller {
     if (defaults.length > 1)
       throw new Error(`${defaults.length} default snapshot classes were found`);
     return defaults[0]!;
+  }
+
+  /** Writes a default class into the group, whose change is reconciled with it. */
+  async #recordClass(group: Group, { metadata }: GroupClass, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name, resourceVersion } = group.metadata;
+    const spec = { volumeGroupSnapshotClassName: metadata.name };
+    await this.#config.client
+      .resource(volumeGroupSnapshots)
+      .namespace(namespace)
+      .patch(name, MERGE_PATCH, { metadata: { resourceVersion }, spec }, { signal });
   }
 
   /** Returns the handle of a claim's volume. Throws if it cannot be a part of the group. */
