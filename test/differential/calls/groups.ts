@@ -5,6 +5,7 @@ import { admissionCalls } from './admission.ts';
 import { applyCalls } from './apply.ts';
 import type { Call } from './call.ts';
 import { clientCalls } from './clients.ts';
+import { constrainedCalls } from './constrained.ts';
 import { everyKindCalls } from './every-kind.ts';
 import { formCalls } from './forms.ts';
 import { identityCalls } from './identities.ts';
@@ -30,6 +31,7 @@ export const groupsOf = (kinds: readonly Kind[]): Readonly<Record<string, readon
   clients: clientCalls,
   transport: transportCalls,
   identities: identityCalls,
+  constrained: constrainedCalls,
   tables: tableCalls,
   ownership: ownershipCalls,
   quotas: quotaCalls,

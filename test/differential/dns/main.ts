@@ -1,7 +1,7 @@
 // Sends the same questions to this DNS server and to CoreDNS, both in front of one API server, and
 // prints where their answers differ.
 //
-//   tsx test/differential/dns/main.ts COREDNS     the path of a CoreDNS binary
+//   tsx test/differential/dns/main.ts [COREDNS]   the path of a CoreDNS binary; default: one is built
 //
 // EXPECTED lists the intended differences, each with its reason. The order of records, and the
 // choice of records when there are too many, are no difference.
@@ -17,11 +17,11 @@ import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
+import { ensureCoredns } from '../../conformance/binaries.ts';
 import { OBJECTS } from './objects.ts';
 import { QUESTIONS, type Question } from './questions.ts';
 
-const [coredns] = process.argv.slice(2);
-if (coredns === undefined) throw new Error('usage: tsx test/differential/dns/main.ts COREDNS');
+const coredns = process.argv[2] ?? ensureCoredns((text) => console.error(text));
 
 const dir = mkdtempSync(join(tmpdir(), 'dns-differential-'));
 const cluster = await startCluster({
