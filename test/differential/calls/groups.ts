@@ -5,6 +5,7 @@ import { admissionCalls } from './admission.ts';
 import { applyCalls } from './apply.ts';
 import type { Call } from './call.ts';
 import { clientCalls } from './clients.ts';
+import { clusterTableCalls } from './cluster-tables.ts';
 import { constrainedCalls } from './constrained.ts';
 import { everyKindCalls } from './every-kind.ts';
 import { formCalls } from './forms.ts';
@@ -33,6 +34,7 @@ export const groupsOf = (kinds: readonly Kind[]): Readonly<Record<string, readon
   identities: identityCalls,
   constrained: constrainedCalls,
   tables: tableCalls,
+  'cluster-tables': clusterTableCalls,
   ownership: ownershipCalls,
   quotas: quotaCalls,
   policies: policyCalls,
