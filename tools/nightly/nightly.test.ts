@@ -63,6 +63,8 @@ test('counts, failures and missed goals are read from the output', () => {
 test.each([
   '19 of 20 passed, 1 failed, 3 skipped',
   '23,456 requests, 0 answered differently',
+  '2000 cases, 5949 steps, 4819 evictions, 0 differences',
+  '25 compared, 0 different',
   'torture: 12 held, 1 failed, 0 skipped (seed torture)',
 ])('the summary is found: %s', (line) => {
   expect(readOutput(`something\n${line}\n`).summary).toBe(line);

@@ -24,6 +24,8 @@ const FINDINGS = 100;
 const FIGURES = 100;
 const SUMMARY =
   /^\s*[\d,]+ (?:of \d+ )?passed, [\d,]+ failed|problems?$|^torture: \d+ held|answered differently$/;
+/** The summary of a comparison with another program. */
+const COMPARISON = /\d differen(?:t|ces)$/;
 const FINDING = /^(?:failed\t|not ok |\s*FAIL |\[\d+\/\d+\] failed |FAILED {2,})|MISSED \(/;
 /** A line of a benchmark: name, median, unit, and perhaps a range, the goal, and a comparison. */
 const FIGURE = /^ {2}(\S.*?) {2,}([\d,.]+) (\S*)(.*)$/;
@@ -36,7 +38,7 @@ export function readOutput(output: string): StepOutput {
   // Programs in a terminal's colours say the same.
   const lines = stripVTControlCharacters(output).split('\n');
   return {
-    summary: lines.findLast((line) => SUMMARY.test(line))?.trim() ?? '',
+    summary: lines.findLast((line) => SUMMARY.test(line) || COMPARISON.test(line))?.trim() ?? '',
     findings: [...new Set(lines.filter((line) => FINDING.test(line)).map(nameOf))].slice(
       0,
       FINDINGS,

@@ -99,6 +99,24 @@ const suites: readonly Step[] = [
     minutes: 120,
   },
   {
+    name: 'differential: DNS',
+    command: script('test/differential/dns/main.ts'),
+    short: script('test/differential/dns/main.ts'),
+    minutes: 60,
+  },
+  {
+    name: 'differential: evictions',
+    command: script('test/differential/eviction/main.ts', '20000', 'nightly'),
+    short: script('test/differential/eviction/main.ts', '1000', 'nightly'),
+    minutes: 60,
+  },
+  {
+    name: 'differential: kubelets',
+    command: script('test/differential/node/main.ts'),
+    short: script('test/differential/node/main.ts'),
+    minutes: 60,
+  },
+  {
     name: 'fuzz',
     command: npm('fuzz'),
     short: npm('fuzz', ...'--fills 10 --bodies 200 --every 20 --minutes 1'.split(' ')),

@@ -79,8 +79,8 @@ function selectorsOf(query: URLSearchParams): Pick<Attributes, 'fieldSelector' |
 }
 
 /**
- * The authorizer has denied a request. Upstream's response has a header that other errors do not
- * have (see panic-recovery.ts).
+ * Authorization or impersonation has denied a request. Upstream's response has a header that other
+ * errors do not have (see panic-recovery.ts).
  */
 export class DeniedError extends apierrors.StatusError {
   override readonly name = 'DeniedError';

@@ -12,7 +12,6 @@ import {
   patch,
   pod,
   post,
-  put,
   remove,
 } from './call.ts';
 
@@ -137,10 +136,7 @@ const policies: readonly Call[] = [
   post(`${NAMESPACE}/configmaps`, data('one', {})),
   post(`${NAMESPACE}/configmaps`, data('one', { number: '1' })),
   patch(`${NAMESPACE}/configmaps/one`, { data: { bad: 'y' } }),
-  put(
-    VAPB + '/deny.example.com',
-    policyBinding('deny.example.com', { validationActions: ['Warn', 'Audit'] }),
-  ),
+  patch(`${VAPB}/deny.example.com`, { spec: { validationActions: ['Warn', 'Audit'] } }),
   {
     ...post(
       `${NAMESPACE}/configmaps?dryRun=All`,
@@ -269,7 +265,8 @@ const limits: readonly Call[] = [
       },
     }),
   ),
-  { ...post(`${NAMESPACE}/pods?dryRun=All`, pod('l', requests('5'))), untilCode: 403 },
+  { ...post(`${NAMESPACE}/pods?dryRun=All`, pod('l', requests('50m'))), untilCode: 403 },
+  post(`${NAMESPACE}/pods?dryRun=All`, pod('l', requests('5'))),
   post(`${NAMESPACE}/pods?dryRun=All`, pod('l')),
   post(`${NAMESPACE}/pods?dryRun=All`, pod('l', requests('50m'))),
   post(

@@ -5,6 +5,8 @@ import { admissionCalls } from './admission.ts';
 import { applyCalls } from './apply.ts';
 import type { Call } from './call.ts';
 import { clientCalls } from './clients.ts';
+import { clusterTableCalls } from './cluster-tables.ts';
+import { constrainedCalls } from './constrained.ts';
 import { everyKindCalls } from './every-kind.ts';
 import { formCalls } from './forms.ts';
 import { identityCalls } from './identities.ts';
@@ -30,7 +32,9 @@ export const groupsOf = (kinds: readonly Kind[]): Readonly<Record<string, readon
   clients: clientCalls,
   transport: transportCalls,
   identities: identityCalls,
+  constrained: constrainedCalls,
   tables: tableCalls,
+  'cluster-tables': clusterTableCalls,
   ownership: ownershipCalls,
   quotas: quotaCalls,
   policies: policyCalls,

@@ -29,10 +29,18 @@ export async function compareCalls(
           return answer;
         }),
       );
-      report(`${name}: ${callTitle(call)}`, callDifferences(call, own!, other!));
+      report(`${name}: ${callTitle(call)}`, [
+        ...lateness('ours', call, own!),
+        ...lateness('reference', call, other!),
+        ...callDifferences(call, own!, other!),
+      ]);
     }
   }
 }
+
+/** Returns a line if a server has not given the answer that was awaited. */
+const lateness = (whose: string, call: Call, { code }: WireAnswer): readonly string[] =>
+  isAwaited(call, code) ? [] : [`awaited ${call.untilCode}, ${whose} still answers ${code}`];
 
 const isAwaited = ({ untilCode }: Call, code: number): boolean =>
   untilCode === undefined || (untilCode === 'error' ? code >= 400 : code === untilCode);

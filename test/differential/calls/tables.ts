@@ -10,7 +10,7 @@ const LATER = '2026-01-01T01:02:03Z';
 const NAME = 'tab';
 
 /** A row: the collection, the kind with its version, the content, and statuses one by one. */
-interface Row {
+export interface Row {
   readonly path: string;
   readonly apiVersion: string;
   readonly kind: string;
@@ -22,7 +22,8 @@ interface Row {
   readonly metadata?: object;
 }
 
-function callsOf({
+/** Returns the calls of a row. */
+export function rowCalls({
   path,
   apiVersion,
   kind,
@@ -54,7 +55,7 @@ const running = { running: { startedAt: PAST } };
 const ended = (more: object): object => ({
   terminated: { startedAt: PAST, finishedAt: LATER, ...more },
 });
-const condition = (type: string, status: string, more: object = {}): object => ({
+export const condition = (type: string, status: string, more: object = {}): object => ({
   type,
   status,
   lastTransitionTime: PAST,
@@ -398,5 +399,5 @@ export const tableCalls: readonly Call[] = [
   post(`${APPS}/deployments`, deployment('other')),
   get(`${APPS}/deployments`, `${TABLE},application/json`),
   remove(`${APPS}/deployments/other`),
-  ...[...pods, ...nodes, ...jobs, ...workloads, ...autoscalers, ...networking].flatMap(callsOf),
+  ...[...pods, ...nodes, ...jobs, ...workloads, ...autoscalers, ...networking].flatMap(rowCalls),
 ];

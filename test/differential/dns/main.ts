@@ -1,7 +1,8 @@
 // Sends the same questions to this DNS server and to CoreDNS, both in front of one API server, and
 // prints where their answers differ: once for the ConfigMap, and for each Corefile of corefiles.ts.
 //
-//   tsx test/differential/dns/main.ts COREDNS [CASE]     the path of a CoreDNS binary
+//   tsx test/differential/dns/main.ts [CASE [COREDNS]]     a case of corefiles.ts; the path of a CoreDNS
+//                                                          binary (default: one is built of its module)
 //
 // EXPECTED lists the intended differences, each with its reason. The order of records, and the
 // choice of records when there are too many, are no difference.
@@ -25,13 +26,13 @@ import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
+import { ensureCoredns } from '../../conformance/binaries.ts';
 import { CONFIG_MAP_COREFILE, type CorefileCase, COREFILES, PORT } from './corefiles.ts';
 import { OBJECTS } from './objects.ts';
 import { QUESTIONS, type Question } from './questions.ts';
 
-const [coredns, only] = process.argv.slice(2);
-if (coredns === undefined)
-  throw new Error('usage: tsx test/differential/dns/main.ts COREDNS [CASE]');
+const [only, path] = process.argv.slice(2);
+const coredns = path ?? ensureCoredns((text) => console.error(text));
 
 /** Where the two servers listen. */
 const [OURS, REFERENCE] = ['127.0.0.2', '127.0.0.1'];
@@ -125,7 +126,7 @@ const variables = (address: string): Record<string, string | undefined> => ({
 /** Starts CoreDNS with a Corefile at 127.0.0.1. */
 function startReference(text: string): ChildProcess {
   writeFileSync(join(dir, 'Corefile'), text);
-  return spawn(coredns as string, ['-conf', join(dir, 'Corefile')], {
+  return spawn(coredns, ['-conf', join(dir, 'Corefile')], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: variables('127.0.0.1'),
   });

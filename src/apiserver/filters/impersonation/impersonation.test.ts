@@ -6,7 +6,9 @@ import type { Attributes, Authorizer } from '../../authorization/authorizer.ts';
 import type { UserInfo } from '../../request.ts';
 import { rawRequest } from '../../testing/requests.ts';
 import { requestInfo } from '../request-info.ts';
+import { DeniedError } from '../authorization.ts';
 import { impersonation } from './index.ts';
+import { requestedUser } from './requested-user.ts';
 
 const LIST_PODS = '/api/v1/namespaces/default/pods';
 const AUTHENTICATED = 'system:authenticated';
@@ -213,3 +215,12 @@ test('an agent may be allowed to impersonate the node that it runs on, and no ot
   const other = { ...AGENT, name: 'joe' };
   expect(await send({ 'impersonate-user': 'system:node:n1' }, other)).toContain('forbidden');
 });
+
+test.each(['impersonate-group', 'impersonate-uid', 'impersonate-extra-a'])(
+  '%s without a user is denied, as upstream in the form of a denial',
+  (header) => {
+    expect(() => requestedUser({ headers: { [header]: 'x' }, rawHeaders: undefined })).toThrow(
+      DeniedError,
+    );
+  },
+);

@@ -3,6 +3,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { getOwn, setOwn } from '#machinery/deep.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
+import { DeniedError } from '../authorization.ts';
 
 const PREFIX = 'impersonate-';
 const USER = 'impersonate-user';
@@ -11,8 +12,8 @@ const UID = 'impersonate-uid';
 const EXTRA_PREFIX = 'impersonate-extra-';
 
 /**
- * Returns the user in the headers; undefined if there is none. Throws BadRequest for groups or
- * extra fields without a user.
+ * Returns the user in the headers; undefined if there is none. Throws a DeniedError (400) for
+ * groups or extra fields without a user.
  */
 export function requestedUser(
   request: Pick<ApiRequest, 'headers' | 'rawHeaders'>,
@@ -38,9 +39,10 @@ export function requestedUser(
   if (uid === '') uid = undefined;
   if (name === undefined || name === '') {
     if (uid === undefined && groups.length === 0 && !hasExtra) return undefined;
-    throw apierrors.badRequest(
+    const { status } = apierrors.badRequest(
       'requested impersonation of groups, a uid or extra fields without impersonating a user',
     );
+    throw new DeniedError(status);
   }
   return { name, groups, ...(uid !== undefined && { uid }), ...(hasExtra && { extra }) };
 }
