@@ -7,7 +7,7 @@ import {
   pods,
   type Pod,
 } from '#api/groups/core/v1/index.ts';
-import type { New } from '#api/machinery/meta/v1/index.ts';
+import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
@@ -15,6 +15,7 @@ import type { Client } from '#client/client.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
@@ -34,6 +35,8 @@ let begun: string[];
 let dormant: DormantNodes;
 /** The requests of all kubelets, dormant or not, without the renewals of Leases. */
 let requests: string[];
+/** Requests of kubelets that write the status of a pod fail. */
+let refuses = false;
 
 beforeEach(async () => {
   clock = new VirtualClock();
@@ -129,6 +132,8 @@ function recordedClient(): Client {
     createInProcessTransport({
       handler: (request) => {
         const verb = request.query.get('watch') === 'true' ? 'WATCH' : request.method;
+        if (refuses && verb === 'PATCH' && request.path.endsWith('/web/status'))
+          return Promise.reject(apierrors.serviceUnavailable('the test refuses it'));
         if (verb !== 'PATCH' || !request.path.includes('/leases/'))
           requests.push(`${verb} ${request.path}`);
         return handler(request);
@@ -136,6 +141,9 @@ function recordedClient(): Client {
     }),
   );
 }
+
+const isReady = ({ status }: Immutable<Pod>): boolean =>
+  status.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') === true;
 
 const inDefault = () => server.client.resource(pods).namespace('default');
 
@@ -211,6 +219,76 @@ describe('after a restart, a node whose pods run', () => {
     });
     await clock.advance('10m');
     expect(begun).toEqual([]);
+  });
+
+  describe('and whose pods the node lifecycle controller marks,', () => {
+    const markNotReady = (name: string): Promise<unknown> =>
+      inDefault().patch(
+        name,
+        'application/strategic-merge-patch+json',
+        {
+          status: {
+            conditions: [
+              { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' },
+            ],
+          },
+        },
+        { subresource: 'status' },
+      );
+    const restored = async (name: string): Promise<Immutable<Pod>['status']> => {
+      await clock.advance('1s');
+      const marked = clock.now();
+      await markNotReady(name);
+      await clock.runUntil(async () => isReady(await inDefault().get(name)));
+      const { status } = await inDefault().get(name);
+      const conditions = (status.conditions ?? []).map((condition) => {
+        const time = Date.parse(condition.lastTransitionTime ?? '');
+        return { ...condition, lastTransitionTime: time >= marked - 1000 ? 'now' : 'before' };
+      });
+      return { ...status, conditions };
+    };
+
+    test('stays dormant, and the conditions are what a kubelet writes', async () => {
+      const first = await restored('web');
+      const second = await restored('web');
+      await clock.advance('1m');
+      expect(begun).toEqual([]);
+      await dormant.wake('node-1');
+      const byKubelet = await restored('web');
+      expect(first).toEqual(byKubelet);
+      expect(second).toEqual(byKubelet);
+      expect(byKubelet.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+        status: 'True',
+        lastTransitionTime: 'now',
+      });
+    });
+
+    test('stays dormant when the pod is marked again before its conditions are written', async () => {
+      await Promise.all([markNotReady('web'), markNotReady('web')]);
+      await clock.runUntil(async () => isReady(await inDefault().get('web')));
+      await clock.advance('1m');
+      expect(isReady(await inDefault().get('web'))).toBe(true);
+      expect(begun).toEqual([]);
+    });
+
+    test('begins if anything else of the status changes, too', async () => {
+      await inDefault().patch(
+        'web',
+        'application/merge-patch+json',
+        { status: { podIP: '192.0.2.1', podIPs: [{ ip: '192.0.2.1' }] } },
+        { subresource: 'status' },
+      );
+      await untilBegun('node-1');
+    });
+
+    test('begins if the conditions cannot be written', async () => {
+      refuses = true;
+      await markNotReady('web');
+      await clock.runUntil(() => Promise.resolve(begun.length > 0));
+      refuses = false;
+      await clock.runUntil(async () => isReady(await inDefault().get('web')));
+      expect(begun).toEqual(['node-1']);
+    });
   });
 
   test('begins when a pod changes', async () => {

@@ -22,9 +22,11 @@ import type { Client } from '#client/client.ts';
 import { SharedInformerFactory, type SharedInformer } from '#client/informers/index.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
 import { hasOnlyRunning, isPodAtRest, isQuietChange } from '#kubelet/dormant/at-rest.ts';
+import { ConditionRestorer } from '#kubelet/dormant/condition-restorer.ts';
 import { DormantKubelet } from '#kubelet/dormant/dormant-kubelet.ts';
 import { followServices, type ServiceVariables } from '#kubelet/env/service-variables.ts';
 import { ObjectTracker, references } from '#kubelet/objects.ts';
+import { ApiPodWriter } from '#kubelet/pod-writer.ts';
 import type { SharedObjects } from '#kubelet/predecessor.ts';
 import type { HeldPort } from '#kubelet/server/held-port.ts';
 import { watchObject } from '#kubelet/watch-object.ts';
@@ -94,6 +96,7 @@ export class DormantNodes {
   readonly #services: ServiceVariables;
   readonly #informers: SharedInformerFactory;
   readonly #objects: ObjectTracker;
+  readonly #restorer: ConditionRestorer;
   #background: Promise<unknown> = Promise.resolve();
 
   constructor(config: DormantNodesConfig) {
@@ -120,6 +123,13 @@ export class DormantNodes {
       onChange: (names) => {
         for (const name of names) this.#noticeWork(name);
       },
+    });
+    this.#restorer = new ConditionRestorer({
+      clock,
+      logger,
+      signal: this.#watching.signal,
+      writerOf: (name) => new ApiPodWriter(config.kubelet(name).client, undefined),
+      onFailure: (name) => this.#noticeWork(name),
     });
     this.#idle = new IdleNodes({
       clock,
@@ -150,7 +160,9 @@ export class DormantNodes {
     const nodeSeen = (node: Immutable<Node>): void =>
       this.#asleep.get(node.metadata.name)?.nodeSeen(node);
     nodeInformer.addEventHandler({ onAdd: nodeSeen, onUpdate: (_, node) => nodeSeen(node) });
-    const podChanged = ({ spec: { nodeName = '' } }: Immutable<Pod>): void => {
+    const podChanged = (pod: Immutable<Pod>): void => {
+      const { nodeName = '' } = pod.spec;
+      this.#restorer.forget(pod);
       this.#restless.delete(nodeName);
       if (this.#awake.has(nodeName)) this.#idle.touch(nodeName);
       else this.#noticeWork(nodeName);
@@ -160,7 +172,9 @@ export class DormantNodes {
         if (!isInInitialList || !isPodAtRest(pod)) podChanged(pod);
       },
       onUpdate: (before, pod) => {
-        if (!isQuietChange(before, pod)) podChanged(pod);
+        if (isQuietChange(before, pod)) return;
+        const isAsleep = this.#asleep.has(pod.spec.nodeName ?? '');
+        if (!isAsleep || !this.#restorer.takes(before, pod)) podChanged(pod);
       },
       onDelete: podChanged,
     });
