@@ -45,7 +45,7 @@ export function addSimulate(program: Command): void {
       'after',
       `
 SCENARIO is rolling-updates, jobs, node-failures, long-run, or a JavaScript or TypeScript module
-whose default export is a scenario (docs/faults.md). It runs on simulated nodes and on virtual
+whose default export is a scenario (docs/exploration.md). It runs on simulated nodes and on virtual
 time. A seed that fails is run again with fewer faults, and the smallest set of faults with which
 it fails is printed. The same seed gives the same run each time. Exit status 1: a seed has failed.
 

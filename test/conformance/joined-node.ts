@@ -1,5 +1,5 @@
 // One more real node: a kubelet with a containerd of its own and a service proxy, on a machine of
-// their own (machines.ts). It joins the cluster as docs/running-apart.md describes. Routes to the
+// their own (machines.ts). It joins the cluster as docs/joining-nodes.md describes. Routes to the
 // pods of other nodes are the product's.
 
 import { mkdirSync, readFileSync } from 'node:fs';

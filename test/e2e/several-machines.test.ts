@@ -1,4 +1,4 @@
-// Machines that join a cluster by the commands of docs/running-apart.md, with other addresses and
+// Machines that join a cluster by the commands of docs/joining-nodes.md, with other addresses and
 // names: one on the first machine's link, and one behind a router. Network namespaces stand for the
 // machines; containers are real.
 
@@ -24,16 +24,13 @@ import { importBusybox } from './images.ts';
 const lab = labIsMissing();
 const missing = missingKubectl ?? missingContainerd ?? lab;
 const guide = readFileSync(
-  fileURLToPath(new URL('../../docs/running-apart.md', import.meta.url)),
+  fileURLToPath(new URL('../../docs/joining-nodes.md', import.meta.url)),
   'utf8',
 );
 
 /** Returns the commands of the guide for one more node, by their first words. */
 function command(beginning: string): string {
-  const section = guide.slice(
-    guide.indexOf('## One more node'),
-    guide.indexOf('## The network of pods'),
-  );
+  const section = guide.slice(guide.indexOf('## One more node'));
   const found = section.split('\n').find((line) => line.startsWith(`cox ${beginning}`));
   if (found === undefined) throw new Error(`the guide has no command cox ${beginning}`);
   return found;

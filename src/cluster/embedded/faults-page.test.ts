@@ -1,4 +1,4 @@
-// docs/faults.md: its examples are taken out of the page and run.
+// docs/faults.md and docs/exploration.md: their examples are taken out of the pages and run.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,9 @@ import { checkedScenario } from '../simulate/scenario.ts';
 import { FAULT_KINDS } from '../simulate/schedule.ts';
 import { startCluster } from './start-cluster.ts';
 
-const PAGE = readFileSync(new URL('../../../docs/faults.md', import.meta.url), 'utf8');
+const PAGE = ['faults', 'exploration']
+  .map((name) => readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), 'utf8'))
+  .join('\n');
 const blocks = [...PAGE.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = '']) => code);
 const examples = blocks.filter((code) => !code.startsWith('export default'));
 
@@ -54,7 +56,7 @@ const AsyncFunction = (async () => undefined).constructor as new (
   ...args: string[]
 ) => (...args: unknown[]) => Promise<void>;
 
-describe('the examples of the page', () => {
+describe('the examples of the pages', () => {
   test.each(examples.map((code) => [code.trim().split('\n')[0], code]))(
     '%s',
     { timeout: 60_000 },
@@ -66,8 +68,12 @@ describe('the examples of the page', () => {
         ...(code.includes('// with: hashHistory: true') && { hashHistory: true }),
       });
       try {
-        const names = [...Object.keys(world), 'cluster'];
-        await new AsyncFunction(...names, code)(...Object.values(world), cluster);
+        const rollout = async (): Promise<void> => {
+          await cluster.apply(manifest);
+          await cluster.waitFor(deployments, 'web', 'Available');
+        };
+        const names = [...Object.keys(world), 'rollout', 'cluster'];
+        await new AsyncFunction(...names, code)(...Object.values(world), rollout, cluster);
       } finally {
         await cluster.stop();
       }
@@ -83,7 +89,7 @@ test('every fault has an example', async () => {
   expect(methods.filter((name) => !code.includes(`faults.${name}(`))).toEqual([]);
 });
 
-test('the scenario of the page is one, and all kinds of faults are named', async () => {
+test('the scenario of the pages is one, and all kinds of faults are named', async () => {
   const [scenario = ''] = blocks.filter((code) => code.startsWith('export default'));
   const module = (await import(`data:text/javascript,${encodeURIComponent(scenario)}`)) as {
     readonly default: unknown;

@@ -5,11 +5,8 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type { EncodedObject, EncodedWatchEvent } from '#apiserver/request.ts';
-import {
-  ResourceStore,
-  type ResourceStoreConfig,
-  type UpdateAnswer,
-} from '#apiserver/registry/resource-store.ts';
+import { ResourceStore, type ResourceStoreConfig } from '#apiserver/registry/resource-store.ts';
+import type { UpdateAnswer } from '#apiserver/registry/writes/update.ts';
 import type {
   CreateOptions,
   DeleteAnswer,
