@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { decode, encode } from 'dns-packet';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { configMaps } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import { nodeSockets } from '#dns/index.ts';
+import { FollowedCorefile, nodeFiles, nodeSockets } from '#dns/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { freePorts } from '#machinery/net/testing/free-ports.ts';
@@ -83,4 +85,24 @@ test('a file that is missing', async () => {
   await expect(startCorefileRole({ ...config, corefile })).rejects.toThrow(
     `--corefile: ${corefile}:1: there is no such file`,
   );
+});
+
+test('the example can be applied, and its Corefile can be read', async () => {
+  const manifest = fileURLToPath(new URL('../../../examples/dns/dns.yaml', import.meta.url));
+  await cluster.apply(readFileSync(manifest, 'utf8'));
+  const inSystem = cluster.client.resource(configMaps).namespace('kube-system');
+  const corefile = (await inSystem.get('coredns')).data?.['Corefile'] ?? '';
+  writeFileSync(config.corefile, corefile);
+  const { clock, random, logger } = config;
+  const path = config.corefile;
+  const followed = await FollowedCorefile.load({
+    path,
+    files: nodeFiles,
+    env: {},
+    clock,
+    random,
+    logger,
+  });
+  expect(followed.corefile.serving).toMatchObject({ port: 53, hasCluster: true });
+  expect(followed.corefile.reload).toBeDefined();
 });

@@ -59,12 +59,13 @@ export interface AnswererConfig {
 export interface Source {
   readonly proto: Protocol;
   readonly v6: boolean;
-  /** Absent: it comes from this process. */
-  readonly client?: SocketAddress;
+  /** undefined: it comes from this process. */
+  readonly client: SocketAddress | undefined;
 }
 
 /** A query that is being answered. */
-interface Received extends Source {
+interface Received {
+  readonly source: Source;
   readonly query: Query | undefined;
   /** The time of its arrival, in monotonic milliseconds. */
   readonly start: number;
@@ -94,15 +95,19 @@ export type Answered = Buffer | Promise<Buffer | undefined> | undefined;
 export class Answerer {
   readonly #config: AnswererConfig;
   #routes: Routes;
+  /** Whether the queries of any block are logged. */
+  #logsSome: boolean;
   #compiled = new Map<string, Compiled>();
 
   constructor(config: AnswererConfig, routes: Routes) {
     this.#config = config;
     this.#routes = routes;
+    this.#logsSome = logsSome(routes);
   }
 
   setRoutes(routes: Routes): void {
     this.#routes = routes;
+    this.#logsSome = logsSome(routes);
     this.recordsChanged();
   }
 
@@ -142,16 +147,13 @@ export class Answerer {
       }
       const { query, rcode } = parsed;
       metrics.request(proto, v6, query?.type ?? 0, message.length);
-      return this.#sent(encodeError(message, rcode, query), rcode, '', {
-        ...source,
-        query,
-        start,
-        logged: false,
-      });
+      const received = { source, query, start, logged: false };
+      return this.#sent(encodeError(message, rcode, query), rcode, '', received);
     }
     metrics.request(proto, v6, parsed.type, message.length);
     const limit = limitOf(parsed, proto);
-    const received = { ...source, query: parsed, start, logged: this.#isLogged(message) };
+    const logged = this.#logsSome && this.#isLogged(message);
+    const received: Received = { source, query: parsed, start, logged };
     const key =
       message.toString('latin1', HEADER_LENGTH, parsed.questionEnd) + String.fromCharCode(limit);
     const compiled = this.#compiled.get(key);
@@ -164,11 +166,7 @@ export class Answerer {
   }
 
   #isLogged(message: Buffer): boolean {
-    const routes = this.#routes;
-    return (
-      routes.blocks.some(({ logsQueries }) => logsQueries) &&
-      blockOf(routes, readLabels(message, HEADER_LENGTH))?.logsQueries === true
-    );
+    return blockOf(this.#routes, readLabels(message, HEADER_LENGTH))?.logsQueries === true;
   }
 
   #decide(labels: Labels, type: number, limit: number): Decision {
@@ -196,7 +194,8 @@ export class Answerer {
 
   #sent(bytes: Buffer, rcode: number, by: AnsweredBy, received: Received): Buffer {
     const { clock, metrics, onQueryLine } = this.#config;
-    const { proto, query, start, logged, client } = received;
+    const { source, query, start, logged } = received;
+    const { proto, client } = source;
     const seconds = (clock.monotonic() - start) / 1000;
     metrics.response(proto, rcode, by, bytes.length, seconds);
     if (logged && query !== undefined)
@@ -231,7 +230,7 @@ export class Answerer {
     try {
       const { bytes, rcode, by } =
         'forwarder' in decision
-          ? await this.#passOn(decision.forwarder, query, limit, received.proto)
+          ? await this.#passOn(decision.forwarder, query, limit, received.source.proto)
           : await this.#withOutside(decision, query, labels, limit);
       return this.#sent(bytes, rcode, by, received);
     } catch (error) {
@@ -293,6 +292,8 @@ export class Answerer {
     }
   }
 }
+
+const logsSome = ({ blocks }: Routes): boolean => blocks.some(({ logsQueries }) => logsQueries);
 
 interface Resolved {
   readonly bytes: Buffer;

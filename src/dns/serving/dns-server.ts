@@ -210,7 +210,7 @@ export class DnsServer {
 
   /** Returns the answer to a message, by default in the form for TCP clients. */
   async ask(message: Buffer, proto: Protocol = 'tcp'): Promise<Buffer | undefined> {
-    return this.#answerer.handle(message, { proto, v6: false });
+    return this.#answerer.handle(message, { proto, v6: false, client: undefined });
   }
 
   async #nodeServers(): Promise<readonly SocketAddress[]> {
