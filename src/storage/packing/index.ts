@@ -66,6 +66,23 @@ function withOwnBytes(kv: KeyValue): KeyValue {
     : { key, value: Buffer.from(value), createRevision, modRevision };
 }
 
+/**
+ * Values that are read are cut from one buffer after the other, since a buffer for each costs as
+ * much as its bytes. Readers keep none of them for long.
+ */
+const SLAB_BYTES = 256 * 1024;
+let slab = Buffer.allocUnsafeSlow(0);
+let slabUsed = 0;
+
+function room(length: number): Buffer {
+  if (length > SLAB_BYTES / 4) return Buffer.allocUnsafeSlow(length);
+  if (slabUsed + length > slab.length) {
+    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  return slab.subarray(slabUsed, (slabUsed += length));
+}
+
 /** The value that was read last: readers read a value several times in a row. */
 let lastRead: { readonly kv: PackedKeyValue; readonly value: Uint8Array } | undefined;
 
@@ -96,7 +113,7 @@ class PackedKeyValue implements MadeValue {
   }
 
   start(length: number): Uint8Array {
-    const target = Buffer.allocUnsafe(Math.min(length, this.#size));
+    const target = room(Math.min(length, this.#size));
     applyDifferences(this.#differences, this.#model, target);
     return target;
   }
