@@ -66,6 +66,10 @@ function withOwnBytes(kv: KeyValue): KeyValue {
     : { key, value: Buffer.from(value), createRevision, modRevision };
 }
 
+/** The place of what readers compare to find out what a value is: behind a header, and short. */
+const ALIKE_FROM = 8;
+const MAX_ALIKE = 200;
+
 /**
  * Values that are read are cut from one buffer after the other, since a buffer for each costs as
  * much as its bytes. Readers keep none of them for long.
@@ -93,12 +97,18 @@ class PackedKeyValue implements MadeValue {
   readonly #size: number;
   readonly #model: Uint8Array;
   readonly #differences: string;
+  /** From ALIKE_FROM to here the value has the bytes of its model. */
+  readonly #alikeTo: number;
 
   constructor(kv: KeyValue, model: Uint8Array, differences: string) {
     this.key = kv.key;
     this.createRevision = kv.createRevision;
     this.modRevision = kv.modRevision;
-    this.#size = kv.value.length;
+    const { value } = kv;
+    this.#size = value.length;
+    let alike = Math.min(ALIKE_FROM, value.length);
+    while (alike < MAX_ALIKE && alike < value.length && value[alike] === model[alike]) alike++;
+    this.#alikeTo = alike;
     this.#model = model;
     this.#differences = differences;
   }
@@ -112,7 +122,8 @@ class PackedKeyValue implements MadeValue {
     return lastRead.value;
   }
 
-  start(length: number): Uint8Array {
+  start(length: number, from = 0): Uint8Array {
+    if (from >= ALIKE_FROM && length <= this.#alikeTo) return this.#model;
     const target = room(Math.min(length, this.#size));
     applyDifferences(this.#differences, this.#model, target);
     return target;
