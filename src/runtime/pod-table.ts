@@ -42,7 +42,8 @@ export interface Sandbox<C extends Recorded> {
 }
 
 interface OpenSandbox<C extends Recorded> extends Sandbox<C> {
-  readonly containers: C[];
+  /** Replaced by each change: an array that has grown has room for 16 more. */
+  containers: readonly C[];
 }
 
 export class PodTable<C extends Recorded> {
@@ -53,8 +54,6 @@ export class PodTable<C extends Recorded> {
   readonly #containers = new Map<string, C>();
   readonly #sandboxesByLabel = new LabelIndex<OpenSandbox<C>>(({ record }) => record.config.labels);
   readonly #containersByLabel = new LabelIndex<C>(({ record }) => record.config.labels);
-  /** The identities in use, of sandboxes and containers. */
-  readonly #keys = new Set<string>();
   readonly #events = new Broadcast<ContainerEvent>();
 
   constructor(clock: Clock) {
@@ -68,7 +67,12 @@ export class PodTable<C extends Recorded> {
 
   /** Adds a sandbox. Throws AlreadyExists if its identity is taken. */
   addSandbox(record: SandboxRecord): Sandbox<C> {
-    this.#claim(sandboxKey(record.config), 'sandbox');
+    const key = sandboxKey(record.config);
+    const uid = record.config.metadata?.uid;
+    // A node has few sandboxes, so their identities are not kept as texts of their own.
+    for (const { record: other } of this.#sandboxes.values())
+      if (other.config.metadata?.uid === uid && sandboxKey(other.config) === key)
+        throw new CriError('AlreadyExists', `sandbox ${key} exists already`);
     const sandbox = { record, containers: [] };
     this.#sandboxes.set(record.id, sandbox);
     this.#sandboxesByLabel.add(sandbox);
@@ -82,8 +86,10 @@ export class PodTable<C extends Recorded> {
   addContainer(container: C): void {
     const { id, podSandboxId, config } = container.record;
     const sandbox = this.#open(podSandboxId);
-    this.#claim(containerKey(podSandboxId, config), 'container');
-    sandbox.containers.push(container);
+    const key = containerKey(podSandboxId, config);
+    if (sandbox.containers.some(({ record }) => containerKey(podSandboxId, record.config) === key))
+      throw new CriError('AlreadyExists', `container ${key} exists already`);
+    sandbox.containers = [...sandbox.containers, container];
     this.#containers.set(id, container);
     this.#containersByLabel.add(container);
   }
@@ -144,12 +150,11 @@ export class PodTable<C extends Recorded> {
   removeContainer(id: string): boolean {
     const container = this.#containers.get(id);
     if (container === undefined) return false;
-    const { podSandboxId, config } = container.record;
     this.#containers.delete(id);
     this.#containersByLabel.delete(container);
-    const siblings = this.#sandboxes.get(podSandboxId)?.containers;
-    siblings?.splice(siblings.indexOf(container), 1);
-    this.#keys.delete(containerKey(podSandboxId, config));
+    const sandbox = this.#sandboxes.get(container.record.podSandboxId);
+    if (sandbox !== undefined)
+      sandbox.containers = sandbox.containers.filter((each) => each !== container);
     return true;
   }
 
@@ -161,7 +166,6 @@ export class PodTable<C extends Recorded> {
     if (sandbox === undefined) return false;
     this.#sandboxes.delete(id);
     this.#sandboxesByLabel.delete(sandbox);
-    this.#keys.delete(sandboxKey(sandbox.record.config));
     return true;
   }
 
@@ -214,11 +218,6 @@ export class PodTable<C extends Recorded> {
     if (sandbox === undefined)
       throw new CriError('NotFound', `sandbox ${JSON.stringify(id)} not found`);
     return sandbox;
-  }
-
-  #claim(key: string, what: string): void {
-    if (this.#keys.has(key)) throw new CriError('AlreadyExists', `${what} ${key} exists already`);
-    this.#keys.add(key);
   }
 }
 

@@ -6,8 +6,11 @@ import type { KeyValue } from './interface.ts';
 export interface MadeValue extends KeyValue {
   /** The number of bytes of the value. */
   readonly size: number;
-  /** Returns the first `length` bytes of the value, or all of a shorter one. */
-  start(length: number): Uint8Array;
+  /**
+   * Returns at least the first `length` bytes of the value, or all of a shorter one. Those before
+   * `from` may be others. Default: 0.
+   */
+  start(length: number, from?: number): Uint8Array;
 }
 
 function isMade(kv: KeyValue): kv is MadeValue {
@@ -19,7 +22,10 @@ export function sizeOf(kv: KeyValue): number {
   return isMade(kv) ? kv.size : kv.value.length;
 }
 
-/** Returns at least the first `length` bytes of the value, unless it is shorter. */
-export function startOf(kv: KeyValue, length: number): Uint8Array {
-  return isMade(kv) ? kv.start(length) : kv.value;
+/**
+ * Returns at least the first `length` bytes of the value, unless it is shorter. Those before `from`
+ * may be others.
+ */
+export function startOf(kv: KeyValue, length: number, from = 0): Uint8Array {
+  return isMade(kv) ? kv.start(length, from) : kv.value;
 }

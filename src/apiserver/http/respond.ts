@@ -4,6 +4,7 @@ import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { Writable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
 import { inNextTurn, outsideWork } from '#machinery/pending-work.ts';
+import { nextTurn } from '#machinery/turn.ts';
 
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import type {
@@ -207,6 +208,9 @@ async function sendComplete(
   sink.writable.end();
 }
 
+/** The number of items whose lengths are added in one turn of the event loop. */
+const MEASURED_PER_TURN = 50_000;
+
 /** Sends the items' bytes in large chunks. */
 async function sendList(
   request: ApiRequest | undefined,
@@ -217,7 +221,10 @@ async function sendList(
 ): Promise<void> {
   const { head, tail, count } = list;
   let length = head.length + tail.length;
-  for (let index = 0; index < count; index++) length += list.itemLength(index);
+  for (let index = 0; index < count; index++) {
+    if (index % MEASURED_PER_TURN === MEASURED_PER_TURN - 1) await nextTurn();
+    length += list.itemLength(index);
+  }
   if (length <= CHUNK_BYTES) {
     const body = Buffer.allocUnsafe(length);
     body.set(head);

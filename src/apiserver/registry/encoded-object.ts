@@ -62,7 +62,11 @@ export class ObjectFormat {
 
   /** Reports whether the state of an object of this kind is in this version. */
   isVersionOf(kv: KeyValue): boolean {
-    const start = startOf(kv, STORED_HEADER_BYTES + this.header.length);
+    const start = startOf(
+      kv,
+      STORED_HEADER_BYTES + this.header.length,
+      STORED_HEADER_BYTES + this.#versionStart,
+    );
     return hasBytes(start, this.header, this.#versionStart);
   }
 

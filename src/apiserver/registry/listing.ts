@@ -48,6 +48,8 @@ interface Scope {
 const MAX_STORAGE_PAGE = 10_000;
 /** The number of objects that are matched in one turn of the event loop. */
 const MATCHED_PER_TURN = 1000;
+/** The number of objects that are read, but not decoded, in one turn. */
+const READ_PER_TURN = 20_000;
 
 export async function listObjects(
   listed: Listed,
@@ -231,8 +233,7 @@ async function listPage(
   for (;;) {
     const page = await readPage(listed, scope, { revision: at, limit: storagePage, startAfter });
     at = page.revision;
-    const reading = cache.readAll(page.items);
-    const all = reading instanceof Promise ? await reading : reading;
+    const all = await readInTurns(cache, page.items);
     if (selection.everything && items.length === 0) {
       const lastKey =
         page.remaining === 0 ? undefined : page.items.at(-1)?.key.slice(prefix.length);
@@ -257,6 +258,23 @@ async function listPage(
     startAfter = page.items.at(-1)?.key;
     storagePage = Math.min(storagePage * 2, MAX_STORAGE_PAGE);
   }
+}
+
+/** Reads the objects of a page, of which a large one takes several turns of the event loop. */
+async function readInTurns(
+  cache: ObjectCache,
+  items: readonly KeyValue[],
+): Promise<readonly ServedObject[]> {
+  if (items.length <= READ_PER_TURN) return await cache.readAll(items);
+  const objects: ServedObject[] = [];
+  for (const [index, kv] of items.entries()) {
+    if (index % READ_PER_TURN === READ_PER_TURN - 1) await nextTurn();
+    const object = cache.readNow(kv);
+    // All that have to be converted are converted in one call.
+    if (object === undefined) return await cache.readAll(items);
+    objects.push(object);
+  }
+  return objects;
 }
 
 function partOf(

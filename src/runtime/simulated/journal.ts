@@ -54,9 +54,7 @@ export interface SimulationJournalConfig {
 }
 
 type Kind = 'sandbox' | 'container';
-type Stored =
-  | { readonly kind: 'sandbox'; record: SandboxRecord }
-  | { readonly kind: 'container'; record: ContainerRecord };
+type Stored = SandboxRecord | ContainerRecord;
 
 type Line =
   | readonly [op: 'sandbox', node: string, record: SandboxRecord]
@@ -109,19 +107,16 @@ export class SimulationJournal {
   node(name: string): NodeJournal {
     const stored = this.#nodes.get(name) ?? new Map<string, Stored>();
     this.#nodes.set(name, stored);
-    const of = <K extends Kind>(kind: K) =>
-      [...stored.values()].filter(
-        (each): each is Extract<Stored, { kind: K }> => each.kind === kind,
-      );
+    const records = [...stored.values()];
     return {
-      sandboxes: of('sandbox').map(({ record }) => record),
-      containers: of('container').map(({ record }) => record),
+      sandboxes: records.filter((record) => !isContainer(record)),
+      containers: records.filter(isContainer),
       sandboxAdded: (record) => {
-        stored.set(record.id, { kind: 'sandbox', record });
+        stored.set(record.id, record);
         this.#append(['sandbox', name, record]);
       },
       containerAdded: (record) => {
-        stored.set(record.id, { kind: 'container', record });
+        stored.set(record.id, record);
         this.#append(['container', name, record]);
       },
       changed: (record) => this.#append(['changed', name, record.id, changeOf(record)]),
@@ -192,17 +187,17 @@ export class SimulationJournal {
     switch (op) {
       case 'sandbox':
         shareTexts(line[2], line[2]);
-        stored.set(line[2].id, { kind: 'sandbox', record: line[2] });
+        stored.set(line[2].id, line[2]);
         break;
       case 'container': {
         const [, , record] = line;
         const sandbox = stored.get(record.podSandboxId);
-        if (sandbox?.kind === 'sandbox') shareTexts(sandbox.record, record);
-        stored.set(record.id, { kind: 'container', record: withBytes(record) });
+        if (sandbox !== undefined && !isContainer(sandbox)) shareTexts(sandbox, record);
+        stored.set(record.id, withBytes(record));
         break;
       }
       case 'changed': {
-        const record = stored.get(line[2])?.record;
+        const record = stored.get(line[2]);
         if (record !== undefined) applyChange(record, line[3]);
         break;
       }
@@ -275,8 +270,8 @@ export class SimulationJournal {
       lines = [];
     };
     for (const [node, stored] of this.#nodes) {
-      for (const { kind, record } of stored.values()) {
-        lines.push(encode([kind, node, record] as Line));
+      for (const record of stored.values()) {
+        lines.push(encode([isContainer(record) ? 'container' : 'sandbox', node, record] as Line));
         if (lines.length < CHUNK_LINES) continue;
         flush();
         yield;
@@ -361,7 +356,11 @@ function shareTexts(
     const text = texts.find((each) => each === value);
     if (text !== undefined) labels[key] = text;
   }
-  if ('podSandboxId' in record) Object.assign(record, { podSandboxId: id });
+  if (isContainer(record)) Object.assign(record, { podSandboxId: id });
+}
+
+function isContainer(record: Stored): record is ContainerRecord {
+  return 'podSandboxId' in record;
 }
 
 /** `resources`: of a container that was resized. */
@@ -371,7 +370,7 @@ type Change = Partial<Omit<ContainerRecord, 'state'>> & {
 };
 
 function changeOf(record: SandboxRecord | ContainerRecord): Change {
-  if (!('podSandboxId' in record)) return { state: record.state };
+  if (!isContainer(record)) return { state: record.state };
   const { state, startedAt, finishedAt, exitCode, reason, message, config } = record;
   return {
     state,
@@ -389,7 +388,7 @@ function applyChange(
   { resources, ...fields }: Change,
 ): void {
   Object.assign(record, fields);
-  if (resources === undefined || !('podSandboxId' in record)) return;
+  if (resources === undefined || !isContainer(record)) return;
   const { config } = record;
   Object.assign(record, { config: { ...config, linux: { ...config.linux, resources } } });
 }

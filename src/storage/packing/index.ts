@@ -68,6 +68,27 @@ function withOwnBytes(kv: KeyValue): KeyValue {
     : { key, value: Buffer.from(value), createRevision, modRevision };
 }
 
+/** The place of what readers compare to find out what a value is: behind a header, and short. */
+const ALIKE_FROM = 8;
+const MAX_ALIKE = 200;
+
+/**
+ * Values that are read are cut from one buffer after the other, since a buffer for each costs as
+ * much as its bytes. Readers keep none of them for long.
+ */
+const SLAB_BYTES = 256 * 1024;
+let slab = Buffer.allocUnsafeSlow(0);
+let slabUsed = 0;
+
+function room(length: number): Buffer {
+  if (length > SLAB_BYTES / 4) return Buffer.allocUnsafeSlow(length);
+  if (slabUsed + length > slab.length) {
+    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  return slab.subarray(slabUsed, (slabUsed += length));
+}
+
 /** The value that was read last: readers read a value several times in a row. */
 let lastRead: { readonly kv: PackedKeyValue; readonly value: Uint8Array } | undefined;
 
@@ -78,12 +99,18 @@ class PackedKeyValue implements MadeValue {
   readonly #size: number;
   readonly #model: Uint8Array;
   readonly #differences: string;
+  /** From ALIKE_FROM to here the value has the bytes of its model. */
+  readonly #alikeTo: number;
 
   constructor(kv: KeyValue, model: Uint8Array, differences: string) {
     this.key = kv.key;
     this.createRevision = kv.createRevision;
     this.modRevision = kv.modRevision;
-    this.#size = kv.value.length;
+    const { value } = kv;
+    this.#size = value.length;
+    let alike = Math.min(ALIKE_FROM, value.length);
+    while (alike < MAX_ALIKE && alike < value.length && value[alike] === model[alike]) alike++;
+    this.#alikeTo = alike;
     this.#model = model;
     this.#differences = differences;
   }
@@ -97,8 +124,9 @@ class PackedKeyValue implements MadeValue {
     return lastRead.value;
   }
 
-  start(length: number): Uint8Array {
-    const target = Buffer.allocUnsafe(Math.min(length, this.#size));
+  start(length: number, from = 0): Uint8Array {
+    if (from >= ALIKE_FROM && length <= this.#alikeTo) return this.#model;
+    const target = room(Math.min(length, this.#size));
     applyDifferences(this.#differences, this.#model, target);
     return target;
   }

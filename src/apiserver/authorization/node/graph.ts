@@ -18,8 +18,16 @@ interface GraphPod {
   readonly node: string;
   /** Changes when the references of the pod may have changed. */
   readonly signature: string;
-  /** Keys of `#nodes`, without duplicates. */
-  readonly references: readonly string[];
+  /** Without duplicates. */
+  readonly references: readonly Referred[];
+}
+
+/** An object that pods refer to. Pods share it, so that each keeps no text of its own. */
+interface Referred {
+  /** 'kind namespace/name' */
+  readonly key: string;
+  /** For each node, how many of its pods refer to the object. */
+  readonly nodes: Map<string, number>;
 }
 
 interface GraphVolume {
@@ -31,8 +39,8 @@ const MIRROR = 'kubernetes.io/config.mirror';
 
 export class NodeGraph {
   readonly #pods = new Map<string, GraphPod>();
-  /** By 'kind namespace/name': for each node, how many of its pods refer to the object. */
-  readonly #nodes = new Map<string, Map<string, number>>();
+  /** By 'kind namespace/name'. Each has a node. */
+  readonly #referred = new Map<string, Referred>();
   /**
    * By node: the claims ('namespace/name') that its pods refer to, with the number of such pods.
    */
@@ -82,7 +90,10 @@ export class NodeGraph {
     const before = this.#pods.get(key);
     if (before?.signature === signature) return;
     if (before !== undefined) this.#count(before, -1);
-    const graphPod: GraphPod = { node, signature, references: referenceKeys(pod) };
+    const references = referenceKeys(pod).map(
+      (each) => this.#referred.get(each) ?? { key: each, nodes: new Map<string, number>() },
+    );
+    const graphPod: GraphPod = { node, signature, references };
     this.#pods.set(key, graphPod);
     this.#count(graphPod, 1);
   }
@@ -128,7 +139,7 @@ export class NodeGraph {
   }
 
   #refersTo(node: string, kind: ReferredKind, key: string): boolean {
-    return this.#nodes.get(`${kind} ${key}`)?.has(node) ?? false;
+    return this.#referred.get(`${kind} ${key}`)?.nodes.has(node) ?? false;
   }
 
   #volumeOfNodeNames(node: string, secret: string): boolean {
@@ -141,10 +152,13 @@ export class NodeGraph {
   }
 
   #count({ node, references }: GraphPod, difference: 1 | -1): void {
-    for (const reference of references) {
-      addWithin(this.#nodes, reference, node, difference);
-      if (reference.startsWith('pvc '))
-        addWithin(this.#claims, node, reference.slice('pvc '.length), difference);
+    for (const referred of references) {
+      const { key, nodes } = referred;
+      add(nodes, node, difference);
+      if (nodes.size === 0) this.#referred.delete(key);
+      else this.#referred.set(key, referred);
+      if (key.startsWith('pvc '))
+        addWithin(this.#claims, node, key.slice('pvc '.length), difference);
     }
   }
 }
@@ -159,7 +173,9 @@ function signatureOf({ metadata, spec, status }: ReadPod): string {
     ...resourceClaimStatuses.map((claim) => claim.resourceClaimName),
     extendedResourceClaimStatus?.resourceClaimName,
   ];
-  return [metadata.uid, spec.nodeName, spec.ephemeralContainers?.length, ...claims].join(' ');
+  const ephemeral = spec.ephemeralContainers?.length;
+  if (ephemeral === undefined && claims.every((claim) => claim === undefined)) return metadata.uid;
+  return [metadata.uid, ephemeral, ...claims].join(' ');
 }
 
 /**
