@@ -374,10 +374,10 @@ function decodePatched(
         : codec.conversionError?.(patched);
     throw refuse(converted ?? error.message);
   }
-  const problems = [
-    ...(patch?.problems ?? []),
-    ...decoded.unknownFields.map((path) => `unknown field ${quote(path)}`),
-  ];
+  const unknown = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
+  // The result of a strategic merge patch has them sorted, as upstream.
+  if (patch?.document !== undefined) unknown.sort();
+  const problems = [...(patch?.problems ?? []), ...unknown];
   if (query.fieldValidation === 'Strict' && problems.length > 0)
     throw refuse(`strict decoding error: ${problems.join(', ')}`);
   if (query.fieldValidation === 'Warn') request.warnings.push(...problems);
