@@ -605,6 +605,20 @@ describe('failures', () => {
   });
 });
 
+test('all items of an ordered list may be deleted', () => {
+  expect(
+    apply(
+      { metadata: { finalizers: ['a'] } },
+      {
+        metadata: {
+          '$setElementOrder/finalizers': [],
+          '$deleteFromPrimitiveList/finalizers': ['a'],
+        },
+      },
+    ),
+  ).toEqual({ metadata: { finalizers: [] } });
+});
+
 describe('large lists', () => {
   test('are merged in linear time', () => {
     const items = (image: string, count: number) =>

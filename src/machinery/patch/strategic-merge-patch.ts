@@ -217,7 +217,7 @@ function mergeOrdered(
   const gone = new Set<unknown>(Array.isArray(deleted) ? deleted : []);
   const live: List = (before ?? []).filter((item) => !gone.has(item));
   const merged = mergeOrAdd(before === undefined ? undefined : live, change, field);
-  const elements = elementKind(live, change ?? []);
+  const elements = elementKind(before ?? [], change ?? []);
   if (elements === undefined)
     throw new StrategicMergePatchError('other', 'no elements in any of the given slices');
   setOwn(result, name, arrange(merged, order, live, identity(elements, mergeKey, field?.schema)));

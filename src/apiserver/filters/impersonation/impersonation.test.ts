@@ -219,6 +219,8 @@ test('an agent may be allowed to impersonate the node that it runs on, and no ot
 test.each(['impersonate-group', 'impersonate-uid', 'impersonate-extra-a'])(
   '%s without a user is denied, as upstream in the form of a denial',
   (header) => {
-    expect(() => requestedUser({ headers: { [header]: 'x' }, rawHeaders: undefined })).toThrow(DeniedError);
+    expect(() => requestedUser({ headers: { [header]: 'x' }, rawHeaders: undefined })).toThrow(
+      DeniedError,
+    );
   },
 );
