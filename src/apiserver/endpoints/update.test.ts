@@ -34,6 +34,16 @@ const MERGE = 'application/merge-patch+json';
 const STRATEGIC = 'application/strategic-merge-patch+json';
 const JSON_PATCH = 'application/json-patch+json';
 
+test.each([
+  [MERGE, { kind: 'X' }, 'no kind "X" is registered for version "v1" in scheme'],
+  [MERGE, { apiVersion: 'v2' }, 'no kind "ConfigMap" is registered for version "v2" in scheme'],
+  [MERGE, { kind: 'Secret' }, 'converting (v1.Secret) to (core.ConfigMap): unknown conversion'],
+])('a patch (%s) must not change the kind: %j', async (type, change, message) => {
+  const { code, json } = await patch(type, change);
+  expect(code).toBe(422);
+  expect(json.message).toContain(message);
+});
+
 describe('update', () => {
   test('replaces the object, and keeps the server’s fields', async () => {
     const { code, json } = await put({ metadata: { name: 'a' }, data: { k: 'w' } });

@@ -4,6 +4,7 @@ import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
 import { withoutNewTimes } from '#api/machinery/managed-fields/index.ts';
+import { notRegistered, parseApiVersion } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { isPlainObject } from '#machinery/deep.ts';
@@ -362,7 +363,7 @@ function decodePatched(
   try {
     if (patch !== undefined && codec.isUntyped === true)
       checkUntypedKind(patched, kind, request.info.name);
-    else if (patch !== undefined) checkKind(patched, kind);
+    else if (patch !== undefined) checkKind(patched, scope);
     decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -374,10 +375,10 @@ function decodePatched(
         : codec.conversionError?.(patched);
     throw refuse(converted ?? error.message);
   }
-  const problems = [
-    ...(patch?.problems ?? []),
-    ...decoded.unknownFields.map((path) => `unknown field ${quote(path)}`),
-  ];
+  const unknown = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
+  // The result of a strategic merge patch has them sorted, as upstream.
+  if (patch?.document !== undefined) unknown.sort();
+  const problems = [...(patch?.problems ?? []), ...unknown];
   if (query.fieldValidation === 'Strict' && problems.length > 0)
     throw refuse(`strict decoding error: ${problems.join(', ')}`);
   if (query.fieldValidation === 'Warn') request.warnings.push(...problems);
@@ -390,11 +391,19 @@ function decodePatched(
 /** Throws DecodeError if a patch has changed kind or apiVersion. */
 function checkKind(
   patched: Record<string, unknown>,
-  { group, version, kind }: Scope['kind'],
+  { kind: { group, version, kind }, services: { scheme } }: Scope,
 ): void {
   const expected = group === '' ? version : `${group}/${version}`;
   const { kind: given = kind, apiVersion = expected } = patched;
   if (given === kind && apiVersion === expected) return;
+  if (typeof given === 'string' && typeof apiVersion === 'string') {
+    const groupVersion = parseApiVersion(apiVersion);
+    if (
+      groupVersion !== undefined &&
+      scheme.codecOf({ ...groupVersion, kind: given }) === undefined
+    )
+      throw new DecodeError(notRegistered(apiVersion, given), 'kind');
+  }
   throw new DecodeError(
     `converting (${String(apiVersion).split('/').at(-1)}.${String(given)}) to ` +
       `(${internalPackage(group)}.${kind}): unknown conversion`,

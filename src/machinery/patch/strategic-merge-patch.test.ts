@@ -276,10 +276,16 @@ describe('lists', () => {
       containers({ name: 'a' }),
     ],
     [
-      'get new items without nulls',
+      'get new items as they are',
       containers({ name: 'a' }),
-      containers({ name: 'b', image: null, env: [{ name: 'X', value: null }] }),
-      containers({ name: 'b', env: [{ name: 'X' }] }, { name: 'a' }),
+      containers({ name: 'b', image: null, env: [{ name: 'X', $patch: 'delete' }] }),
+      containers({ name: 'b', image: null, env: [{ name: 'X', $patch: 'delete' }] }, { name: 'a' }),
+    ],
+    [
+      'get a new item whose key is null',
+      containers({ name: 'a' }),
+      containers({ name: null, image: 'i' }),
+      containers({ name: null, image: 'i' }, { name: 'a' }),
     ],
     [
       'of the same key are patched once',
@@ -570,9 +576,47 @@ describe('failures', () => {
       'The order in patch list:\n[map[name:b] map[name:a]]\n' +
         " doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
     ],
+    [
+      containers({ name: 'a' }),
+      {
+        spec: {
+          '$setElementOrder/containers': [{ name: 'b' }],
+          containers: [{ name: 'b' }, { $patch: 'replace' }],
+        },
+      },
+      'other',
+      'The order in patch list:\n[map[name:b] map[$patch:replace]]\n' +
+        " doesn't match $setElementOrder list:\n[map[name:b]]\n",
+    ],
+    [
+      containers({ name: 'a' }),
+      containers({ image: 'i' }, { $patch: 'replace' }),
+      'other',
+      'map: map[image:i] does not contain declared merge key: name',
+    ],
+    [
+      { spec: { containers: [] } },
+      { spec: { '$setElementOrder/containers': [], containers: [] } },
+      'other',
+      'no elements in any of the given slices',
+    ],
   ])('%j with %j', (original, patch, kind, message) => {
     expect(failure(original, patch)).toEqual({ kind, message });
   });
+});
+
+test('all items of an ordered list may be deleted', () => {
+  expect(
+    apply(
+      { metadata: { finalizers: ['a'] } },
+      {
+        metadata: {
+          '$setElementOrder/finalizers': [],
+          '$deleteFromPrimitiveList/finalizers': ['a'],
+        },
+      },
+    ),
+  ).toEqual({ metadata: { finalizers: [] } });
 });
 
 describe('large lists', () => {

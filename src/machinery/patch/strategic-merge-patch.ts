@@ -217,10 +217,10 @@ function mergeOrdered(
   const gone = new Set<unknown>(Array.isArray(deleted) ? deleted : []);
   const live: List = (before ?? []).filter((item) => !gone.has(item));
   const merged = mergeOrAdd(before === undefined ? undefined : live, change, field);
-  const elements = elementKind(live, change ?? []);
-  if (elements === undefined) setOwn(result, name, merged);
-  else
-    setOwn(result, name, arrange(merged, order, live, identity(elements, mergeKey, field?.schema)));
+  const elements = elementKind(before ?? [], change ?? []);
+  if (elements === undefined)
+    throw new StrategicMergePatchError('other', 'no elements in any of the given slices');
+  setOwn(result, name, arrange(merged, order, live, identity(elements, mergeKey, field?.schema)));
 }
 
 function mergeOrAdd(
@@ -247,7 +247,10 @@ function mergeList(before: List, change: List, field: PatchField | undefined): L
     change as readonly JsonMap[],
     key,
   );
-  if (replace) return plain;
+  if (replace) {
+    for (const item of plain) identify(item);
+    return plain;
+  }
   const merged = mergeItems(live, plain, key, field?.schema);
   return arrange(merged, plain, live, identify);
 }
@@ -290,7 +293,10 @@ function specialElements(
   return { live, plain, replace };
 }
 
-/** Merges the patch's items into the live ones with the same key, and appends the others. */
+/**
+ * Merges the patch's items into the live ones with the same key, and appends the others as they
+ * are. A key that is null is one, too, which no live item has.
+ */
 function mergeItems(
   live: readonly JsonMap[],
   change: readonly JsonMap[],
@@ -309,7 +315,7 @@ function mergeItems(
     const position = positions.get(value);
     if (position === undefined) {
       positions.set(value, merged.length);
-      merged.push(withoutDirectives(item) as JsonMap);
+      merged.push(item);
     } else merged[position] = mergeObject(merged[position]!, item, schema);
   }
   return merged;
@@ -373,23 +379,26 @@ function arrange(merged: List, order: List, live: List, identify: Identity): Lis
   return [...arranged, ...serverOnly.slice(next)];
 }
 
+const directiveOf = (item: unknown): unknown =>
+  isPlainObject(item) ? getOwn(item, DIRECTIVE) : undefined;
+
 /**
  * Throws unless the items that the patch adds or changes are in the given order, and in the same
  * sequence.
  */
 function checkOrder(change: List, order: List, mergeKey: string | undefined): void {
-  const kept = change.filter((item) => !(isPlainObject(item) && Object.hasOwn(item, DIRECTIVE)));
+  const hasKeys = mergeKey !== undefined && mergeKey !== '';
+  const kept = hasKeys ? change.filter((item) => directiveOf(item) !== 'delete') : change;
   if (kept.length === 0 || order.length === 0) return;
-  const identify = identity(
-    mergeKey === undefined || mergeKey === '' ? 'scalar' : 'map',
-    mergeKey,
-    undefined,
-  );
+  const identify = identity(hasKeys ? 'map' : 'scalar', mergeKey, undefined);
   let next = 0;
-  for (const item of order) {
-    if (next < kept.length && identify(kept[next]) === identify(item)) next++;
+  let place = 0;
+  // Another directive after the last item of the order is out of order, as upstream.
+  while (next < kept.length && place < order.length) {
+    if (directiveOf(kept[next]) !== undefined) next++;
+    else if (identify(kept[next]) === identify(order[place++])) next++;
   }
-  if (next === kept.length) return;
+  if (next === kept.length || place < order.length) return;
   const message =
     `The order in patch list:\n${formatValue(change)}\n doesn't match ${SET_ELEMENT_ORDER} ` +
     `list:\n${formatValue(order)}\n`;

@@ -41,6 +41,12 @@ test.each(
       ],
     ],
     [
+      { metadata: { generateName: 'v1.' } },
+      [
+        'metadata.generateName: Invalid value: "v1.": must be `spec.version+"."+spec.group`: "v1.example.com"',
+      ],
+    ],
+    [
       { metadata: { name: 'v1.Example' }, spec: { group: 'Example' } },
       [`spec.group: Invalid value: "Example": ${NAME_MESSAGES.subdomain}`],
     ],

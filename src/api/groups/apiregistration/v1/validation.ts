@@ -7,6 +7,7 @@ import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import { invalidEach, nonEmpty } from '#api/groups/core/v1/validation/common.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type * as apiregistration from './types.ts';
 
 type APIService = Immutable<apiregistration.APIService>;
@@ -28,15 +29,13 @@ export function validateAPIService({ metadata, spec }: APIService): FieldErrorLi
   } = spec;
   const errors: FieldErrorList = [];
   const expectedName = `${version}.${group}`;
-  const name = metadata.name ?? '';
-  if (name !== '' && name !== expectedName) {
-    errors.push(
-      field.invalid(
-        field.path('metadata', 'name'),
-        name,
-        `must be \`spec.version+"."+spec.group\`: ${quote(expectedName)}`,
-      ),
-    );
+  // A prefix is not used, and must be the name, too.
+  for (const key of ['name', 'generateName'] as const) {
+    const value = metadata[key] ?? '';
+    if (value === '' || value === expectedName) continue;
+    if (pathSegmentName(value, false).length > 0) continue;
+    const message = `must be \`spec.version+"."+spec.group\`: ${quote(expectedName)}`;
+    errors.push(field.invalid(field.path('metadata', key), value, message));
   }
   if (group === '' && version !== 'v1') {
     errors.push(

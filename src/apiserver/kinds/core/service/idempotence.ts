@@ -70,7 +70,6 @@ function withNodePorts(service: Service, old: Service): Service['spec']['ports']
     if ((port.nodePort ?? 0) !== 0) return port;
     const nodePort = before.get(port.name ?? '') ?? 0;
     if (nodePort === 0 || used.has(nodePort)) return port;
-    used.add(nodePort);
     return { ...port, nodePort };
   });
 }

@@ -22,6 +22,8 @@ import {
 } from './service.ts';
 
 const SPEC = field.path('spec');
+/** The last port before those that a dry run allocates. */
+const BEFORE_DRY_RUN = 32_768;
 
 export interface ServiceReservationsConfig {
   /** The families of the cluster, one or both, with the default first. */
@@ -63,7 +65,13 @@ class PortDraft {
     return undefined;
   }
 
+  /** In a dry run it may be any number: the one after the highest, as upstream, of 32 bits. */
   takeAny(): number | undefined {
+    if (this.#dryRun) {
+      const next = ((this.taken.length === 0 ? BEFORE_DRY_RUN : Math.max(...this.taken)) + 1) | 0;
+      this.taken.push(next);
+      return next;
+    }
     const port = this.#ports.takeAny(this.#random);
     if (port !== undefined) this.taken.push(port);
     return port;

@@ -39,17 +39,20 @@ export function legacyCIDR(
   const address = value.slice(0, Math.max(slash, 0));
   const range = parseCidr(value);
   if (range === undefined) {
-    const sloppy = `${withoutLeadingZeros(address)}/${value.slice(slash + 1).replace(/^0+(?=\d)/, '')}`;
-    const message =
-      parseCidr(sloppy) === undefined
-        ? NO_RANGE
-        : 'must not have leading 0s in IP or prefix length';
+    const message = isRange(value) ? 'must not have leading 0s in IP or prefix length' : NO_RANGE;
     return [field.invalid(at, value, message)];
   }
   if (isMapped(address))
     return [field.invalid(at, value, 'must not have an IPv4-mapped IPv6 address')];
   if (parseIp(address)?.value === range.first) return [];
   return [field.invalid(at, value, 'must not have bits set beyond the prefix length')];
+}
+
+/** Reports whether the text is a range, in any form. */
+export function isRange(value: string): boolean {
+  const slash = value.lastIndexOf('/');
+  const address = withoutLeadingZeros(value.slice(0, Math.max(slash, 0)));
+  return parseCidr(`${address}/${value.slice(slash + 1).replace(/^0+(?=\d)/, '')}`) !== undefined;
 }
 
 /** Reports whether the text is an address, in any form. */

@@ -225,6 +225,8 @@ describe('nodes', () => {
       'spec: {podCIDRs: [10.0.0.0/24, 10.0.0.0/24, x]}',
       [
         'spec.podCIDRs[2]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+        'spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with ' +
+          'error:invalid CIDR[2]: <nil> (invalid CIDR address: x)',
         'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.0.0/24","x"]: may specify no ' +
           'more than one CIDR for each IP family',
       ],

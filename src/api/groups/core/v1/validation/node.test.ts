@@ -109,6 +109,13 @@ describe('ranges of pods', () => {
     ['an address', of('192.168.0.1'), 'spec.podCIDRs[0] Invalid'],
     ['with zeros in front', of('192.168.000.000/16'), 'spec.podCIDRs[0] Invalid'],
     ['an address in it', of('192.168.0.1/16'), 'spec.podCIDRs[0] Invalid'],
+    [
+      'no range, and another',
+      of('2000::/10', 'x'),
+      'spec.podCIDRs[1] Invalid',
+      'spec.podCIDRs InternalError',
+      FEW,
+    ],
     ['one twice', of('10.0.0.0/16', '10.0.0.0/16'), FEW],
     ['one of the sixth twice', of('2000::/10', '2000::/10'), FEW],
     [

@@ -8,7 +8,7 @@ import { parseQuantity } from '#machinery/text/quantity.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, Taint } from './types.ts';
 import { invalidEach, isDualStack } from './common.ts';
-import { legacyCIDR } from './ip.ts';
+import { isRange, legacyCIDR } from './ip.ts';
 import { resourceQuantity } from './resources.ts';
 import { taints } from './scheduling.ts';
 
@@ -31,10 +31,21 @@ export function validateNode(node: Node): FieldErrorList {
     ...declaredFeatures(node),
     ...cidrs.flatMap((cidr, index) => legacyCIDR(cidr, at.index(index))),
   ];
-  if (cidrs.length > 1 && !isDualStack(cidrs)) {
-    errors.push(field.invalid(at, cidrs, 'may specify no more than one CIDR for each IP family'));
-  }
-  return errors;
+  return cidrs.length > 1 ? [...errors, ...onePerFamily(cidrs, at)] : errors;
+}
+
+/** Ranges that cannot be read have errors of their own, too, as upstream. */
+function onePerFamily(cidrs: readonly string[], at: FieldPath): FieldErrorList {
+  const wrong = cidrs.findIndex((cidr) => !isRange(cidr));
+  const message =
+    'invalid PodCIDRs. failed to check with dual stack with error:' +
+    `invalid CIDR[${wrong}]: <nil> (invalid CIDR address: ${cidrs[wrong]})`;
+  return [
+    ...(wrong < 0 ? [] : [field.internal(at, new Error(message))]),
+    ...(wrong < 0 && isDualStack(cidrs)
+      ? []
+      : [field.invalid(at, cidrs, 'may specify no more than one CIDR for each IP family')]),
+  ];
 }
 
 /** Validates obsolete annotations, which must still have their former content. */

@@ -390,6 +390,15 @@ describe('persistent volumes', () => {
   });
 });
 
+test('an affinity may lose the name of a label, which is a mistake of its own', () => {
+  const errors = validation.validatePersistentVolumeUpdate(
+    volume(`${HOST_PATH}\n${AFFINITY('""')}`),
+    volume(`${HOST_PATH}\n${AFFINITY('zone')}`),
+  );
+  expect(errors.map(({ field: at }) => at)).not.toContain('nodeAffinity');
+  expect(errors).not.toEqual([]);
+});
+
 describe('sources are immutable', () => {
   const SECRETS = [
     'controllerPublish',

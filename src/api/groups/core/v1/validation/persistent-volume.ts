@@ -386,7 +386,10 @@ const NEWER_LABELS: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
 };
 
-/** Returns the affinity with old label names in place of the new ones, which may replace them. */
+/**
+ * Returns the affinity with old label names in place of the new ones, which may replace them. An
+ * empty one may replace any name that has no new one, as upstream.
+ */
 function withOldLabels(affinity: NodeAffinity, old: NodeAffinity): NodeAffinity {
   const terms = affinity?.required?.nodeSelectorTerms;
   const oldTerms = old?.required?.nodeSelectorTerms;
@@ -397,9 +400,8 @@ function withOldLabels(affinity: NodeAffinity, old: NodeAffinity): NodeAffinity 
       return term;
     const matchExpressions = term.matchExpressions.map((expression, at) => {
       const key = before[at]?.key ?? '';
-      return Object.hasOwn(NEWER_LABELS, key) && NEWER_LABELS[key] === expression.key
-        ? { ...expression, key }
-        : expression;
+      const newer = Object.hasOwn(NEWER_LABELS, key) ? NEWER_LABELS[key] : '';
+      return newer === expression.key ? { ...expression, key } : expression;
     });
     return { ...term, matchExpressions };
   });
