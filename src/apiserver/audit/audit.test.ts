@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { configMaps } from '#api/groups/core/v1/index.ts';
-import { parseYaml } from '#api/machinery/codec/index.ts';
 import { Api } from '../testing/api.ts';
 import { handle, send } from '../testing/requests.ts';
 import { startTestServer, type TestServer, type TestServerConfig } from '../testing/server.ts';
@@ -38,7 +37,7 @@ async function audited(
     stop: () => Promise.resolve(),
   };
   const { policy } = readAuditPolicy(
-    parseYaml(`apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [${OWN}, ${rules}]`),
+    `apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [${OWN}, ${rules}]`,
   );
   t = await startTestServer({ audit: { policy, sink: () => sink }, ...config });
   events.length = 0;

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { parseYaml } from '#api/machinery/codec/index.ts';
 import type { Attributes } from '../authorization/authorizer.ts';
 import { evaluator } from './policy.ts';
 import { readAuditPolicy } from './read-policy.ts';
 
 const read = (rules: string) =>
-  readAuditPolicy(parseYaml(`apiVersion: audit.k8s.io/v1\nkind: Policy\n${rules}`));
+  readAuditPolicy(`apiVersion: audit.k8s.io/v1\nkind: Policy\n${rules}`);
 
 const request = (changes: Partial<Attributes> = {}): Attributes => ({
   user: { name: 'ann', groups: ['devs', 'system:authenticated'] },
@@ -111,23 +110,30 @@ describe('a policy file is rejected with', () => {
       'rules: [{level: None, resources: [{group: "", resourceNames: [a]}]}]',
       'rules[0].resources.resourceNames: Invalid value: ["a"]: using resourceNames requires at least one resource',
     ],
-    ['rules: [{level: None, users: ann}]', 'rules[0].users: Invalid value: "ann": must be a list'],
-    ['rules: [7]', 'rules[0]: Invalid value: 7: must be an object'],
+    [
+      'rules: [{level: None, users: ann}]',
+      'failed decoding: json: cannot unmarshal string into Go struct field PolicyRule.rules.users of type []string',
+    ],
+    [
+      'rules: [7]',
+      'failed decoding: json: cannot unmarshal number into Go struct field Policy.rules of type v1.PolicyRule',
+    ],
   ])('%s: %s', (rules, message) => {
     expect(() => read(rules)).toThrow(message);
   });
 
   test('another kind, or no object', () => {
-    expect(() => readAuditPolicy({ apiVersion: 'v1', kind: 'Pod' })).toThrow(
-      'unknown group version field v1, Kind=Pod in policy',
+    expect(() => readAuditPolicy('{apiVersion: v1, kind: Pod}')).toThrow(
+      'failed decoding: no kind "Pod" is registered for version "v1"',
     );
-    expect(() => readAuditPolicy(undefined)).toThrow('the file contains no object');
+    expect(() => readAuditPolicy('')).toThrow("failed decoding: Object 'Kind' is missing in ''");
+    expect(() => readAuditPolicy('[7]')).toThrow("failed decoding: couldn't get version/kind");
   });
 
   test('unknown fields are ignored, and named', () => {
     expect(read('rules: [{level: None, verb: [get]}]\nrule: 1').unknownFields).toEqual([
-      'rule',
       'rules[0].verb',
+      'rule',
     ]);
   });
 });

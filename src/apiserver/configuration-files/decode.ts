@@ -1,5 +1,5 @@
-// Decodes configuration files strictly: unknown fields and duplicate keys are errors. The messages
-// are upstream's, without the places in its sources.
+// Decodes configuration files. Unknown fields and duplicate keys are errors, except where upstream
+// only warns of unknown fields. The messages are upstream's, without the places in its sources.
 
 import { configurationSchemas } from '#api/configuration-schemas.ts';
 import { DecodeError, decodeObject, parseYaml, YamlError } from '#api/machinery/codec/index.ts';
@@ -36,6 +36,26 @@ export function decodeConfigurationValue<T>(
   expected: ExpectedKind,
   text = JSON.stringify(value),
 ): T {
+  const { configuration, unknownFields } = decodeValue<T>(value, expected, text);
+  if (unknownFields.length > 0) {
+    const problems = unknownFields.map((path) => `unknown field ${quote(path)}`);
+    throw new ConfigurationError(`strict decoding error: ${problems.join(', ')}`);
+  }
+  return configuration;
+}
+
+/** A configuration, and the paths of fields that its kind does not have. */
+export interface LenientlyDecoded<T> {
+  readonly configuration: T;
+  readonly unknownFields: readonly string[];
+}
+
+/** Decodes YAML or JSON, and leaves unknown fields out. Throws ConfigurationError. */
+export function decodeLeniently<T>(text: string, expected: ExpectedKind): LenientlyDecoded<T> {
+  return decodeValue<T>(parseConfiguration(text), expected, text);
+}
+
+function decodeValue<T>(value: unknown, expected: ExpectedKind, text: string): LenientlyDecoded<T> {
   checkKind(value, expected, text);
   let decoded;
   try {
@@ -45,11 +65,7 @@ export function decodeConfigurationValue<T>(
     throw new ConfigurationError(error.message, { cause: error });
   }
   const { object, unknownFields } = decoded;
-  if (unknownFields.length > 0) {
-    const problems = unknownFields.map((path) => `unknown field ${quote(path)}`);
-    throw new ConfigurationError(`strict decoding error: ${problems.join(', ')}`);
-  }
-  return object as T;
+  return { configuration: object as T, unknownFields };
 }
 
 /** Parses YAML or JSON. Throws ConfigurationError. */

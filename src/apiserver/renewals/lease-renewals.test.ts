@@ -4,7 +4,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
-import { parseYaml } from '#api/machinery/codec/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import { VirtualClock } from '#machinery/clock.ts';
@@ -338,7 +337,7 @@ describe('every renewal is refused', () => {
   test('if the audit log records the requests', async () => {
     const rules = "[{level: None, users: ['system:node:d']}, {level: Metadata}]";
     const { policy } = readAuditPolicy(
-      parseYaml(`apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: ${rules}`),
+      `apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: ${rules}`,
     );
     const sink = { process: () => Promise.resolve(true), stop: () => Promise.resolve() };
     const cluster = await start({ audit: { policy, sink: () => sink } });

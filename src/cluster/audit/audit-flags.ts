@@ -1,7 +1,6 @@
 // The audit log of an API server, from kube-apiserver's flags.
 
 import { resolve } from 'node:path';
-import { parse as parseYaml } from 'yaml';
 import {
   type AuditSettings,
   type AuditSink,
@@ -189,7 +188,7 @@ function readPolicy(path: string, { logger }: Services): AuditSettings['policy']
   const flag = '--audit-policy-file';
   const text = readFlagFile(flag, resolve(path));
   try {
-    const { policy, unknownFields } = readAuditPolicy(parseYaml(text));
+    const { policy, unknownFields } = readAuditPolicy(text);
     if (unknownFields.length > 0)
       logger.warn('the audit policy has fields that are unknown and ignored', {
         file: path,
