@@ -56,7 +56,7 @@ test('each start of a packed value can be read alone', () => {
   const kv = packing.pack(state('/pods/b', value));
   for (let length = 0; length < value.length + 2; length++)
     expect(Buffer.compare(startOf(kv, length), value.subarray(0, length))).toBe(0);
-  // What is asked for may be read from the model.
+  // A part that is like the model may be read from it.
   for (let from = 0; from < value.length; from += 3)
     for (const length of [from + 2, from + 40]) {
       const read = startOf(kv, length, from).subarray(from, length);
