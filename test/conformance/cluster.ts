@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { cleanUp, removeCgroup } from './clean-up.ts';
 import { run } from './cable.ts';
-import { createCsiObjects, startCsiDriver } from './csi/node-driver.ts';
+import { createCsiObjects, makeDefaultClass, startCsiDriver } from './csi/node-driver.ts';
 import { cgroupRootOf, EVICTION_HARD, startJoinedNode } from './joined-node.ts';
 import {
   asMachine,
@@ -160,13 +160,14 @@ export async function startCluster({
       containerdSockets.push(node.containerdSocket);
       inits.push({ machine: other, init: node.init });
     }
-    if (csiDriver) {
+    if (csiDriver || places === 'aws') {
       createCsiObjects(kubectl, kubeconfig, dir);
       for (const each of inits) {
         const driver = await startCsiDriver({ ...each, dir, clusterDir: first, logFile });
         undo.push(() => driver.stop());
       }
     }
+    if (places === 'aws') makeDefaultClass(kubectl, kubeconfig);
     for (const each of [machine, ...joined]) routePods(podCidrOf(kubectl, kubeconfig, each), each);
     labelZones(kubectl, kubeconfig);
     let ssh: SshKeys | undefined;

@@ -66,7 +66,8 @@ export const isTestSet = (text: string): text is TestSet =>
  *   the first node has the taint of a control plane. The suite can log in to both nodes.
  * - 'local': the same, and the suite knows the cluster as one of its provider of this name.
  * - 'aws': two nodes, and that provider, which tests ask for that need nothing of a cloud but a
- *   default storage class: upstream's suite does nothing else for it.
+ *   default storage class with block volumes: upstream's suite does nothing else for it. The class is
+ *   one of the CSI driver.
  * - 'dns': two nodes, and the cluster's DNS runs in pods (examples/dns).
  * - 'immediate': one node, and volumes of the CSI driver do not wait for their first pod.
  */

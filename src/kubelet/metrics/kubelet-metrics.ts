@@ -12,6 +12,7 @@ import {
 } from '#machinery/metrics/instruments.ts';
 import { type OpenResizes, ResizeMetrics } from './resize-metrics.ts';
 import { ResourceManagerMetrics } from './resource-manager-metrics.ts';
+import type { VolumeCount } from '../volumes/volume-counts.ts';
 import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-manager.ts';
 
 /** Prometheus' default buckets, in seconds. */
@@ -57,6 +58,8 @@ export interface KubeletGauges {
   /** Returns the wall-clock time of the last relist in milliseconds; 0 before the first. */
   lastRelist(): number;
   resizes(): OpenResizes;
+  /** Returns the number of volumes by plugin and state. */
+  volumes(): readonly VolumeCount[];
 }
 
 export class KubeletMetrics implements RuntimeMetrics {
@@ -467,6 +470,12 @@ export class KubeletMetrics implements RuntimeMetrics {
       'When the kubelet started, in seconds since the Unix epoch.',
       NONE,
       [[NONE, this.#startedAt / 1000]],
+    );
+    gauge(
+      'volume_manager_total_volumes',
+      'Volumes of pods by plugin and state.',
+      ['plugin_name', 'state'],
+      gauges.volumes().map(({ plugin, state, count }): Sample => [[plugin, state], count]),
     );
     this.resizes.set(gauges.resizes());
     return this.#instruments.text();

@@ -14,6 +14,7 @@ test('terminated containers are counted by type, exit code and reason', () => {
     desiredPods: () => ({ api: 0, static: 0 }),
     lastRelist: () => 0,
     resizes: () => ({ deferred: 0, infeasible: 0, inProgress: 0 }),
+    volumes: () => [],
   });
   const name = 'kubelet_terminated_containers_total';
   expect(text.split('\n').filter((line) => line.startsWith(name))).toEqual([

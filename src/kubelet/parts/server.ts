@@ -157,7 +157,8 @@ function systemContainers(
   });
 }
 
-function makeGauges({ base, desired, pleg, allocations, statuses }: ServerParts): KubeletGauges {
+function makeGauges(parts: ServerParts): KubeletGauges {
+  const { base, desired, pleg, allocations, statuses, volumes } = parts;
   const { nodeName, clock } = base.config;
   return {
     nodeName,
@@ -175,6 +176,7 @@ function makeGauges({ base, desired, pleg, allocations, statuses }: ServerParts)
         statuses.get(podUid(pod))?.conditions?.some(({ type }) => type === 'PodResizeInProgress'),
       ).length,
     }),
+    volumes: () => volumes.counts.counts(),
     lastRelist: () => Math.max(0, clock.now() - (clock.monotonic() - pleg.lastRelist)),
   };
 }

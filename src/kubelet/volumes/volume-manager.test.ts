@@ -150,8 +150,14 @@ describe('emptyDir', () => {
     expect(path).toBe(join(root, 'pods/uid-1/volumes/kubernetes.io~empty-dir/data'));
     expect((await stat(path)).mode & 0o777).toBe(0o777);
     await writeFile(join(path, 'file'), 'x');
+    const plugin = 'kubernetes.io/empty-dir';
+    expect(volumes.counts.counts()).toEqual([
+      { plugin, state: 'actual_state_of_world', count: 1 },
+      { plugin, state: 'desired_state_of_world', count: 1 },
+    ]);
     await volumes.unmount('uid-1');
     expect(await readdir(join(root, 'pods'))).toEqual([]);
+    expect(volumes.counts.counts()).toEqual([]);
   });
 
   test('in memory is rejected without the right to mount', async () => {

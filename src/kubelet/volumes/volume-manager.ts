@@ -42,6 +42,7 @@ import { type IscsiSystem, iscsiSystem } from './iscsi/system.ts';
 import { mountNfs, type NfsVolume } from './nfs.ts';
 import { givePersistentToGroup, setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
+import { pluginNameOf, VolumeCounts } from './volume-counts.ts';
 
 export interface VolumeFailure {
   readonly volume: string;
@@ -175,6 +176,8 @@ export class VolumeManager {
   readonly #locals: LocalVolumes;
   readonly #disks: IscsiVolumes;
   readonly #flex: FlexVolumes;
+  /** The volumes by plugin, for metrics. */
+  readonly counts = new VolumeCounts();
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
@@ -203,6 +206,7 @@ export class VolumeManager {
       if (use === undefined) continue;
       try {
         paths.set(volume.name, await this.#setUp(pod, volume, context, use === 'device'));
+        this.counts.mounted(uid, volume.name);
       } catch (error) {
         context.signal?.throwIfAborted();
         const message = errorMessage(error);
@@ -240,7 +244,12 @@ export class VolumeManager {
     this.#claimed.delete(uid);
     this.#locals.forget(uid);
     this.#stale.delete(uid);
-    if (!this.#config.hostFiles) return;
+    this.counts.unwant(uid);
+    if (this.#config.hostFiles) await this.#unmountAll(uid);
+    this.counts.unmounted(uid);
+  }
+
+  async #unmountAll(uid: string): Promise<void> {
     const { mounter, rootDir, csi } = this.#config;
     const directory = podDir(rootDir, uid);
     // Parts of volumes go first: they keep the volumes busy.
@@ -274,6 +283,7 @@ export class VolumeManager {
     const claim = claimNameOf(pod, volume);
     if (claim !== undefined)
       return await this.#setUpClaimed(pod, volume, claim, isDevice, context.signal);
+    this.counts.want(podUid(pod), volume.name, pluginNameOf(volume));
     if (isDevice)
       throw new Error(
         `volume ${volume.name} is specified in volumeDevices, but only claims can be devices`,
@@ -344,6 +354,7 @@ export class VolumeManager {
     const known = present.get(volume.name);
     if (known !== undefined) return known;
     const claimed = await claimedVolume(pod, volume, claimName, this.#config.claims, isDevice);
+    this.counts.want(uid, volume.name, pluginNameOf(claimed.volume.spec));
     const path = await this.#setUpPersistent(pod, claimed.volume, claimed.readOnly, signal);
     // CSI volumes have their own memory, because some are published repeatedly.
     if (claimed.volume.spec.csi === undefined)

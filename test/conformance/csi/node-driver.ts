@@ -14,6 +14,7 @@ import { runCox, type RunningRole, startRole } from '../role.ts';
  */
 const MAX_VOLUMES = 64;
 
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 const classes = fileURLToPath(new URL('./classes.yaml', import.meta.url));
 
 /** Creates the roles of the driver's controllers, the APIs of snapshots, and classes for tests. */
@@ -22,6 +23,15 @@ export function createCsiObjects(kubectl: string, kubeconfig: string, dir: strin
   writeFileSync(permissions, runCox('csi-driver', '--print-permissions'));
   for (const file of [permissions, classes])
     run(kubectl, `--kubeconfig=${kubeconfig}`, 'apply', '-f', file);
+}
+
+/** Makes the driver's class of images the default one: it has block volumes, too. */
+export function makeDefaultClass(kubectl: string, kubeconfig: string): void {
+  const on = [`--kubeconfig=${kubeconfig}`];
+  const annotate = (name: string, value: string): string =>
+    run(kubectl, ...on, 'annotate', '--overwrite', name, `${DEFAULT_CLASS}=${value}`);
+  for (const name of run(kubectl, ...on, 'get', 'storageclasses', '-o', 'name').split('\n'))
+    if (name !== '') annotate(name, String(name === 'storageclass.storage.k8s.io/csi-image'));
 }
 
 interface NodeDriverConfig {
