@@ -171,7 +171,7 @@ const outcomes: readonly Call[] = [
     create('x'),
   ]),
   ...validated({ expression: 'false', message: 'm', messageExpression: '""' }, [create('x')]),
-  ...validated({ expression: 'authorizer.requestResource.check("create").denied()' }, [
+  ...validated({ expression: '!authorizer.requestResource.check("create").allowed()' }, [
     create('x'),
   ]),
   ...validated({ expression: 'false', messageExpression: '"a\\nb"' }, [create('x')]),
