@@ -59,6 +59,11 @@ type JsonObject = Record<string, unknown>;
 export function differences(ours: Answer, theirs: Answer): readonly string[] {
   const found: string[] = [];
   if (ours.code !== theirs.code) found.push(`code: ${ours.code}, reference ${theirs.code}`);
+  // A failure beside a success: only its message.
+  if (isSuccess(ours) !== isSuccess(theirs)) {
+    compare(messageOf(ours), messageOf(theirs), '.message', found);
+    return found;
+  }
   compare(
     withSortedCauses(normalized(ours.body)),
     withSortedCauses(normalized(theirs.body)),
@@ -68,6 +73,11 @@ export function differences(ours: Answer, theirs: Answer): readonly string[] {
   compare(ours.warnings, theirs.warnings, 'warnings', found);
   return found;
 }
+
+const isSuccess = ({ code }: Answer): boolean => code >= 200 && code < 300;
+
+const messageOf = (answer: Answer): unknown =>
+  isSuccess(answer) || !isObject(answer.body) ? undefined : normalized(answer.body['message']);
 
 function compare(ours: unknown, theirs: unknown, path: string, found: string[]): void {
   if (found.length >= MAX_DIFFERENCES) return;
@@ -141,7 +151,7 @@ function withSortedCauses(body: unknown): unknown {
 const withoutDump = (message: string): string =>
   message
     .replace(/\n.*/s, '')
-    .replace(/^Invalid value: "\{.*/s, 'Invalid value: …')
+    .replace(/^Invalid value: "(?:\{|map\[)(?:[^"\\]|\\.)*"/s, 'Invalid value: …')
     .replace(/^(Invalid value|Unsupported value|Duplicate value): [{[].*[}\]](: |$)/s, '$1: …$2')
     .replace(/^(Invalid value|Unsupported value|Duplicate value): null(: |$)/s, '$1: …$2');
 
@@ -202,6 +212,7 @@ const withoutIdentities = (message: string): string =>
       time.startsWith('2026-01-0') ? time : 'TIME',
     )
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
+    .replaceAll(/\{(TCP|UDP|SCTP) \d+\}/g, '{$1 PORT}')
     .replaceAll(/0x[0-9a-f]{6,}/g, 'ADDRESS')
     .replaceAll(/\b10\.96\.\d+\.\d+\b(?!\/)/g, 'address')
     .replaceAll(/in record \(\d+\)|current: \d+|ResourceVersion in object meta: \d+/g, 'REVISION');

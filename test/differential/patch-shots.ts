@@ -26,10 +26,14 @@ export function* patchShots(target: Target, count: number, random: SeededRandom)
     const type = [STRATEGIC, STRATEGIC, MERGE, APPLY, APPLY][random.int(5)]!;
     const part = new Parts(random, type === STRATEGIC).ofObject(message, object);
     const { apiVersion, kind } = manifest;
-    const body =
-      type === APPLY
-        ? { ...part, apiVersion, kind, metadata: { ...(part['metadata'] as object), name } }
-        : part;
+    const metadata = { ...(part['metadata'] as object | null | undefined), name };
+    // Upstream reads a result without them as if it were Go's own form of the object.
+    const body = {
+      ...part,
+      apiVersion,
+      kind,
+      ...((type === APPLY || part['metadata'] !== null) && { metadata }),
+    };
     const query =
       type === APPLY ? 'dryRun=All&fieldManager=other' : 'dryRun=All&fieldValidation=Strict';
     const text = JSON.stringify(body);
@@ -38,7 +42,7 @@ export function* patchShots(target: Target, count: number, random: SeededRandom)
       path: `${collection}/${name}?${query}`,
       type,
       body: text,
-      changes: [...changes, text],
+      changes: [type, ...changes, text],
     };
   }
 }
@@ -91,8 +95,9 @@ class Parts {
     );
     if (this.#oneOf(4)) part[`$setElementOrder/${name}`] = order.toReversed();
     if (patchMergeKey === undefined && this.#oneOf(4)) {
+      // An item that is deleted and added comes or goes by chance.
       part[`$deleteFromPrimitiveList/${name}`] = order;
-      if (this.#oneOf(2)) delete part[name];
+      delete part[name];
     }
     if (patchMergeKey !== undefined && order.length > 0 && this.#oneOf(4))
       (items as Json[])[0] = { ...(order[0] as object), $patch: 'delete' };

@@ -29,6 +29,12 @@ function failure(document: unknown, patch: unknown): { kind: JsonPatchErrorKind;
 
 describe('operations', () => {
   test.each<[string, unknown, unknown[], unknown]>([
+    [
+      'what is missing is copied as null',
+      { a: 1 },
+      [{ op: 'copy', from: '/b', path: '/c' }],
+      { a: 1, c: null },
+    ],
     // The examples of RFC 6902, appendix A.
     [
       'A.1',
@@ -229,21 +235,39 @@ describe('failures', () => {
     ],
     [
       {},
-      [{ op: 'copy', from: '/a', path: '/b' }],
+      [{ op: 'test', path: '/a/b', value: 1 }],
       'failed',
-      'copy operation does not apply: doc is missing path: "/a": missing value',
+      'test operation does not apply: is missing path: /a/b: missing value',
+    ],
+    [
+      {},
+      [{ op: 'copy', from: '/a/b', path: '/b' }],
+      'failed',
+      'copy operation does not apply: doc is missing from path: /a/b: missing value',
+    ],
+    [
+      { a: [] },
+      [{ op: 'copy', from: '/a/0', path: '/b' }],
+      'failed',
+      "error in copy for from: '/a/0': Unable to access invalid index: 0: invalid index referenced",
     ],
     [
       {},
       [{ op: 'move', from: '/a', path: '/b' }],
       'failed',
-      'move operation does not apply: doc is missing path: "/a": missing value',
+      "error in move for path: 'a': Unable to remove nonexistent key: a: missing value",
+    ],
+    [
+      {},
+      [{ op: 'move', from: '/a/b', path: '/b' }],
+      'failed',
+      'move operation does not apply: doc is missing from path: /a/b: missing value',
     ],
     [
       { a: { b: 1 } },
       [{ op: 'move', from: '/a', path: '/a/b' }],
       'failed',
-      'move operation does not apply: doc is missing path: "/a/b": missing value',
+      'move operation does not apply: doc is missing destination path: /a/b: missing value',
     ],
     [{}, [{ op: 'spam', path: '/a' }], 'failed', 'Unexpected kind: spam'],
     [{}, [{ path: '/a' }], 'failed', 'Unexpected kind: unknown'],

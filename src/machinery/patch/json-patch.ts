@@ -241,17 +241,21 @@ class Draft {
       case 'move': {
         const { from } = operation;
         // An object cannot become a part of itself.
-        if (path.startsWith(`${from}/`)) throw missing('move', path);
-        const value = valueAt(this.#root, from, 'move');
+        if (path.startsWith(`${from}/`)) throw noDestination('move', path);
+        const value = sourceOf(this.#root, from, 'move');
         if (path === from) break;
         this.#remove(from);
-        this.#add(path, value);
+        this.#add(path, value, noDestination('move', path));
         this.#deepened = true;
         break;
       }
       case 'copy':
         this.#deepened = true;
-        this.#add(path, this.#copyOf(valueAt(this.#root, operation.from, 'copy')));
+        this.#add(
+          path,
+          this.#copyOf(sourceOf(this.#root, operation.from, 'copy')),
+          noDestination('copy', path),
+        );
         break;
     }
   }
@@ -270,12 +274,12 @@ class Draft {
     return deepCopy(value);
   }
 
-  #add(path: string, value: unknown): void {
+  #add(path: string, value: unknown, noPath = missing('add', path)): void {
     if (path === '') {
       this.#root = value;
       return;
     }
-    const { container, key } = this.#containerOf(path, () => missing('add', path));
+    const { container, key } = this.#containerOf(path, () => noPath);
     if (!Array.isArray(container)) {
       setOwn(container, key, value);
       return;
@@ -387,17 +391,44 @@ function checkDepth(value: unknown): void {
 }
 
 function test(document: unknown, path: string, expected: unknown): void {
-  const actual = lookup(document, steps(path));
+  const way = steps(path);
+  if (way.length > 0 && !isContainer(lookup(document, way.slice(0, -1)))) {
+    const message = `test operation does not apply: is missing path: ${path}: missing value`;
+    throw new JsonPatchError('failed', message);
+  }
+  const actual = lookup(document, way);
   // A missing value equals null.
   if (!deepEqual(actual ?? null, expected ?? null)) {
     throw new JsonPatchError('failed', `testing value ${path} failed: test failed`);
   }
 }
 
-function valueAt(document: unknown, path: string, op: string): unknown {
-  const value = lookup(document, steps(path));
-  if (value === undefined) throw missing(op, path);
-  return value;
+/** Returns the value to move or to copy. What is missing in an object is copied as null. */
+function sourceOf(document: unknown, from: string, op: 'move' | 'copy'): unknown {
+  const way = steps(from);
+  const key = way.at(-1);
+  if (key === undefined) return document;
+  const container = lookup(document, way.slice(0, -1));
+  const failed = (message: string): JsonPatchError => new JsonPatchError('failed', message);
+  if (!isContainer(container))
+    throw failed(
+      `${op} operation does not apply: doc is missing from path: ${from}: missing value`,
+    );
+  const value = lookup(container, [key]);
+  if (value !== undefined) return value;
+  const place =
+    op === 'move' ? `error in move for path: '${key}'` : `error in copy for from: '${from}'`;
+  if (Array.isArray(container))
+    throw failed(`${place}: Unable to access invalid index: ${key}: invalid index referenced`);
+  if (op === 'copy') return null;
+  throw failed(`${place}: Unable to remove nonexistent key: ${key}: missing value`);
+}
+
+function noDestination(op: 'move' | 'copy', path: string): JsonPatchError {
+  return new JsonPatchError(
+    'failed',
+    `${op} operation does not apply: doc is missing destination path: ${path}: missing value`,
+  );
 }
 
 function missing(op: string, path: string): JsonPatchError {
