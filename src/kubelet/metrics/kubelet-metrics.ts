@@ -12,7 +12,7 @@ import {
 } from '#machinery/metrics/instruments.ts';
 import { type OpenResizes, ResizeMetrics } from './resize-metrics.ts';
 import { ResourceManagerMetrics } from './resource-manager-metrics.ts';
-import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-manager.ts';
+import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-config.ts';
 
 /** Prometheus' default buckets, in seconds. */
 export const DEFAULT_BUCKETS: readonly number[] = [
