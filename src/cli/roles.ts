@@ -90,7 +90,8 @@ export async function apiServer(
   // Requests do not depend on each other, so the server goes on after an error in one of them.
   await run('kube-apiserver', options, (role, progress, _signal, faults) => {
     faults.install();
-    if (options.store !== 'memory') progress(`connecting to etcd at ${servers.join(', ')}`);
+    if (options.store !== 'memory' && servers.length > 0)
+      progress(`connecting to etcd at ${servers.join(', ')}`);
     return startApiServerRole({
       ...options,
       ...role,

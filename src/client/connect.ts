@@ -8,7 +8,7 @@ import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { inClusterAccess, isInCluster } from './credentials/index.ts';
 import { createHttpTransport } from './http/index.ts';
-import { KubeconfigError, loadKubeconfig, type KubeconfigContext } from './kubeconfig.ts';
+import { NoKubeconfigError, loadKubeconfig, type KubeconfigContext } from './kubeconfig.ts';
 
 export interface ConnectOptions {
   /**
@@ -67,7 +67,7 @@ async function findAccess(
   if (isInCluster()) return inClusterAccess({ clock });
   const path = join(homedir(), '.kube', 'config');
   if (existsSync(path)) return loadKubeconfig(path, selection);
-  throw new KubeconfigError(
+  throw new NoKubeconfigError(
     'no cluster is configured: set KUBECONFIG, pass `kubeconfig`, or run in a pod',
   );
 }

@@ -18,6 +18,11 @@ export class KubeconfigError extends Error {
   }
 }
 
+/** Nothing names a cluster: no option, no KUBECONFIG, no file in the user's home, no pod. */
+export class NoKubeconfigError extends KubeconfigError {
+  override readonly name = 'NoKubeconfigError';
+}
+
 export interface KubeconfigContext extends ServerAccess {
   readonly contextName: string;
   /** The namespace of the context; 'default' if it has none. */

@@ -48,6 +48,13 @@ describe('text', () => {
     ]);
   });
 
+  test('shows the text of a cause once if the message has it already', () => {
+    const { logger, written } = lines({});
+    const cause = new Error('no such file', { cause: new Error('ENOENT') });
+    logger.error('failed', { err: new Error('--config: no such file', { cause }) });
+    expect(written).toEqual(['00:00:00.000 ERROR failed err="--config: no such file: ENOENT"\n']);
+  });
+
   test('never writes a second line for one message', () => {
     const { logger, written } = lines({});
     logger.info('a\nb\u2028c', { value: 'x\n12:00:00 ERROR fake', 'empty value': '' });

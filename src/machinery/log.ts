@@ -232,12 +232,16 @@ function isSecretKey(key: string): boolean {
   return SECRET_KEYS.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
 }
 
-/** Returns the message and the causes on one line: 'cannot bind: listen EADDRINUSE'. */
+/**
+ * Returns the message and the causes on one line: 'cannot bind: listen EADDRINUSE'. A cause whose
+ * text is a part of the message before it is left out.
+ */
 function errorText(error: Error): string {
   const parts: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < 8 && current instanceof Error; depth++) {
-    parts.push(current.message || current.name);
+    const text = current.message || current.name;
+    if (parts.at(-1)?.includes(text) !== true) parts.push(text);
     current = current.cause;
   }
   // The thrown value is not an Error.

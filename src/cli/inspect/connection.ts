@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { connect, type Connection } from '#client/connect.ts';
-import { KubeconfigError } from '#client/kubeconfig.ts';
+import { KubeconfigError, NoKubeconfigError } from '#client/kubeconfig.ts';
 import { dataDirLayout, isDataDir } from '#cluster/data-dir.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { COXSWAIN_VERSION } from '#cluster/version.ts';
@@ -76,6 +76,12 @@ export async function withConnection<T>(
 }
 
 function connectionError(error: unknown, server = 'the API server'): unknown {
+  if (error instanceof NoKubeconfigError)
+    return new UserError(
+      `there is no cluster in ${DEFAULT_DATA_DIR}: 'cox up' starts one; or name another with --data-dir, ` +
+        '--kubeconfig or KUBECONFIG',
+      { cause: error },
+    );
   if (error instanceof KubeconfigError) return new UserError(error.message, { cause: error });
   if (!(error instanceof StatusError)) return error;
   const unreachable = error.code === 503 && error.cause !== undefined;

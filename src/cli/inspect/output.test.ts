@@ -1,12 +1,12 @@
 // Texts of the commands, from values as they come from a cluster: nothing in them acts on a terminal.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import picocolors from 'picocolors';
 import type { Cause, Explanation } from '#client/explain/index.ts';
-import { kubeconfigOf } from './connection.ts';
+import { kubeconfigOf, withConnection } from './connection.ts';
 import { doctorText } from './doctor.ts';
 import { bytes, causeTree, table } from './output.ts';
 import { statusText } from './status.ts';
@@ -128,6 +128,24 @@ describe('arguments', () => {
         'exclude each other',
       );
     } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  test('without any cluster, the error says how to start or name one', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'cox-connection-'));
+    const previous = process.cwd();
+    vi.stubEnv('KUBECONFIG', '');
+    vi.stubEnv('HOME', dir);
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', '');
+    process.chdir(dir);
+    try {
+      await expect(withConnection({}, () => Promise.resolve())).rejects.toThrow(
+        "there is no cluster in .coxswain: 'cox up' starts one",
+      );
+    } finally {
+      process.chdir(previous);
+      vi.unstubAllEnvs();
       rmSync(dir, { recursive: true });
     }
   });

@@ -13,7 +13,7 @@ import {
 import { type OpenResizes, ResizeMetrics } from './resize-metrics.ts';
 import { ResourceManagerMetrics } from './resource-manager-metrics.ts';
 import type { VolumeCount } from '../volumes/volume-counts.ts';
-import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-manager.ts';
+import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-config.ts';
 
 /** Prometheus' default buckets, in seconds. */
 export const DEFAULT_BUCKETS: readonly number[] = [
