@@ -2,6 +2,7 @@
 // refers to it: at the start of a pod the objects are often in memory already, and pods are
 // notified of changes.
 
+import type { Snapshot } from '#client/informers/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { untilAborted } from './handlers/timeout.ts';
@@ -24,6 +25,8 @@ export interface ObjectWatch<T> {
    */
   readonly synced: Promise<void>;
   current(): T | undefined;
+  /** See SharedInformer. */
+  snapshot(): Snapshot<T> | undefined;
   stop(): void;
 }
 
@@ -81,6 +84,15 @@ export class ObjectTracker implements ObjectSource {
   unregister(uid: string): void {
     for (const key of this.#references.get(uid) ?? []) this.#unfollow(key, uid);
     this.#references.delete(uid);
+  }
+
+  /** Returns the object, or that it does not exist, if it is watched and was read. */
+  snapshot(
+    kind: ObjectKind,
+    namespace: string,
+    name: string,
+  ): Snapshot<ConfigMap | Secret> | undefined {
+    return this.#tracked.get(keyOf(kind, namespace, name))?.watch.snapshot();
   }
 
   configMap(namespace: string, name: string): Promise<ConfigMap> {

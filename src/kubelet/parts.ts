@@ -236,6 +236,7 @@ export async function makeParts(base: Base): Promise<Parts> {
         namespace,
         name,
         onChange,
+        () => shared?.object(kind, namespace, name),
       ),
     onChange: (uids) => {
       for (const uid of uids) {

@@ -3,7 +3,8 @@
 import type { Snapshot } from '#client/informers/index.ts';
 import type { ServiceVariables } from './env/service-variables.ts';
 import type { ReporterState } from './node/node-reporter.ts';
-import type { Node, Pod } from './types.ts';
+import type { ObjectKind } from './objects.ts';
+import type { ConfigMap, Node, Pod, Secret } from './types.ts';
 
 /** A dormant kubelet that has ended. Pods that are at rest are not synced until they change. */
 export interface Predecessor {
@@ -22,6 +23,12 @@ export interface SharedObjects {
   readonly pods: () => Snapshot<Pod> | undefined;
   /** Returns the Node. */
   readonly node: () => Snapshot<Node> | undefined;
+  /** Returns a ConfigMap or Secret, if pods at rest refer to it. */
+  readonly object: (
+    kind: ObjectKind,
+    namespace: string,
+    name: string,
+  ) => Snapshot<ConfigMap | Secret> | undefined;
   /** The variables of all services. They follow changes. */
   readonly services: ServiceVariables;
 }

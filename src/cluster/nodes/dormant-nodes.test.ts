@@ -318,6 +318,43 @@ describe('after a restart, a node whose pods run', () => {
     await untilBegun('node-1');
   });
 
+  test('begins without a list of the objects that its pods refer to, and follows them', async () => {
+    const resource = server.client.resource(configMaps).namespace('default');
+    requests = [];
+    await runPod('second', 'node-1', {
+      volumes: [{ name: 'v', configMap: { name: 'settings' } }],
+    });
+    await clock.advance('1s');
+    const path = '/api/v1/namespaces/default/configmaps';
+    expect(requests.filter((each) => each.endsWith(path))).toEqual([`WATCH ${path}`]);
+    await inDefault().create({
+      metadata: { name: 'waits' },
+      spec: {
+        nodeName: 'node-1',
+        containers: [
+          { name: 'main', image: 'pause', envFrom: [{ configMapRef: { name: 'later' } }] },
+        ],
+      },
+    });
+    await clock.advance('1s');
+    expect((await inDefault().get('waits')).status.phase).toBe('Pending');
+    await resource.create({ metadata: { name: 'later' } });
+    await clock.runUntil(async () => isReady(await inDefault().get('waits')));
+    await resource.delete('settings');
+    await clock.advance('1s');
+    await inDefault().create({
+      metadata: { name: 'third' },
+      spec: {
+        nodeName: 'node-1',
+        containers: [
+          { name: 'main', image: 'pause', envFrom: [{ configMapRef: { name: 'settings' } }] },
+        ],
+      },
+    });
+    await clock.advance('5s');
+    expect((await inDefault().get('third')).status.phase).toBe('Pending');
+  });
+
   test('begins when its containers are gone', async () => {
     const { runtime } = runtimes.get('node-1')!;
     for (const { id } of await runtime.listPodSandbox({})) {

@@ -210,8 +210,7 @@ export class DormantNodes {
       const waking = this.#slots
         .run(async () => {
           await resting;
-          this.#objects.unregister(name);
-          await this.#begin(name, dormant);
+          await this.#begin(name, dormant).finally(() => this.#objects.unregister(name));
         })
         .finally(() => this.#waking.delete(name));
       this.#waking.set(name, waking);
@@ -265,6 +264,7 @@ export class DormantNodes {
         return node && this.#nodeInformer.snapshot(() => [node]);
       },
       services: this.#services,
+      object: (kind, namespace, objectName) => this.#objects.snapshot(kind, namespace, objectName),
     };
   }
 
