@@ -4,6 +4,7 @@ import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import type { HealthCheck } from '#machinery/serving/health.ts';
 import type { ConnectionLimits } from '#machinery/serving/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import type { AggregationConfig } from './aggregator/aggregator.ts';
@@ -167,6 +168,8 @@ export interface ApiServerConfig {
    * Returns metrics of other components of the process, in Prometheus' text format. Default: none.
    */
   readonly otherMetrics?: () => string | Promise<string>;
+  /** Returns checks of /healthz and /readyz beside the server's own. Default: none. */
+  readonly otherChecks?: () => readonly HealthCheck[];
   /** Names of the server's own plugins to run beside the default ones. Default: none. */
   readonly enableAdmissionPlugins?: readonly string[];
   /** Names of the server's own plugins to disable. Default: none. */

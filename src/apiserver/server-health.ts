@@ -53,6 +53,8 @@ export interface ServerHealthConfig {
   readonly storage: Storage;
   /** Reports whether the server is shutting down. */
   readonly isStopping: () => boolean;
+  /** Returns checks of /healthz and /readyz that are not the server's own. */
+  readonly otherChecks: () => readonly HealthCheck[];
 }
 
 export class ServerHealth {
@@ -76,7 +78,8 @@ export class ServerHealth {
   checks(path: string): readonly HealthCheck[] {
     const storage = (): Promise<void> => this.#config.storage.health();
     const etcd: HealthCheck = { name: 'etcd', check: storage };
-    const common = [path === '/readyz' ? poolCheck : pingCheck, logCheck, etcd];
+    const other = path === '/livez' ? [] : this.#config.otherChecks();
+    const common = [path === '/readyz' ? poolCheck : pingCheck, logCheck, etcd, ...other];
     const hooks = this.#hooks.checks.flatMap((hook): readonly HealthCheck[] =>
       // Upstream lists this check a second time under another name.
       hook.name === 'poststarthook/kube-apiserver-autoregistration'

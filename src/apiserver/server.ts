@@ -152,7 +152,11 @@ export class ApiServer {
         latestHeartbeats: config.latestHeartbeats ?? false,
       }),
     );
-    this.#health = new ServerHealth({ storage, isStopping: () => this.#stopping !== undefined });
+    this.#health = new ServerHealth({
+      storage,
+      isStopping: () => this.#stopping !== undefined,
+      otherChecks: () => config.otherChecks?.() ?? [],
+    });
 
     this.#roles = new RoleCache({ catalog, clock, logger });
     this.#nodeGraph = new NodeGraphFollower({ catalog, clock, logger });

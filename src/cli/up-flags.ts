@@ -13,6 +13,7 @@ import {
   POOL_HELP,
   port,
   settings,
+  yesOrNo,
 } from './flags.ts';
 import { outputOption } from './inspect/output.ts';
 import { thresholds } from './node-resource-flags.ts';
@@ -77,6 +78,11 @@ export function addUp(program: Command, build?: Build): void {
     .option(
       '--encryption-provider-config <file>',
       'an EncryptionConfiguration: what is encrypted in the store, and the keys',
+    )
+    .option(
+      '--encryption-provider-config-automatic-reload [bool]',
+      'read that file again when it changes',
+      yesOrNo,
     )
     .optionsGroup('Nodes and containers:')
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)

@@ -45,6 +45,7 @@ export interface UpOptions extends AccessFlags, AuditFlags, OidcFlags, WorkerFla
   readonly etcdKeyfile?: string;
   readonly etcdPrefix?: string;
   readonly encryptionProviderConfig?: string;
+  readonly encryptionProviderConfigAutomaticReload?: boolean;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
   readonly images?: string;
@@ -117,6 +118,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       store: options.store,
       etcd: etcdConfig(options),
       encryptionProviderConfig: options.encryptionProviderConfig,
+      encryptionProviderConfigAutomaticReload: options.encryptionProviderConfigAutomaticReload,
       runtime: options.runtime,
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
       images: options.images,

@@ -26,6 +26,7 @@ import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import type { AccessSettings } from './access/index.ts';
+import type { Encryption } from './stores/encryption.ts';
 import { ApiWorkers, type ApiWorkersSettings } from './api-workers/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './credentials/certificate-renewal.ts';
 import { type ConsoleSettings, mountsOf, permitConsole } from './console.ts';
@@ -137,6 +138,8 @@ export interface ClusterConfig {
   readonly audit?: ApiServerConfig['audit'];
   /** The control of access. Default: the API server's own defaults. */
   readonly access?: Partial<AccessSettings> & Pick<AccessSettings, 'config'>;
+  /** The encryption of the storage, for its health, metrics and files. Default: there is none. */
+  readonly encryption?: Pick<Encryption, 'checks' | 'metrics' | 'keepLoaded'>;
   /** The web console, at /console/ of the port. Absent, or without a port: there is none. */
   readonly console?: ConsoleSettings;
   /** Parts of the API server that are functions of the program. Default: none. */
@@ -326,6 +329,7 @@ export class Cluster {
       nodeConnector: this.#nodeConnector(),
       componentHealth: this.#componentHealth(),
       version: KUBERNETES_VERSION.gitVersion,
+      otherChecks: () => config.encryption?.checks() ?? [],
       otherMetrics: async () => {
         const texts = await Promise.all(
           this.#running.map(async (components) => components.metrics()),
@@ -336,7 +340,8 @@ export class Cluster {
           (this.#ingress?.metrics() ?? '') +
           (config.faults?.metrics() ?? '') +
           (this.#workers?.metrics() ?? '') +
-          (config.access?.metrics?.() ?? '')
+          (config.access?.metrics?.() ?? '') +
+          (config.encryption?.metrics() ?? '')
         );
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
@@ -445,6 +450,7 @@ export class Cluster {
     await this.#server.start();
     if (this.#url !== undefined)
       this.#workers?.start(this.#server, Number(new URL(this.#url).port));
+    void this.#config.encryption?.keepLoaded();
     void this.#config.access?.keepLoaded?.(this.#abort.signal, () =>
       this.#workers?.settingsChanged(),
     );

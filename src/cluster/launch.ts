@@ -39,7 +39,7 @@ import {
   prepareRuntime,
   type RuntimeChoice,
 } from './runtimes/prepare-runtime.ts';
-import { encryptStorage, readEncryptionFile } from './stores/encryption.ts';
+import { Encryption, type EncryptionFlags } from './stores/encryption.ts';
 import { parseFlagYaml } from './flag-files.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type AuditFlags, auditOf } from './audit/audit-flags.ts';
@@ -65,15 +65,13 @@ import { type AccessFlags, accessOf } from './access/index.ts';
 export type { RuntimeChoice } from './runtimes/prepare-runtime.ts';
 export type { EtcdConfig, StoreChoice } from './stores/open-storage.ts';
 
-export interface LaunchConfig extends LaunchNodesConfig {
+export interface LaunchConfig extends LaunchNodesConfig, EncryptionFlags {
   readonly dataDir: string;
   readonly bindAddress: string;
   /** Default: in the data directory. */
   readonly kubeconfig?: string;
   /** Settings of the store 'etcd'. */
   readonly etcd?: EtcdConfig;
-  /** The file of an EncryptionConfiguration. Absent: nothing is encrypted at rest. */
-  readonly encryptionProviderConfig?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
   /** A folder of images to import into containerd at the start. */
@@ -181,10 +179,8 @@ async function start(
       : parseFlagYaml('--scheduler-config', config.schedulerConfig);
   const controllers =
     config.controllers === undefined ? undefined : selectedControllers(config.controllers);
-  const encryption =
-    config.encryptionProviderConfig === undefined
-      ? undefined
-      : readEncryptionFile(resolve(config.encryptionProviderConfig));
+  const encryption = await Encryption.of(config, { clock, random, logger, store: config.store });
+  if (encryption !== undefined) cleanup.push(() => encryption.close());
   const oidc = config.oidc === undefined ? undefined : oidcOf(config.oidc, clock);
   const audit = await auditOf(config.audit ?? {}, { clock, logger, random });
   const access = await accessOf(config.access ?? {}, {
@@ -225,6 +221,7 @@ async function start(
   // Steps to undo when the cluster has stopped.
   const last: (() => Promise<void> | void)[] = [];
   if (dns !== undefined) last.push(() => dns.undo());
+  if (encryption !== undefined) last.push(() => encryption.close());
   const starting = Cluster.start({
     clock,
     random,
@@ -237,6 +234,7 @@ async function start(
     ...(config.apiWorkers !== undefined && { apiWorkers: config.apiWorkers }),
     ...(audit !== undefined && { audit }),
     access,
+    ...(encryption !== undefined && { encryption }),
     ...(config.console === true && {
       console: { clock, random, ...(oidc !== undefined && { oidc: oidc.client }) },
     }),
@@ -329,7 +327,7 @@ function prepare(
   config: LaunchConfig,
   layout: DataDirLayout,
   podRange: PodRange,
-  encryption: ReturnType<typeof readEncryptionFile> | undefined,
+  encryption: Encryption | undefined,
   failure: StoreFailure,
   cleanup: (() => Promise<void> | void)[],
 ): Promise<[Pki, Storage, PreparedRuntime]> {
@@ -347,9 +345,7 @@ function prepare(
       logger,
       onFailure: (error) => failure.report(error),
       onProgress: (read, total) => progress('reading the store', `${read} of ${total}`),
-    }).then((storage) =>
-      encryption === undefined ? storage : encryptStorage(storage, encryption, random),
-    ),
+    }).then((storage) => encryption?.around(storage, config.etcd) ?? storage),
     runtime: prepareRuntime({
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && {

@@ -13,10 +13,9 @@ import { define, definitionOf, definitionVersion } from '#apiserver/testing/cust
 import { widgetType } from '#apiserver/testing/widgets.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
-import { encryptStorage } from '#cluster/stores/encryption.ts';
+import { resourceOfKeys } from '#cluster/stores/encryption.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { SeededRandom } from '#machinery/random.ts';
-import { readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import { aesGcmProvider, encryptedBy } from '#storage/encryption/testing/encrypted.ts';
 import type { Storage } from '#storage/interface.ts';
 import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
@@ -290,22 +289,12 @@ test('a role that aggregates others gives access to objects of a definition', as
 });
 
 test('objects are encrypted at rest', async () => {
-  const secret = Buffer.from('k'.repeat(32)).toString('base64');
-  const configuration = readEncryptionConfiguration({
-    apiVersion: 'apiserver.config.k8s.io/v1',
-    kind: 'EncryptionConfiguration',
-    resources: [
-      {
-        resources: ['widgets.example.com'],
-        providers: [{ aesgcm: { keys: [{ name: 'a', secret }] } }],
-      },
-    ],
-  });
+  const widgets = { group: 'example.com', resource: 'widgets' };
   let below: Storage | undefined;
   const encrypted = await startTestCluster({
     wrapStorage: (storage) => {
       below = storage;
-      return encryptStorage(storage, configuration, new SeededRandom('nonces'));
+      return encryptedBy(storage, [aesGcmProvider()], widgets, resourceOfKeys([]));
     },
   });
   await define(encrypted.client, definitionOf());

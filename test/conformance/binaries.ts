@@ -68,6 +68,12 @@ export function ensureBinaries(progress: (text: string) => void): Binaries {
   return binaries;
 }
 
+/** Returns a program of upstream, such as kube-apiserver; undefined if it has not been built yet. */
+export function builtCommand(name: string): string | undefined {
+  const path = join(cacheDir(requiredVersion()), name);
+  return existsSync(path) ? path : undefined;
+}
+
 /**
  * Returns the path of one of upstream's commands, such as `kubectl`. It is built when it is used
  * for the first time.

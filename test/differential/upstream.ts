@@ -24,15 +24,22 @@ export interface Upstream {
   stop(): Promise<void>;
 }
 
+export interface UpstreamOptions {
+  /** An etcd that is there already. Default: the server has one of its own. */
+  readonly etcdUrl?: string;
+  /** Flags of the API server beside the others, which they replace. Default: none. */
+  readonly flags?: Readonly<Record<string, string>>;
+}
+
 /**
  * Resolves when the server is ready. Throws a UserError, with the end of the log, if a program
  * cannot be built, or ends.
  */
-export async function startUpstream(progress: (text: string) => void): Promise<Upstream> {
-  const programs = {
-    etcd: ensureEtcd(progress),
-    apiServer: ensureCommand('kube-apiserver', progress),
-  };
+export async function startUpstream(
+  progress: (text: string) => void,
+  { etcdUrl: given, flags = {} }: UpstreamOptions = {},
+): Promise<Upstream> {
+  const apiServer = ensureCommand('kube-apiserver', progress);
   const dir = mkdtempSync(join(tmpdir(), 'coxswain-differential-'));
   const path = (name: string): string => join(dir, name);
   const [client = 0, peer = 0, secure = 0] = await freePorts(3);
@@ -63,18 +70,19 @@ export async function startUpstream(progress: (text: string) => void): Promise<U
     for (const child of [...children.values()].reverse()) await ended(child);
     rmSync(dir, { recursive: true, force: true });
   };
-  const etcdUrl = `http://127.0.0.1:${client}`;
+  const etcdUrl = given ?? `http://127.0.0.1:${client}`;
   const peerUrl = `http://127.0.0.1:${peer}`;
-  run('etcd', programs.etcd, {
-    'data-dir': path('etcd'),
-    'listen-client-urls': etcdUrl,
-    'advertise-client-urls': etcdUrl,
-    'listen-peer-urls': peerUrl,
-    'initial-advertise-peer-urls': peerUrl,
-    'initial-cluster': `default=${peerUrl}`,
-    'unsafe-no-fsync': 'true',
-  });
-  run('kube-apiserver', programs.apiServer, {
+  if (given === undefined)
+    run('etcd', ensureEtcd(progress), {
+      'data-dir': path('etcd'),
+      'listen-client-urls': etcdUrl,
+      'advertise-client-urls': etcdUrl,
+      'listen-peer-urls': peerUrl,
+      'initial-advertise-peer-urls': peerUrl,
+      'initial-cluster': `default=${peerUrl}`,
+      'unsafe-no-fsync': 'true',
+    });
+  run('kube-apiserver', apiServer, {
     'etcd-servers': etcdUrl,
     'secure-port': String(secure),
     'bind-address': '127.0.0.1',
@@ -89,6 +97,7 @@ export async function startUpstream(progress: (text: string) => void): Promise<U
     'service-account-signing-key-file': path('sa.key'),
     'service-cluster-ip-range': '10.96.0.0/16',
     'disable-admission-plugins': 'ServiceAccount',
+    ...flags,
   });
   const url = `https://127.0.0.1:${secure}`;
   const reference = new Remote(url, token);

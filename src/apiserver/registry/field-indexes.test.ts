@@ -5,7 +5,7 @@ import type { Client, ListOptions } from '#client/client.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { encryptedStorage, readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import { aesGcmProvider, encryptedBy } from '#storage/encryption/testing/encrypted.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { openWatchCache } from '#storage/watch-cache/index.ts';
@@ -33,23 +33,7 @@ const storages: Readonly<Record<string, () => Promise<Storage>>> = {
   'a watch cache that remembers little': () =>
     openWatchCache({ clock, logger: silentLogger, storage: memory(), maxEvents: 4 }),
   encryption: async () =>
-    encryptedStorage({
-      storage: memory(),
-      configuration: readEncryptionConfiguration({
-        apiVersion: 'apiserver.config.k8s.io/v1',
-        kind: 'EncryptionConfiguration',
-        resources: [
-          {
-            resources: ['pods'],
-            providers: [
-              { aesgcm: { keys: [{ name: 'a', secret: Buffer.alloc(32, 1).toString('base64') }] } },
-            ],
-          },
-        ],
-      }),
-      resourceOf: () => ({ group: '', resource: 'pods' }),
-      random: new SeededRandom('nonces'),
-    }),
+    encryptedBy(memory(), [aesGcmProvider()], { group: '', resource: 'pods' }),
 };
 
 let server: TestServer | undefined;

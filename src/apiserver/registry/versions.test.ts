@@ -18,7 +18,7 @@ import * as labels from '#machinery/selectors/labels.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
-import { encryptedStorage, readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import { aesGcmProvider, encryptedBy } from '#storage/encryption/testing/encrypted.ts';
 import { openEtcdStorage } from '#storage/etcd/index.ts';
 import {
   ETCD_HINT,
@@ -278,23 +278,7 @@ const etcd: Engine = {
 
 function encrypted(engine: Engine): Engine {
   const around = (storage: Storage): Storage =>
-    encryptedStorage({
-      storage,
-      configuration: readEncryptionConfiguration({
-        apiVersion: 'apiserver.config.k8s.io/v1',
-        kind: 'EncryptionConfiguration',
-        resources: [
-          {
-            resources: ['lamps.example.com'],
-            providers: [
-              { aesgcm: { keys: [{ name: 'a', secret: Buffer.alloc(32, 1).toString('base64') }] } },
-            ],
-          },
-        ],
-      }),
-      resourceOf: () => ({ group: 'example.com', resource: 'lamps' }),
-      random: new SeededRandom('nonces'),
-    });
+    encryptedBy(storage, [aesGcmProvider()], { group: 'example.com', resource: 'lamps' });
   return {
     name: `${engine.name} with encryption`,
     start: async () => {

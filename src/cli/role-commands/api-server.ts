@@ -256,6 +256,11 @@ export function addApiServer(program: Command): void {
         'an EncryptionConfiguration: what is encrypted in the store',
       )
       .option(
+        '--encryption-provider-config-automatic-reload [bool]',
+        'read that file again when it changes',
+        yesOrNo,
+      )
+      .option(
         '--enable-admission-plugins <names>',
         'admission plugins to run beside those that run by default',
         list,

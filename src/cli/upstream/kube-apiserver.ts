@@ -145,12 +145,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   ignored('enable-logs-handler', 'bool', 'false', 'there is no /logs'),
   implemented('enable-priority-and-fairness', 'bool', 'true'),
   implemented('encryption-provider-config', 'string', ''),
-  ignored(
-    'encryption-provider-config-automatic-reload',
-    'bool',
-    'false',
-    'the file is read at the start: restart to apply a change',
-  ),
+  implemented('encryption-provider-config-automatic-reload', 'bool', 'false'),
   rejected(
     'endpoint-reconciler-type',
     'string',

@@ -14,6 +14,7 @@ import { loadKubeconfig } from '#client/kubeconfig.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
+import { outsideWork } from '#machinery/pending-work.ts';
 import { quoted } from '../quoted.ts';
 import { UserError } from '../user-error.ts';
 import { ReloadedFile } from './reloaded-file.ts';
@@ -92,7 +93,7 @@ async function configuredBy(path: string, services: Services): Promise<Authoriza
       subject: 'authorization',
       text,
       current,
-      read: (changed) => readConfiguration(changed, services.clock, atStart),
+      read: (changed) => outsideWork(readConfiguration(changed, services.clock, atStart)),
     });
   } catch (error) {
     throw new UserError(`${CONFIG_FLAG}: ${errorMessage(error)}`, { cause: error });

@@ -14,18 +14,24 @@ import * as wait from '#machinery/wait.ts';
 /** How often the file is read. */
 const PERIOD_MS = 5_000;
 const LABELS = ['status', 'apiserver_id_hash'];
-const SERVER_ID_HASH = hashOf(`apiserver-${hostname()}`);
+/** The label of metrics that names this server. */
+export const SERVER_ID_HASH = hashOf(`apiserver-${hostname()}`);
 
 export interface ReloadedFileConfig<T> {
   readonly path: string;
-  /** The subject of the configuration: 'authorization' or 'authentication'; for metrics and the log. */
+  /** The subject of the configuration, such as 'authorization'; for metrics and the log. */
   readonly subject: string;
   /** The content of the file now. */
   readonly text: string;
   /** The configuration in `text`. */
   readonly current: T;
-  /** Reads another content. Rejects if it is not valid. */
+  /**
+   * Reads another content. Rejects if it is not valid. Work outside of the event loop is the
+   * reader's to count (outsideWork).
+   */
   readonly read: (text: string) => T | Promise<T>;
+  /** Another content that was rejected is read again. Default: only once it has changed again. */
+  readonly retries?: true;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -67,7 +73,7 @@ export class ReloadedFile<T> {
     const { clock } = this.#config;
     try {
       await wait.until({ clock, signal, periodMs: PERIOD_MS }, async () => {
-        if (await outsideWork(this.#reload())) changed();
+        if (await this.#reload()) changed();
       });
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -102,9 +108,10 @@ export class ReloadedFile<T> {
 
   /** Reports whether the configuration is another one now. */
   async #reload(): Promise<boolean> {
-    const { path, subject, read, logger } = this.#config;
+    const { path, subject, read, retries, logger } = this.#config;
+    const before = this.#text;
     try {
-      const text = await readFile(path, 'utf8');
+      const text = await outsideWork(readFile(path, 'utf8'));
       if (text === this.#text) return false;
       this.#text = text;
       const configuration = await read(text);
@@ -117,6 +124,7 @@ export class ReloadedFile<T> {
     } catch (error) {
       logger.error(`reloading ${subject} config`, { file: path, err: error });
       this.#count('failure');
+      if (retries === true) this.#text = before;
       return false;
     }
   }

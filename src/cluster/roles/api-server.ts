@@ -1,7 +1,6 @@
 // The role `cox apiserver`: an API server on an etcd that others may share, or on a store in memory.
 
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
 import { ADMISSION_PLUGIN_NAMES } from '#apiserver/admission/defaults.ts';
 import { RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
@@ -13,7 +12,7 @@ import { accessOf } from '../access/index.ts';
 import { ApiWorkers } from '../api-workers/index.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../credentials/certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
-import { encryptStorage, readEncryptionFile } from '../stores/encryption.ts';
+import { Encryption } from '../stores/encryption.ts';
 import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
 import { mountsOf, permitConsole } from '../console.ts';
 import { RecordReader } from '../decision-record/reader.ts';
@@ -74,11 +73,6 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     }),
   });
   const audit = await auditOf(config, { clock, logger, random });
-  const { encryptionProviderConfig } = config;
-  const encryption =
-    encryptionProviderConfig === undefined
-      ? undefined
-      : readEncryptionFile(resolve(encryptionProviderConfig));
 
   const inner = InnerComponents.of({
     ...config,
@@ -89,6 +83,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   });
 
   const shutdownDelayMs = shutdownDelay(config.shutdownDelayDuration);
+  const encryption = await Encryption.of(config, { clock, random, logger, store });
   const opened = await openStorage({
     choice: store,
     etcd: config.etcd,
@@ -97,7 +92,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     random,
     logger,
   });
-  const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
+  const storage = encryption?.around(opened, config.etcd) ?? opened;
   let server: ApiServer | undefined;
   let workers: ApiWorkers | undefined;
   /** The scheduler runs apart. */
@@ -112,6 +107,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     await inner?.stop();
     await Promise.all([workers?.stop(), server?.stop()]);
     await storage.close();
+    encryption?.close();
   };
   try {
     const { workers: workersWanted } = config;
@@ -124,7 +120,11 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       serviceNodePortRange: config.serviceNodePortRange,
       nodeConnector: inner?.connector(nodeConnector) ?? nodeConnector,
       otherMetrics: () =>
-        (config.otherMetrics?.() ?? '') + (workers?.metrics() ?? '') + access.metrics(),
+        (config.otherMetrics?.() ?? '') +
+        (workers?.metrics() ?? '') +
+        access.metrics() +
+        (encryption?.metrics() ?? ''),
+      otherChecks: () => encryption?.checks() ?? [],
       ...(workersWanted !== undefined && { hasWorkers: () => workers?.any === true }),
       componentHealth: localComponentHealth(clock),
       version: config.reportedVersion ?? KUBERNETES_VERSION.gitVersion,
@@ -194,6 +194,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       reloading.signal,
     );
     void aggregation.keepRenewed({ clock, logger }, reloading.signal);
+    void encryption?.keepLoaded();
     void access.keepLoaded(reloading.signal, () => workers?.settingsChanged());
     let stopping: Promise<void> | undefined;
     return {

@@ -1,10 +1,12 @@
 // The store of a cluster: in memory, in a file of its own, or on an etcd cluster that others may share.
 
 import { readFileSync } from 'node:fs';
+import { databaseForm } from '#apiserver/registry/database-form.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
+import { TransformedStorage } from '#storage/transformed-storage.ts';
 import { finishRestore } from './snapshot.ts';
 import { UserError } from '../user-error.ts';
 
@@ -73,7 +75,7 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
   if ((certFile === undefined) !== (keyFile === undefined)) {
     throw new UserError('--etcd-certfile and --etcd-keyfile belong together: give both or neither');
   }
-  const storage = await openEtcdStorage({
+  const stored = await openEtcdStorage({
     clock,
     random,
     logger,
@@ -83,7 +85,12 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
       cert: pem('--etcd-certfile', certFile),
       key: pem('--etcd-keyfile', keyFile),
     },
-    prefix: prefixOf(etcd.prefix),
+    prefix: etcdPrefix(etcd.prefix),
+  });
+  const storage = new TransformedStorage({
+    storage: stored,
+    transformerFor: () => databaseForm,
+    isFixed: true,
   });
   const { openWatchCache } = await import('#storage/watch-cache/index.ts');
   try {
@@ -107,7 +114,7 @@ function pem(flag: string, path: string | undefined): string | undefined {
  * Returns the prefix with one slash at its beginning and none at its end, as kube-apiserver reads
  * the flag.
  */
-function prefixOf(text: string | undefined): string | undefined {
+export function etcdPrefix(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const parts = text.split('/').filter((part) => part !== '');
   if (parts.length === 0)

@@ -5,10 +5,9 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
-import { encryptStorage } from '#cluster/stores/encryption.ts';
+import { resourceOfKeys } from '#cluster/stores/encryption.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { SeededRandom } from '#machinery/random.ts';
-import { readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import { encryptedBy } from '#storage/encryption/testing/encrypted.ts';
 import type { Storage } from '#storage/interface.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
@@ -63,16 +62,9 @@ function changeable() {
     /** Sets the keys; the first one encrypts. */
     encryptWith(...keys: readonly string[]): void {
       const providers = [{ aesgcm: { keys: keys.map(key) } }, { identity: {} }];
-      const file = {
-        apiVersion: 'apiserver.config.k8s.io/v1',
-        kind: 'EncryptionConfiguration',
-        resources: [{ resources: ['secrets'], providers }],
-      };
-      current = encryptStorage(
-        below as Storage,
-        readEncryptionConfiguration(file),
-        new SeededRandom('nonces'),
-      );
+      const resource = { group: '', resource: 'secrets' };
+      const resources = resourceOfKeys([resource]);
+      current = encryptedBy(below as Storage, providers, resource, resources);
     },
     /** Returns the distinct first words of the stored values. */
     async forms(): Promise<readonly string[]> {

@@ -31,6 +31,8 @@ export interface RpcOptions {
   readonly signal?: AbortSignal;
   /** The call rejects with DEADLINE_EXCEEDED after this time. Default: two minutes. */
   readonly timeoutMs?: number;
+  /** Waits for a server that is not there yet. Default: the call rejects with UNAVAILABLE. */
+  readonly waitForReady?: boolean;
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -62,7 +64,7 @@ export class RpcConnection<S extends Schema> {
     request: Input<S, RequestName<S, V, M>>,
     options: RpcOptions = {},
   ): Promise<Message<S, ResponseName<S, V, M>>> {
-    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS, waitForReady = false } = options;
     signal?.throwIfAborted();
     if (signal !== undefined) setMaxListeners(0, signal);
     const method = this.#method(service, name);
@@ -73,7 +75,7 @@ export class RpcConnection<S extends Schema> {
         method.requestSerialize,
         method.responseDeserialize,
         request,
-        new Metadata(),
+        new Metadata({ waitForReady }),
         (error, message) => {
           timer.cancel();
           signal?.removeEventListener('abort', abort);

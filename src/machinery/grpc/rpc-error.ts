@@ -59,6 +59,11 @@ export class RpcError extends Error {
     this.details = kept;
   }
 
+  /** The code's name in Go, such as 'DeadlineExceeded'. */
+  get goName(): string {
+    return GO_NAMES[this.code];
+  }
+
   /** The code's number on the wire. */
   get number(): number {
     return rpcCodes.indexOf(this.code);

@@ -3,16 +3,21 @@
 
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
+import { fieldsOf, listOf } from './config-fields.ts';
+import { type KmsConfiguration, readKms } from './kms/configuration.ts';
 
 export interface EncryptionKey {
   readonly name: string;
   readonly secret: Uint8Array;
 }
 
-export type ProviderConfiguration =
+/** A provider whose keys are in the file. */
+export type LocalProvider =
   | { readonly type: 'aesgcm' | 'aescbc' | 'secretbox'; readonly keys: readonly EncryptionKey[] }
   /** Values are stored unencrypted. */
   | { readonly type: 'identity' };
+
+export type ProviderConfiguration = LocalProvider | ({ readonly type: 'kms' } & KmsConfiguration);
 
 /**
  * A set of resources with its providers. The first provider encrypts, with its first key; every
@@ -43,8 +48,6 @@ const PROVIDERS = ['aesgcm', 'aescbc', 'secretbox', 'identity', 'kms'];
 /** Objects in the store that are not resources of the API. */
 const NOT_RESOURCES = ['apiserveripinfo', 'serviceipallocations', 'servicenodeportallocations'];
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Parses text such as 'secrets', 'deployments.apps', '*.apps', '*.' (all of the core group) or
@@ -79,6 +82,7 @@ export function readEncryptionConfiguration(content: unknown): EncryptionConfigu
     );
   const path = field.path('resources');
   const configurations: ResourceConfiguration[] = [];
+  const pluginNames = new Set<string>();
   const list = listOf(root['resources'], path, errors);
   if (list?.length === 0) errors.push(field.required(path, 'at least one resources is required'));
   for (const [i, item] of (list ?? []).entries()) {
@@ -87,11 +91,29 @@ export function readEncryptionConfiguration(content: unknown): EncryptionConfigu
     if (fields === undefined) continue;
     configurations.push({
       resources: readResources(fields['resources'], at.child('resources'), errors),
-      providers: readProviders(fields['providers'], at.child('providers'), errors),
+      providers: readProviders(fields['providers'], at.child('providers'), pluginNames, errors),
     });
   }
   if (errors.length > 0) throw new field.FieldErrorsError(errors);
+  checkMasked(configurations);
   return configurations;
+}
+
+/** A later entry cannot add to the resources of a wildcard. Throws Error. */
+function checkMasked(configurations: EncryptionConfiguration): void {
+  const wildcards: GroupResource[] = [];
+  const textOf = ({ group, resource }: GroupResource): string =>
+    group === '' && resource !== '*' ? resource : `${resource}.${group}`;
+  for (const { resources } of configurations) {
+    for (const each of resources) {
+      const masking = wildcards.find(({ group }) => group === '*' || group === each.group);
+      if (masking !== undefined)
+        throw new Error(
+          `resource "${textOf(each)}" is masked by earlier rule "${textOf(masking)}"`,
+        );
+    }
+    wildcards.push(...resources.filter(({ resource }) => resource === '*'));
+  }
 }
 
 function readResources(value: unknown, path: FieldPath, errors: FieldErrorList): GroupResource[] {
@@ -144,17 +166,20 @@ function resourceProblem(text: string): string | undefined {
 function readProviders(
   value: unknown,
   path: FieldPath,
+  pluginNames: Set<string>,
   errors: FieldErrorList,
 ): ProviderConfiguration[] {
   const list = listOf(value, path, errors);
   if (list?.length === 0)
     errors.push(field.required(path, `at least one ${path.toString()} is required`));
-  return (list ?? []).flatMap((item, i) => readProvider(item, path.index(i), errors));
+  return (list ?? []).flatMap((item, i) => readProvider(item, path.index(i), pluginNames, errors));
 }
 
+/** `pluginNames`: of the plugins that came before in the file. */
 function readProvider(
   value: unknown,
   path: FieldPath,
+  pluginNames: Set<string>,
   errors: FieldErrorList,
 ): ProviderConfiguration[] {
   const fields = fieldsOf(value, path, PROVIDERS, errors);
@@ -187,13 +212,10 @@ function readProvider(
       fieldsOf(fields[type], path.child(type), [], errors);
       return [{ type }];
     default:
-      errors.push(
-        field.forbidden(
-          path.child(type),
-          'this provider is not supported yet: use aesgcm, aescbc, secretbox or identity',
-        ),
-      );
-      return [];
+      return readKms(fields[type], path.child(type), pluginNames, errors).map((kms) => ({
+        type: 'kms',
+        ...kms,
+      }));
   }
 }
 
@@ -238,33 +260,4 @@ function readKey(
     return [];
   }
   return [{ name, secret }];
-}
-
-/** Returns the items of a list. Absent and null count as an empty list. */
-function listOf(
-  value: unknown,
-  path: FieldPath,
-  errors: FieldErrorList,
-): readonly unknown[] | undefined {
-  if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value;
-  errors.push(field.typeInvalid(path, field.omitValue, 'must be a list'));
-  return undefined;
-}
-
-function fieldsOf(
-  value: unknown,
-  path: FieldPath,
-  known: readonly string[],
-  errors: FieldErrorList,
-): Fields | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    // The error omits the value, which may be a misplaced secret.
-    errors.push(field.typeInvalid(path, field.omitValue, 'must be an object'));
-    return undefined;
-  }
-  for (const name of Object.keys(value)) {
-    if (!known.includes(name)) errors.push(field.forbidden(path.child(name), 'unknown field'));
-  }
-  return value as Fields;
 }

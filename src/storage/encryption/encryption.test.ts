@@ -5,7 +5,12 @@ import { SeededRandom } from '#machinery/random.ts';
 import { storageConformance } from '../conformance.ts';
 import type { KeyValue, Storage } from '../interface.ts';
 import { createMemoryStorage } from '../memory/index.ts';
-import { encryptedStorage, readEncryptionConfiguration } from './index.ts';
+import {
+  encryptedStorage,
+  KmsMetrics,
+  readEncryptionConfiguration,
+  ValueEncryption,
+} from './index.ts';
 
 const secretOf = (letter: string, bytes: number): string =>
   Buffer.from(letter.repeat(bytes)).toString('base64');
@@ -30,14 +35,19 @@ function resourceOf(key: string): { group: string; resource: string } | undefine
   return first.includes('.') ? { group: first, resource: second } : { group: '', resource: first };
 }
 
-function encrypted(storage: Storage, content: unknown): Storage {
-  const configuration = readEncryptionConfiguration(content);
-  return encryptedStorage({
-    storage,
-    configuration,
-    resourceOf,
+function encryptionOf(content: unknown): ValueEncryption {
+  const clock = new VirtualClock();
+  return new ValueEncryption(readEncryptionConfiguration(content), {
+    clock,
     random: new SeededRandom('nonces'),
+    logger: silentLogger,
+    metrics: new KmsMetrics(clock, ''),
   });
+}
+
+function encrypted(storage: Storage, content: unknown): Storage {
+  const encryption = encryptionOf(content);
+  return encryptedStorage({ storage, encryption: () => encryption, resourceOf });
 }
 
 const memory = (): Storage =>
@@ -253,8 +263,8 @@ describe('an invalid EncryptionConfiguration is rejected', () => {
     ],
     [
       'a provider that is missing here',
-      file([{ kms: {} }]),
-      'resources[0].providers[0].kms: Forbidden: this provider is not supported yet',
+      file([{ kms: { apiVersion: 'v1', name: 'a', endpoint: 'unix:///a' } }]),
+      'resources[0].providers[0].kms.apiVersion: Forbidden: KMS v1 is not supported',
     ],
     [
       '*',

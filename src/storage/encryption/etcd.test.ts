@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
-import { SeededRandom, systemRandom } from '#machinery/random.ts';
+import { systemRandom } from '#machinery/random.ts';
 import { type HarnessOptions, storageConformance } from '../conformance.ts';
 import { openEtcdStorage } from '../etcd/index.ts';
 import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from '../etcd/testing/etcd-process.ts';
 import type { KeyValue, Storage, StorageEvent } from '../interface.ts';
-import { encryptedStorage, readEncryptionConfiguration } from './index.ts';
+import { encryptedBy } from './testing/encrypted.ts';
 
 /** A minute of the suite is a second of etcd, whose shortest lease is one second. */
 const TIME_SCALE = 60;
@@ -55,16 +55,7 @@ if (!hasEtcd()) {
     providers: readonly object[],
     options: HarnessOptions = {},
   ): Promise<Storage> =>
-    encryptedStorage({
-      storage: await plain(prefix, options),
-      configuration: readEncryptionConfiguration({
-        apiVersion: 'apiserver.config.k8s.io/v1',
-        kind: 'EncryptionConfiguration',
-        resources: [{ resources: ['*.*'], providers }],
-      }),
-      resourceOf: () => ({ group: '', resource: 'secrets' }),
-      random: new SeededRandom('nonces'),
-    });
+    encryptedBy(await plain(prefix, options), providers, { group: '', resource: 'secrets' });
 
   storageConformance('etcd, encrypted with aesgcm', async (options) => {
     const prefix = newPrefix();

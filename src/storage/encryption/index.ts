@@ -1,55 +1,42 @@
 // Encryption at rest, as configured by Kubernetes' EncryptionConfiguration. See README.md in
 // src/storage.
 
-import type { Random } from '#machinery/random.ts';
 import type { Storage } from '../interface.ts';
-import type { EncryptionConfiguration, GroupResource } from './config.ts';
-import { EncryptedStorage } from './encrypted-storage.ts';
-import { Transformer } from './transformer.ts';
+import { TransformedStorage } from '../transformed-storage.ts';
+import type { GroupResource } from './config.ts';
+import type { ValueEncryption } from './value-encryption.ts';
 
 export {
   type EncryptionConfiguration,
   type GroupResource,
   readEncryptionConfiguration,
 } from './config.ts';
+export { KmsMetrics } from './kms/metrics.ts';
+export { type EncryptionServices, ValueEncryption } from './value-encryption.ts';
 
 export interface EncryptionConfig {
   readonly storage: Storage;
-  readonly configuration: EncryptionConfiguration;
+  /** Returns what encrypts now. It may change while the storage is in use. */
+  readonly encryption: () => ValueEncryption;
   /**
    * Returns the resource of the object at a key; undefined for keys of no resource, which are never
    * encrypted.
    */
   readonly resourceOf: (key: string) => GroupResource | undefined;
-  readonly random: Random;
+  /** Returns the name of a key in the database, which is authenticated. Default: the key. */
+  readonly contextOf?: (key: string) => string;
 }
 
-/** Returns the storage with its values encrypted according to the configuration. */
+/** Returns the storage with its values encrypted. */
 export function encryptedStorage({
   storage,
-  configuration,
+  encryption,
   resourceOf,
-  random,
+  contextOf,
 }: EncryptionConfig): Storage {
-  const plain = new Transformer([{ type: 'identity' }], random);
-  const transformers = configuration.map(({ resources, providers }) => ({
-    resources,
-    transformer: new Transformer(providers, random),
-  }));
-  return new EncryptedStorage({
+  return new TransformedStorage({
     storage,
-    transformerFor(key) {
-      const resource = resourceOf(key);
-      if (resource === undefined) return plain;
-      const chosen = transformers.find(({ resources }) =>
-        resources.some((each) => covers(each, resource)),
-      );
-      return chosen?.transformer ?? plain;
-    },
+    ...(contextOf !== undefined && { contextOf }),
+    transformerFor: (key) => encryption().transformerFor(resourceOf(key)),
   });
-}
-
-function covers(pattern: GroupResource, { group, resource }: GroupResource): boolean {
-  if (pattern.group === '*' && pattern.resource === '*') return true;
-  return pattern.group === group && (pattern.resource === '*' || pattern.resource === resource);
 }

@@ -2,6 +2,7 @@
 
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { AccessFlags } from '../../access/index.ts';
+import type { EncryptionFlags } from '../../stores/encryption.ts';
 import type { ApiWorkersSettings } from '../../api-workers/index.ts';
 import type { EtcdConfig } from '../../stores/open-storage.ts';
 import type { AuditFlags } from '../../audit/audit-flags.ts';
@@ -25,6 +26,7 @@ export interface ApiServerRoleConfig
   extends
     RoleConfig,
     AccessFlags,
+    EncryptionFlags,
     AggregationFlags,
     AuditFlags,
     InnerComponentsConfig,
@@ -86,7 +88,6 @@ export interface ApiServerRoleConfig
   readonly eventTtl?: number;
   readonly defaultNotReadyTolerationSeconds?: number;
   readonly defaultUnreachableTolerationSeconds?: number;
-  readonly encryptionProviderConfig?: string;
   /** The version that /version, metrics and /statusz publish. Default: the version that is spoken. */
   readonly reportedVersion?: string;
   /** Published at /metrics beside the server's own, in the form that Prometheus reads. */
