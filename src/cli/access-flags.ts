@@ -11,6 +11,12 @@ export function withAccessFlags(command: Command): Command {
       'an AdmissionConfiguration: settings of admission plugins, credentials for webhooks',
     )
     .option(
+      '--enable-admission-plugins <names>',
+      'admission plugins to run beside those that run by default',
+      list,
+    )
+    .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list)
+    .option(
       '--authentication-config <file>',
       'an AuthenticationConfiguration: issuers of tokens, requests without credentials; read again when it changes',
     )
