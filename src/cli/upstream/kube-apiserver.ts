@@ -64,12 +64,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   implemented('authentication-token-webhook-version', 'string', 'v1beta1'),
   implemented('authorization-config', 'string', ''),
   implemented('authorization-mode', 'stringSlice', ''),
-  rejected(
-    'authorization-policy-file',
-    'string',
-    '',
-    'the authorization mode ABAC is not supported',
-  ),
+  implemented('authorization-policy-file', 'string', ''),
   implemented('authorization-webhook-cache-authorized-ttl', 'duration', '5m0s'),
   implemented('authorization-webhook-cache-unauthorized-ttl', 'duration', '30s'),
   implemented('authorization-webhook-config-file', 'string', ''),
