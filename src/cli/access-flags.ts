@@ -11,6 +11,12 @@ export function withAccessFlags(command: Command): Command {
       'an AdmissionConfiguration: settings of admission plugins, credentials for webhooks',
     )
     .option(
+      '--enable-admission-plugins <names>',
+      'admission plugins to run beside those that run by default',
+      list,
+    )
+    .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list)
+    .option(
       '--authentication-config <file>',
       'an AuthenticationConfiguration: issuers of tokens, requests without credentials; read again when it changes',
     )
@@ -34,12 +40,16 @@ export function withAccessFlags(command: Command): Command {
     )
     .option(
       '--authorization-mode <modes>',
-      'authorizers, in their order: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny (default: Node,RBAC)',
+      'authorizers, in their order: Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny (default: Node,RBAC)',
       list,
     )
     .option(
       '--authorization-config <file>',
       'an AuthorizationConfiguration: the authorizers in their order; read again when it changes',
+    )
+    .option(
+      '--authorization-policy-file <file>',
+      'policies of the mode ABAC, one in JSON on each line',
     )
     .option(
       '--authorization-webhook-config-file <file>',

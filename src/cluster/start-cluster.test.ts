@@ -460,3 +460,50 @@ data: {${data}}
     expect((await cluster.client.resource(replicaSets).list()).items).toEqual([]);
   });
 });
+
+test('admission plugins and the files of access, as options', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'coxswain-access-'));
+  directories.push(directory);
+  const file = join(directory, 'admission.yaml');
+  writeFileSync(
+    file,
+    JSON.stringify({
+      apiVersion: 'apiserver.config.k8s.io/v1',
+      kind: 'AdmissionConfiguration',
+      plugins: [
+        {
+          name: 'PodSecurity',
+          configuration: {
+            apiVersion: 'pod-security.admission.config.k8s.io/v1',
+            kind: 'PodSecurityConfiguration',
+            defaults: { enforce: 'baseline' },
+          },
+        },
+      ],
+    }),
+  );
+  const cluster = await startVirtual({
+    access: { enableAdmissionPlugins: ['AlwaysPullImages'], admissionControlConfigFile: file },
+  });
+  const pod = (name: string, hostNetwork: boolean): string => `
+apiVersion: v1
+kind: Pod
+metadata: {name: ${name}}
+spec: {hostNetwork: ${hostNetwork}, containers: [{name: c, image: "busybox:1.36", imagePullPolicy: Never}]}
+`;
+  const policyIn = async (of: typeof cluster): Promise<string | undefined> => {
+    await of.apply(pod('a', false));
+    const { spec } = await of.client.resource(pods).namespace('default').get('a');
+    return spec.containers[0]?.imagePullPolicy;
+  };
+  const fork = await cluster.fork();
+  running.push(fork);
+  expect(await policyIn(cluster)).toBe('Always');
+  expect(await policyIn(fork)).toBe('Always');
+  await expect(cluster.apply(pod('b', true))).rejects.toThrow(
+    'violates PodSecurity "baseline:latest"',
+  );
+  await expect(
+    startVirtual({ access: { enableAdmissionPlugins: ['AlwaysDeny'] } }),
+  ).rejects.toThrow('AlwaysDeny is not built in');
+});

@@ -224,14 +224,10 @@ export class TransformedStorage implements Storage {
     return this.#transformerFor(key).seal(value, this.#contextOf(key));
   }
 
-  /** Keeps a value that would be the same, and puts one that is kept but stale. */
+  /** Puts a value that is kept but stale. */
   async #decision(current: KeyValue | undefined, decided: UpdateDecision): Promise<UpdateDecision> {
-    if (current === undefined || decided.action === 'delete') return decided;
-    const { value } = current;
-    const isSame = decided.action === 'keep' || Buffer.compare(decided.value, value) === 0;
-    if (!isSame) return decided;
-    if (!(await this.#isStale(current))) return { action: 'keep' };
-    return decided.action === 'put' ? decided : { action: 'put', value };
+    if (current === undefined || decided.action !== 'keep') return decided;
+    return (await this.#isStale(current)) ? { action: 'put', value: current.value } : decided;
   }
 
   async #isStale(opened: KeyValue): Promise<boolean> {

@@ -24,7 +24,23 @@ export interface TolerationSettings {
   readonly whitelist?: readonly Immutable<Toleration>[];
 }
 
+/** The webhook of ImagePolicyWebhook. */
+export interface ImagePolicySettings {
+  /** The kubeconfig of the webhook. The server reads it. */
+  readonly kubeConfigFile: string;
+  /** How long answers are kept that allow, in ms. 0: they are not. */
+  readonly allowTtlMs: number;
+  /** How long other answers are kept, in ms. 0: they are not. */
+  readonly denyTtlMs: number;
+  /** The pause before the second attempt, in ms. */
+  readonly retryBackoffMs: number;
+  /** Whether pods are admitted while the webhook fails. */
+  readonly defaultAllow: boolean;
+}
+
 export interface AdmissionPluginSettings {
+  /** Required by ImagePolicyWebhook. */
+  readonly imagePolicy?: ImagePolicySettings;
   /** Default: events are not limited. */
   readonly eventLimits?: readonly EventLimit[];
   /** Labels of nodes by namespace, as `a=b,c=d`; and the default under `clusterDefaultNodeSelector`. */

@@ -11,12 +11,15 @@ import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
 import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
+import { AlwaysAdmit } from './optional/always-admit.ts';
 import { AlwaysPullImages } from './optional/always-pull-images.ts';
 import { DenyServiceExternalIPs } from './optional/deny-service-external-ips.ts';
 import { EventRateLimit } from './optional/event-rate-limit.ts';
 import { ExtendedResourceToleration } from './optional/extended-resource-toleration.ts';
+import { ImagePolicyWebhook } from './optional/image-policy-webhook.ts';
 import { LimitPodHardAntiAffinityTopology } from './optional/limit-pod-hard-anti-affinity-topology.ts';
 import { NamespaceAutoProvision, NamespaceExists } from './optional/namespaces.ts';
+import { OwnerReferencesPermissionEnforcement } from './optional/owner-references-permission-enforcement.ts';
 import { PodNodeSelector } from './optional/pod-node-selector.ts';
 import { PodTolerationRestriction } from './optional/pod-toleration-restriction.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
@@ -37,6 +40,7 @@ import { MutatingAdmissionWebhook, ValidatingAdmissionWebhook } from './webhook/
 
 /** The names of the server's plugins, in order. */
 export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
+  'AlwaysAdmit',
   'NamespaceAutoProvision',
   'NamespaceLifecycle',
   'NamespaceExists',
@@ -48,6 +52,7 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'NodeRestriction',
   'TaintNodesByCondition',
   'AlwaysPullImages',
+  'ImagePolicyWebhook',
   'PodSecurity',
   'PodNodeSelector',
   'PodTolerationRestriction',
@@ -55,6 +60,7 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'ExtendedResourceToleration',
   'DefaultStorageClass',
   'StorageObjectInUseProtection',
+  'OwnerReferencesPermissionEnforcement',
   'PersistentVolumeClaimResize',
   'RuntimeClass',
   'CertificateApproval',
@@ -73,13 +79,16 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
 
 /** The plugins that run only if the configuration enables them. */
 const OPTIONAL_PLUGIN_NAMES: ReadonlySet<string> = new Set([
+  'AlwaysAdmit',
   'AlwaysPullImages',
   'DenyServiceExternalIPs',
   'EventRateLimit',
   'ExtendedResourceToleration',
+  'ImagePolicyWebhook',
   'LimitPodHardAntiAffinityTopology',
   'NamespaceAutoProvision',
   'NamespaceExists',
+  'OwnerReferencesPermissionEnforcement',
   'PodNodeSelector',
   'PodTolerationRestriction',
 ]);
@@ -105,6 +114,7 @@ export function admissionPlugins(
 ): readonly AdmissionPlugin[] {
   const { plugins = {} } = services;
   const all: readonly AdmissionPlugin[] = [
+    new AlwaysAdmit(),
     new NamespaceAutoProvision(services),
     new NamespaceLifecycle(services),
     new NamespaceExists(services),
@@ -116,6 +126,7 @@ export function admissionPlugins(
     new NodeRestriction(services),
     new TaintNodesByCondition(),
     new AlwaysPullImages(),
+    new ImagePolicyWebhook(services, plugins.imagePolicy),
     new PodSecurity(services),
     new PodNodeSelector(services, plugins.nodeSelectors),
     new PodTolerationRestriction(services, plugins.tolerations),
@@ -123,6 +134,7 @@ export function admissionPlugins(
     new ExtendedResourceToleration(),
     new DefaultStorageClass(services),
     new StorageObjectInUseProtection(),
+    new OwnerReferencesPermissionEnforcement(services),
     new PersistentVolumeClaimResize(services),
     new RuntimeClassAdmission(services),
     new CertificateApproval(services.authorizer),

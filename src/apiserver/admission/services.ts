@@ -5,6 +5,7 @@ import type { Random } from '#machinery/random.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { InternalClient } from '../catalog/internal-client.ts';
 import type { Client } from '#client/client.ts';
+import type { WebhookClients } from '../webhooks/client/index.ts';
 import type { AdmissionPluginSettings } from './configuration.ts';
 import type { DefaultTolerations } from './default-toleration-seconds.ts';
 import type { PodSecurityServices } from './pod-security/index.ts';
@@ -24,6 +25,7 @@ export interface AdmissionServices
   readonly defaultTolerationSeconds?: DefaultTolerations;
   /** The settings of plugins by the operator. Default: none. */
   readonly plugins?: AdmissionPluginSettings;
+  readonly webhooks: Pick<WebhookClients, 'call' | 'callServer'>;
   /** The client of the server itself. */
   readonly client: Client;
 }

@@ -6,6 +6,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { UserInfo } from '../request.ts';
 import type { WebhookClients } from '../webhooks/client/index.ts';
+import { AbacAuthorizer } from './abac/abac-authorizer.ts';
 import { kubeconfigAccess } from '../webhooks/review/index.ts';
 import type {
   Attributes,
@@ -85,6 +86,8 @@ class ConfiguredAuthorizer implements Authorizer {
         return new NodeAuthorizer(nodeGraph);
       case 'RBAC':
         return new RbacAuthorizer(roles);
+      case 'ABAC':
+        return new AbacAuthorizer(settings.policies);
       case 'AlwaysAllow':
         return alwaysAllow;
       case 'AlwaysDeny':

@@ -1,6 +1,8 @@
 // The authorizers of a server, as values: from --authorization-mode, or from the file of an
 // AuthorizationConfiguration.
 
+import type { AbacPolicy } from './abac/policies.ts';
+
 /** The types that --authorization-mode and an AuthorizationConfiguration name. */
 export const AUTHORIZATION_MODES = [
   'AlwaysAllow',
@@ -13,6 +15,12 @@ export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
 export interface BuiltInAuthorizerSettings {
   readonly type: Exclude<AuthorizationMode, 'Webhook'>;
+}
+
+/** Only --authorization-mode names it. */
+export interface AbacAuthorizerSettings {
+  readonly type: 'ABAC';
+  readonly policies: readonly AbacPolicy[];
 }
 
 /** The decision when a webhook or its match conditions fail. */
@@ -37,7 +45,10 @@ export interface WebhookAuthorizerSettings {
   readonly matchConditions: readonly string[];
 }
 
-export type AuthorizerSettings = BuiltInAuthorizerSettings | WebhookAuthorizerSettings;
+export type AuthorizerSettings =
+  | BuiltInAuthorizerSettings
+  | AbacAuthorizerSettings
+  | WebhookAuthorizerSettings;
 
 /** The settings of a server that is given none. */
 export const DEFAULT_AUTHORIZERS: readonly AuthorizerSettings[] = [

@@ -260,12 +260,6 @@ export function addApiServer(program: Command): void {
         'read that file again when it changes',
         yesOrNo,
       )
-      .option(
-        '--enable-admission-plugins <names>',
-        'admission plugins to run beside those that run by default',
-        list,
-      )
-      .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list)
       .addHelpText(
         'after',
         `

@@ -6,24 +6,36 @@ import {
   type AdmissionSettings,
   readAdmissionConfiguration,
 } from '#apiserver/admission/configuration-file/read.ts';
+import { ADMISSION_PLUGIN_NAMES } from '#apiserver/admission/defaults.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import { loadKubeconfigUsers } from '#client/kubeconfig.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { selectAdmissionPlugins } from './admission-plugins.ts';
 import { UserError } from '../user-error.ts';
 
 export interface AdmissionFlags {
   /** A file. Default: plugins have their own defaults. */
   readonly admissionControlConfigFile?: string;
-  /** Admission plugins that run beside the default ones. */
+  /** Admission plugins that run beside the default ones. Default: none. */
   readonly enableAdmissionPlugins?: readonly string[];
+  /** Admission plugins that do not run. Default: none. */
+  readonly disableAdmissionPlugins?: readonly string[];
 }
 
-type Config = Pick<ApiServerConfig, 'podSecurity' | 'admissionSettings' | 'webhookKubeconfigs'>;
+type Config = Pick<
+  ApiServerConfig,
+  | 'admissionSettings'
+  | 'disableAdmissionPlugins'
+  | 'enableAdmissionPlugins'
+  | 'podSecurity'
+  | 'webhookKubeconfigs'
+>;
 
 /** The plugins that run only if they are enabled, by their settings. */
 const OPT_IN: Readonly<Record<string, string>> = {
+  imagePolicy: 'ImagePolicyWebhook',
   eventLimits: 'EventRateLimit',
   nodeSelectors: 'PodNodeSelector',
   tolerations: 'PodTolerationRestriction',
@@ -36,18 +48,36 @@ export async function admissionOf(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Config> {
   const { admissionControlConfigFile: file, enableAdmissionPlugins = [] } = flags;
+  const { enabled, disabled, warnings } = selectAdmissionPlugins(
+    enableAdmissionPlugins,
+    flags.disableAdmissionPlugins ?? [],
+    new Set(ADMISSION_PLUGIN_NAMES),
+  );
+  for (const warning of warnings) logger.warn(warning);
+  const chosen = {
+    ...(enabled.length > 0 && { enableAdmissionPlugins: enabled }),
+    ...(disabled.length > 0 && { disableAdmissionPlugins: disabled }),
+  };
   const settings = file === undefined ? undefined : await read(resolve(file), clock);
   if (
     enableAdmissionPlugins.includes('EventRateLimit') &&
     settings?.plugins.eventLimits === undefined
   )
     throw new UserError(`the admission plugin EventRateLimit needs limits: see ${FLAG}`);
-  if (settings === undefined) return {};
+  if (
+    enableAdmissionPlugins.includes('ImagePolicyWebhook') &&
+    settings?.plugins.imagePolicy === undefined
+  )
+    throw new UserError(
+      `the admission plugin ImagePolicyWebhook needs a configuration: see ${FLAG}`,
+    );
+  if (settings === undefined) return chosen;
   const { podSecurity, plugins, webhookKubeconfigs } = settings;
   for (const [setting, name] of Object.entries(OPT_IN))
     if (setting in plugins && !enableAdmissionPlugins.includes(name))
       logger.warn(`${FLAG}: ${name} is configured, but the plugin is not enabled`);
   return {
+    ...chosen,
     ...(podSecurity !== undefined && { podSecurity }),
     admissionSettings: plugins,
     webhookKubeconfigs,

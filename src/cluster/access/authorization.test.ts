@@ -82,7 +82,19 @@ test('the mode Webhook has the settings of upstream', async () => {
 test.each([
   [{ authorizationMode: ['Webhook'] }, /config file not passed/],
   [{ authorizationWebhookConfigFile: '/x' }, /without mode Webhook/],
-  [{ authorizationMode: ['ABAC'] }, /"ABAC" is not supported: modes are AlwaysAllow,/],
+  [{ authorizationMode: ['DAC'] }, /"DAC" is no authorization mode: modes are AlwaysAllow,/],
+  [
+    { authorizationMode: ['ABAC'] },
+    /authorization-mode ABAC's authorization policy file not passed/,
+  ],
+  [
+    { authorizationPolicyFile: '/a' },
+    /cannot specify --authorization-policy-file without mode ABAC/,
+  ],
+  [
+    { authorizationMode: ['ABAC'], authorizationPolicyFile: '/no/such' },
+    /--authorization-policy-file: ENOENT/,
+  ],
   [{ authorizationMode: ['Node', 'Node'] }, /more than once/],
   [
     { authorizationMode: ['Webhook'], authorizationWebhookConfigFile: '/does/not/exist' },

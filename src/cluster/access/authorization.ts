@@ -3,6 +3,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
+import { type AbacPolicy, readAbacPolicies } from '#apiserver/authorization/abac/policies.ts';
 import { readAuthorizationConfiguration } from '#apiserver/authorization/configuration/read.ts';
 import {
   AUTHORIZATION_MODES,
@@ -24,6 +25,8 @@ export interface AuthorizationFlags {
   readonly authorizationMode?: readonly string[];
   /** A file. It excludes the other flags. */
   readonly authorizationConfig?: string;
+  /** The file with the policies of the mode ABAC. */
+  readonly authorizationPolicyFile?: string;
   /** The kubeconfig of the mode Webhook. */
   readonly authorizationWebhookConfigFile?: string;
   /** Default: 'v1beta1', as upstream. */
@@ -47,6 +50,8 @@ interface Services {
   readonly logger: Logger;
 }
 
+const FLAG_MODES = [...AUTHORIZATION_MODES, 'ABAC'] as const;
+type FlagMode = (typeof FLAG_MODES)[number];
 const CONFIG_FLAG = '--authorization-config';
 const WEBHOOK_TIMEOUT_MS = 30_000;
 const AUTHORIZED_TTL_MS = 5 * 60_000;
@@ -78,6 +83,8 @@ export async function authorizationOf(
     throw new UserError(
       `${CONFIG_FLAG} can not be specified when --authorization-mode or --authorization-webhook-* flags are defined`,
     );
+  if (flags.authorizationPolicyFile !== undefined)
+    throw new UserError('cannot specify --authorization-policy-file without mode ABAC');
   return configuredBy(resolve(file), services);
 }
 
@@ -86,7 +93,9 @@ async function configuredBy(path: string, services: Services): Promise<Authoriza
   try {
     const text = readFileSync(path, 'utf8');
     const current = await readConfiguration(text, services.clock);
-    const atStart = current.flatMap(({ type }) => (type === 'Webhook' ? [] : [type]));
+    const atStart = current.flatMap(({ type }) =>
+      type === 'Webhook' || type === 'ABAC' ? [] : [type],
+    );
     loaded = new ReloadedFile({
       ...services,
       path,
@@ -118,7 +127,7 @@ async function readConfiguration(
   for (const settings of authorizers) {
     const { type } = settings;
     if (type === 'Webhook') await loadKubeconfig(settings.kubeConfigFile, { clock });
-    else if (atStart !== undefined && ['Node', 'RBAC'].includes(type) && !atStart.includes(type))
+    else if ((type === 'Node' || type === 'RBAC') && atStart?.includes(type) === false)
       throw new ConfigurationError(
         `authorizer type ${type} is not allowed if it was not enabled at initial server startup`,
       );
@@ -143,7 +152,11 @@ async function authorizersOfFlags(
 ): Promise<readonly AuthorizerSettings[] | undefined> {
   const modes = parseModes(flags.authorizationMode ?? []);
   const reviewVersion = reviewVersionOf(flags);
-  const { authorizationWebhookConfigFile: file } = flags;
+  const { authorizationWebhookConfigFile: file, authorizationPolicyFile: policyFile } = flags;
+  if (modes.includes('ABAC') && policyFile === undefined)
+    throw new UserError("authorization-mode ABAC's authorization policy file not passed");
+  if (!modes.includes('ABAC') && policyFile !== undefined)
+    throw new UserError('cannot specify --authorization-policy-file without mode ABAC');
   if (modes.includes('Webhook') && file === undefined)
     throw new UserError("authorization-mode Webhook's authorization config file not passed");
   if (!modes.includes('Webhook') && file !== undefined)
@@ -151,7 +164,18 @@ async function authorizersOfFlags(
   if (modes.length === 0) return undefined;
   const webhook =
     file === undefined ? undefined : await webhookOf(file, reviewVersion, flags, clock);
-  return modes.map((type) => (type === 'Webhook' ? webhook! : { type }));
+  return modes.map((type): AuthorizerSettings => {
+    if (type === 'ABAC') return { type, policies: policiesOf(resolve(policyFile!)) };
+    return type === 'Webhook' ? webhook! : { type };
+  });
+}
+
+function policiesOf(path: string): readonly AbacPolicy[] {
+  try {
+    return readAbacPolicies(readFileSync(path, 'utf8'), path);
+  } catch (error) {
+    throw new UserError(`--authorization-policy-file: ${errorMessage(error)}`, { cause: error });
+  }
 }
 
 function reviewVersionOf({
@@ -191,16 +215,15 @@ async function webhookOf(
   };
 }
 
-function parseModes(names: readonly string[]): readonly AuthorizationMode[] {
+function parseModes(names: readonly string[]): readonly FlagMode[] {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
     throw new UserError(`--authorization-mode: ${quoted(twice)} is there more than once`);
   return names.map((name) => {
-    const mode = AUTHORIZATION_MODES.find((known) => known === name);
+    const mode = FLAG_MODES.find((known) => known === name);
     if (mode !== undefined) return mode;
-    const known = name === 'ABAC' ? 'is not supported' : 'is no authorization mode';
     throw new UserError(
-      `--authorization-mode: ${quoted(name)} ${known}: modes are ${AUTHORIZATION_MODES.join(', ')}`,
+      `--authorization-mode: ${quoted(name)} is no authorization mode: modes are ${FLAG_MODES.join(', ')}`,
     );
   });
 }

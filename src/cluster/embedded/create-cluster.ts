@@ -1,6 +1,7 @@
 // `createCluster`: a durable cluster inside a program, with what `cox up` has: a data directory, a
 // port, and real containers where the machine has a runtime.
 
+import type { AccessOptions } from '../access/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { readFileSync } from 'node:fs';
@@ -53,6 +54,12 @@ export interface CreateClusterOptions {
   readonly controllers?: readonly string[];
   /** A KubeSchedulerConfiguration in YAML. */
   readonly schedulerConfig?: string;
+  /**
+   * The control of access: admission plugins, and the files of kube-apiserver (docs/access.md), which
+   * are read again when they change. Default: Node and RBAC authorization, and the default admission
+   * plugins.
+   */
+  readonly access?: AccessOptions;
   /** The file of an EncryptionConfiguration. Default: nothing is encrypted at rest. */
   readonly encryptionProviderConfig?: string;
   /** Whether missing programs of the runtime may be installed with apt-get. Default: false. */

@@ -34,6 +34,7 @@ import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import type { ClusterControls, ConsoleSettings } from '../console.ts';
 import { ConsoleForks } from './console-forks.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
+import { type AccessOptions, type AccessSettings, accessOf } from '../access/index.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../credentials/kubeconfig.ts';
 import {
   defaultPodRange,
@@ -121,6 +122,11 @@ export interface StartClusterOptions {
    * stable ones are served.
    */
   readonly runtimeConfig?: RuntimeConfig;
+  /**
+   * The control of access: admission plugins, and the files of kube-apiserver (docs/access.md), which
+   * are read once. Default: Node and RBAC authorization, and the default admission plugins.
+   */
+  readonly access?: AccessOptions;
   /**
    * The controllers to run: '*' all default ones, 'foo' this one, '-foo' not this one. Default:
    * all. Without 'node-lifecycle-controller', nodes keep the taint
@@ -236,18 +242,21 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   if (options.console === true && options.port === undefined)
     throw new TypeError('`console` needs a `port`, such as 0');
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  const logger = options.logger ?? silentLogger;
+  const access =
+    options.access === undefined ? undefined : await accessOf(options.access, { clock, logger });
   if (clock instanceof WakingClock && pki !== undefined)
-    return openCluster(options, { clock, random, pki });
-  const setup = prepare(options, { clock, random, pki });
+    return openCluster(options, { clock, random, pki, access });
+  const setup = prepare(options, { clock, random, pki, access });
   // Certificates take their time, but none of a virtual clock's.
   const cluster = await Cluster.make(setup.config);
   joinSimulation(setup, cluster);
   await setup.moving(cluster.begin());
-  const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
-  const incarnation = embed(options, setup, cluster, access);
+  const admin = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
+  const incarnation = embed(options, setup, cluster, admin);
   if (!(clock instanceof WakingClock)) return { ...incarnation.handle, ...notForkable('real') };
   if (options.dnsPort !== undefined) return { ...incarnation.handle, ...notForkable('port') };
-  const revive: Revive = (state, own) => resume(options, state, own);
+  const revive: Revive = (state, own) => resume(options, access, state, own);
   return forkable({
     running: incarnation,
     clock,
@@ -262,11 +271,12 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
  */
 function resume(
   options: StartClusterOptions,
+  access: AccessSettings | undefined,
   state: ClusterState,
   clock: WakingClock,
 ): Incarnation {
   const random = SeededRandom.fromState(state.random);
-  const setup = prepare(options, { clock, random, pki: undefined, state });
+  const setup = prepare(options, { clock, random, pki: undefined, access, state });
   const awakening = new Awakening(clock, state.readOnlyAt, {
     beginServer: () => cluster.beginServer(),
     beginComponents: () => cluster.beginComponents(),
@@ -302,14 +312,14 @@ async function openCluster(
   options: StartClusterOptions,
   origin: OpenOrigin,
 ): Promise<EmbeddedCluster<VirtualClock>> {
-  const { clock, pki, state } = origin;
+  const { clock, pki, access, state } = origin;
   const fork = async (): Promise<EmbeddedCluster<VirtualClock>> => {
     await clock.settle();
     const copied = incarnation.freeze();
     const own = new WakingClock({ start: copied.now, lazy: clock.lazy, sockets: true });
     return openCluster(
       { ...options, port: 0, ...(options.dnsPort !== undefined && { dnsPort: 0 }) },
-      { clock: own, random: SeededRandom.fromState(copied.random), pki, state: copied },
+      { clock: own, random: SeededRandom.fromState(copied.random), pki, access, state: copied },
     );
   };
   const forks = new ConsoleForks(fork);
@@ -322,8 +332,8 @@ async function openCluster(
   });
   joinSimulation(setup, cluster);
   await setup.moving(state === undefined ? cluster.begin() : beginAgain(cluster));
-  const access = await adminKubeconfig(pki, cluster.url as string);
-  const incarnation = embed(options, setup, cluster, access);
+  const admin = await adminKubeconfig(pki, cluster.url as string);
+  const incarnation = embed(options, setup, cluster, admin);
   const { handle } = incarnation;
   const stop = async (): Promise<void> => {
     await forks.stop();
@@ -353,6 +363,7 @@ interface Origin {
   readonly clock: Clock;
   readonly random: Random;
   readonly pki: Pki | undefined;
+  readonly access: AccessSettings | undefined;
   /** The state that the cluster goes on from. Absent: it is new. */
   readonly state?: ClusterState;
 }
@@ -397,7 +408,7 @@ function prepare(
   origin: Origin,
   fork?: ClusterControls['fork'],
 ): Setup {
-  const { clock, random, pki, state } = origin;
+  const { clock, random, pki, access, state } = origin;
   const logger = options.logger ?? silentLogger;
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
   // The name does not depend on the seed: two clusters may have the same one.
@@ -492,6 +503,7 @@ function prepare(
     serviceCidr,
     schedulerConfiguration: options.schedulerConfiguration,
     ...(options.runtimeConfig !== undefined && { runtimeConfig: options.runtimeConfig }),
+    ...(access !== undefined && { access: { config: access.config } }),
     ...(options.controllers !== undefined && {
       controllers: selectControllers(options.controllers),
     }),

@@ -1,7 +1,6 @@
 // The role `cox apiserver`: an API server on an etcd that others may share, or on a store in memory.
 
 import { hostname } from 'node:os';
-import { ADMISSION_PLUGIN_NAMES } from '#apiserver/admission/defaults.ts';
 import { RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import { ApiServer } from '#apiserver/server.ts';
@@ -22,7 +21,6 @@ import { quoted } from '../quoted.ts';
 import { openStorage } from '../stores/open-storage.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
-import { selectAdmissionPlugins } from './api-server/admission-plugins.ts';
 import { aggregationOf } from './api-server/aggregation-flags.ts';
 import type { ApiServerRoleConfig } from './api-server/config.ts';
 import { CertificateFiles, readTokenFile } from './api-server/files.ts';
@@ -49,12 +47,6 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const ranges = parseServiceRanges('--service-cluster-ip-range', serviceCidr);
   checkPortRange(config.serviceNodePortRange);
   checkStore(store, config);
-  const admission = selectAdmissionPlugins(
-    config.enableAdmissionPlugins ?? [],
-    config.disableAdmissionPlugins ?? [],
-    new Set(ADMISSION_PLUGIN_NAMES),
-  );
-  for (const warning of admission.warnings) logger.warn(warning);
   const files = new CertificateFiles(config.certDir);
   const serving = await servingOf(config, files, firstServiceAddress(ranges));
   const { tls } = serving;
@@ -153,8 +145,6 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       bindAddress: config.bindAddress ?? '0.0.0.0',
       port: config.securePort,
       advertiseAddress: config.advertiseAddress,
-      enableAdmissionPlugins: admission.enabled,
-      disableAdmissionPlugins: admission.disabled,
       runtimeConfig: config.runtimeConfig,
       flags: config.flags,
       ...(audit !== undefined && { audit }),

@@ -42,6 +42,9 @@ test('the settings of every plugin, in the file and beside it', () => {
     plugin('ValidatingAdmissionWebhook', { ...WEBHOOKS, kubeConfigFile: '/b' }),
     plugin('EventRateLimit', { ...EVENTS, limits: [{ type: 'Server', qps: 5, burst: 10 }] }),
     plugin('PodTolerationRestriction', { ...TOLERATIONS, whitelist: [{ key: 'a' }] }),
+    plugin('ImagePolicyWebhook', {
+      imagePolicy: { kubeConfigFile: '/c', denyTTL: -1, retryBackoff: 100, defaultAllow: true },
+    }),
     { name: 'PodNodeSelector', path: 'selectors.yaml' },
   );
   expect(readAdmissionConfiguration(text, files)).toEqual({
@@ -57,6 +60,13 @@ test('the settings of every plugin, in the file and beside it', () => {
     plugins: {
       eventLimits: [{ type: 'Server', qps: 5, burst: 10, cacheSize: 4096 }],
       tolerations: { whitelist: [{ key: 'a' }] },
+      imagePolicy: {
+        kubeConfigFile: '/c',
+        allowTtlMs: 300_000,
+        denyTtlMs: 0,
+        retryBackoffMs: 100,
+        defaultAllow: true,
+      },
       nodeSelectors: { team: 'from=selectors.yaml' },
     },
   });
@@ -100,6 +110,16 @@ test.each<[string, string]>([
     `${init('EventRateLimit')}[limits[0].type: Unsupported value: "Pod": ` +
       'supported values: "Server", "Namespace", "User", "SourceAndObject", ' +
       'limits[0].burst: Invalid value: -1: must be positive, limits[0].qps: Invalid value: 0: must be positive]',
+  ],
+  [
+    fileWith(
+      plugin('ImagePolicyWebhook', { imagePolicy: { kubeConfigFile: '/a', allowTTL: 7200 } }),
+    ),
+    `${init('ImagePolicyWebhook')}valid value is between 1s and 30m0s, got 2h0m0s`,
+  ],
+  [
+    fileWith(plugin('ImagePolicyWebhook', {})),
+    `${init('ImagePolicyWebhook')}imagePolicy must have the settings of the webhook`,
   ],
   [
     fileWith(plugin('PodNodeSelector', { selectors: {} })),

@@ -26,6 +26,7 @@ import {
 } from '../configuration.ts';
 import type { PodSecurityConfig } from '../pod-security/index.ts';
 import type { WebhookKubeconfigs } from '../webhook/index.ts';
+import { readImagePolicy } from './image-policy.ts';
 import { readPodSecurity } from './pod-security.ts';
 
 const GROUP = 'apiserver.config.k8s.io';
@@ -108,6 +109,8 @@ function withPlugin(
       const path = files.kubeconfig(kubeConfigFile);
       return { webhookKubeconfigs: { ...webhookKubeconfigs, [type]: path } };
     }
+    case 'ImagePolicyWebhook':
+      return { plugins: { ...plugins, imagePolicy: readImagePolicy(value, files.kubeconfig) } };
     case 'EventRateLimit':
       return { plugins: { ...plugins, eventLimits: eventLimits(name, value) } };
     case 'PodNodeSelector':

@@ -14,12 +14,7 @@ import type { AggregationFlags } from './aggregation-flags.ts';
 /** The flags that the server takes as they are. */
 type ServerFlags = Pick<
   ApiServerConfig,
-  | 'advertiseAddress'
-  | 'disableAdmissionPlugins'
-  | 'enableAdmissionPlugins'
-  | 'flags'
-  | 'runtimeConfig'
-  | 'serviceNodePortRange'
+  'advertiseAddress' | 'flags' | 'runtimeConfig' | 'serviceNodePortRange'
 >;
 
 export interface ApiServerRoleConfig

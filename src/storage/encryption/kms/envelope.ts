@@ -93,9 +93,10 @@ export function keyOf(envelope: KeyEnvelope): string {
   hash.update(`${encryptedDekSourceType} `);
   add(encryptedDekSource);
   add(Buffer.from(keyId));
-  for (const name of Object.keys(annotations).toSorted()) {
+  const sorted = Object.entries(annotations).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  for (const [name, value] of sorted) {
     add(Buffer.from(name));
-    add(annotations[name]!);
+    add(value);
   }
   return hash.digest('base64');
 }

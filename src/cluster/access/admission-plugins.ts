@@ -1,7 +1,7 @@
 // The admission plugins of Kubernetes 1.36, by the names that --enable-admission-plugins and
 // --disable-admission-plugins take.
 
-import { UserError } from '../../user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /** In the order of their execution. `true`: on by default upstream. */
 const PLUGINS: ReadonlyMap<string, boolean> = new Map([

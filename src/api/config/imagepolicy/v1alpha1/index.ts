@@ -1,0 +1,3 @@
+// Generated from schema.ts by `npm run generate`. Do not edit.
+
+export type * from './types.ts';
