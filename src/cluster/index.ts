@@ -2,6 +2,7 @@
 
 export { startCluster } from './embedded/start-cluster.ts';
 export type { EmbeddedCluster, StartClusterOptions } from './embedded/start-cluster.ts';
+export type { AccessOptions } from './access/options.ts';
 export { createCluster } from './embedded/create-cluster.ts';
 export type {
   CreateClusterOptions,

@@ -13,16 +13,13 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { selectAdmissionPlugins } from './admission-plugins.ts';
+import type { AccessOptions } from './options.ts';
 import { UserError } from '../user-error.ts';
 
-export interface AdmissionFlags {
-  /** A file. Default: plugins have their own defaults. */
-  readonly admissionControlConfigFile?: string;
-  /** Admission plugins that run beside the default ones. Default: none. */
-  readonly enableAdmissionPlugins?: readonly string[];
-  /** Admission plugins that do not run. Default: none. */
-  readonly disableAdmissionPlugins?: readonly string[];
-}
+export type AdmissionFlags = Pick<
+  AccessOptions,
+  'admissionControlConfigFile' | 'disableAdmissionPlugins' | 'enableAdmissionPlugins'
+>;
 
 type Config = Pick<
   ApiServerConfig,

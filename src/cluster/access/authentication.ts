@@ -20,12 +20,11 @@ import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import { quoted } from '../quoted.ts';
+import type { AccessOptions } from './options.ts';
 import { UserError } from '../user-error.ts';
 import { ReloadedFile } from './reloaded-file.ts';
 
-export interface AuthenticationFlags {
-  /** A file. It excludes the flags of OpenID Connect. */
-  readonly authenticationConfig?: string;
+export interface AuthenticationFlags extends Pick<AccessOptions, 'authenticationConfig'> {
   /** The kubeconfig of the webhook that knows bearer tokens. Default: there is none. */
   readonly authenticationTokenWebhookConfigFile?: string;
   /** Default: 'v1beta1', as upstream. */

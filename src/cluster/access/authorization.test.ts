@@ -83,10 +83,7 @@ test.each([
   [{ authorizationMode: ['Webhook'] }, /config file not passed/],
   [{ authorizationWebhookConfigFile: '/x' }, /without mode Webhook/],
   [{ authorizationMode: ['DAC'] }, /"DAC" is no authorization mode: modes are AlwaysAllow,/],
-  [
-    { authorizationMode: ['ABAC'] },
-    /authorization-mode ABAC's authorization policy file not passed/,
-  ],
+  [{ authorizationMode: ['ABAC'] }, /ABAC's policy file not passed/],
   [
     { authorizationPolicyFile: '/a' },
     /cannot specify --authorization-policy-file without mode ABAC/,

@@ -17,14 +17,13 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import { outsideWork } from '#machinery/pending-work.ts';
 import { quoted } from '../quoted.ts';
+import type { AccessOptions } from './options.ts';
 import { UserError } from '../user-error.ts';
 import { ReloadedFile } from './reloaded-file.ts';
 
-export interface AuthorizationFlags {
+export interface AuthorizationFlags extends Pick<AccessOptions, 'authorizationConfig'> {
   /** Default: Node, RBAC. */
   readonly authorizationMode?: readonly string[];
-  /** A file. It excludes the other flags. */
-  readonly authorizationConfig?: string;
   /** The file with the policies of the mode ABAC. */
   readonly authorizationPolicyFile?: string;
   /** The kubeconfig of the mode Webhook. */
@@ -154,7 +153,9 @@ async function authorizersOfFlags(
   const reviewVersion = reviewVersionOf(flags);
   const { authorizationWebhookConfigFile: file, authorizationPolicyFile: policyFile } = flags;
   if (modes.includes('ABAC') && policyFile === undefined)
-    throw new UserError("authorization-mode ABAC's authorization policy file not passed");
+    throw new UserError(
+      "--authorization-mode: ABAC's policy file not passed: see --authorization-policy-file",
+    );
   if (!modes.includes('ABAC') && policyFile !== undefined)
     throw new UserError('cannot specify --authorization-policy-file without mode ABAC');
   if (modes.includes('Webhook') && file === undefined)

@@ -10,16 +10,6 @@ import { type AuthorizationFlags, authorizationOf } from './authorization.ts';
 
 export interface AccessFlags extends AdmissionFlags, AuthenticationFlags, AuthorizationFlags {}
 
-/** The control of access of clusters in a program: docs/access.md. */
-export type AccessOptions = Pick<
-  AccessFlags,
-  | 'admissionControlConfigFile'
-  | 'authenticationConfig'
-  | 'authorizationConfig'
-  | 'disableAdmissionPlugins'
-  | 'enableAdmissionPlugins'
->;
-
 export interface AccessSettings {
   readonly config: Pick<
     ApiServerConfig,

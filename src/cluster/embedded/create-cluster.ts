@@ -1,7 +1,7 @@
 // `createCluster`: a durable cluster inside a program, with what `cox up` has: a data directory, a
 // port, and real containers where the machine has a runtime.
 
-import type { AccessOptions } from '../access/index.ts';
+import type { AccessOptions } from '../access/options.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { readFileSync } from 'node:fs';

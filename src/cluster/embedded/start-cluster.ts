@@ -34,7 +34,8 @@ import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import type { ClusterControls, ConsoleSettings } from '../console.ts';
 import { ConsoleForks } from './console-forks.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
-import { type AccessOptions, type AccessSettings, accessOf } from '../access/index.ts';
+import { type AccessSettings, accessOf } from '../access/index.ts';
+import type { AccessOptions } from '../access/options.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../credentials/kubeconfig.ts';
 import {
   defaultPodRange,
