@@ -50,3 +50,8 @@ export function rejected(
 ): UpstreamFlag {
   return { name, type, default: byDefault, disposition: 'rejected', reason, accepted };
 }
+
+/** Returns the flags in the order of their names, in which `--help` of upstream lists them. */
+export function byName(flags: readonly UpstreamFlag[]): readonly UpstreamFlag[] {
+  return flags.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,8 +1,10 @@
 // The flags of kube-controller-manager 1.36, and what `cox controller-manager` does with each of them.
 
-import { ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
+import { CONTROL_PLANE_FLAGS } from './control-plane-flags.ts';
+import { byName, ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
 
-export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
+export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = byName([
+  ...CONTROL_PLANE_FLAGS,
   rejected(
     'allocate-node-cidrs',
     'bool',
@@ -10,8 +12,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     'nodes get ranges of pod addresses if there is a --cluster-cidr: leave that out',
     ['true'],
   ),
-  ignored('allow-metric-labels', 'stringToString', '', 'all metrics are served, with all labels'),
-  ignored('allow-metric-labels-manifest', 'string', '', 'all metrics are served, with all labels'),
   ignored('allow-untagged-cloud', 'bool', 'false', 'there is no cloud provider'),
   ignored(
     'attach-detach-reconcile-sync-period',
@@ -20,50 +20,11 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     'settings of single controllers have their default values',
   ),
   ignored(
-    'authentication-kubeconfig',
-    'string',
-    '',
-    'reviews of tokens and access are requested with --kubeconfig',
-  ),
-  ignored(
-    'authentication-skip-lookup',
-    'bool',
-    'false',
-    'the health port authenticates by token only',
-  ),
-  ignored('authentication-token-webhook-cache-ttl', 'duration', '10s', 'reviews are not cached'),
-  ignored(
     'authentication-tolerate-lookup-failure',
     'bool',
     'false',
     'the health port authenticates by token only',
   ),
-  ignored(
-    'authorization-always-allow-paths',
-    'stringSlice',
-    '/healthz,/readyz,/livez',
-    'health is for everyone, metrics for those who may see them',
-    ['/healthz,/readyz,/livez'],
-  ),
-  ignored(
-    'authorization-kubeconfig',
-    'string',
-    '',
-    'reviews of tokens and access are requested with --kubeconfig',
-  ),
-  ignored(
-    'authorization-webhook-cache-authorized-ttl',
-    'duration',
-    '10s',
-    'reviews are not cached',
-  ),
-  ignored(
-    'authorization-webhook-cache-unauthorized-ttl',
-    'duration',
-    '10s',
-    'reviews are not cached',
-  ),
-  implemented('bind-address', 'ip', '0.0.0.0'),
   implemented('cert-dir', 'string', ''),
   rejected(
     'cidr-allocator-type',
@@ -71,7 +32,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     'RangeAllocator',
     'ranges of pod addresses are cut from --cluster-cidr',
   ),
-  ignored('client-ca-file', 'string', '', 'the health port authenticates by token only'),
   rejected('cloud-config', 'string', '', 'there is no cloud provider', ['', 'external']),
   rejected('cloud-provider', 'string', '', 'there is no cloud provider', ['', 'external']),
   implemented('cluster-cidr', 'string', ''),
@@ -249,13 +209,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     'false',
     'settings of single controllers have their default values',
   ),
-  rejected('disable-http2-serving', 'bool', 'false', 'HTTP/2 cannot be switched off'),
-  ignored('disabled-metrics', 'stringSlice', '', 'all metrics are served, with all labels'),
-  rejected('emulated-version', 'stringSlice', '', 'only the behaviour of version 1.36 is there', [
-    '',
-    '1.36',
-    'kube=1.36',
-  ]),
   ignored(
     'enable-dynamic-provisioning',
     'bool',
@@ -296,14 +249,12 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     '',
     'external',
   ]),
-  implemented('feature-gates', 'colonSeparatedMultimapStringString', ''),
   ignored(
     'flex-volume-plugin-dir',
     'string',
     '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
     'volumes are provisioned by the built-in provisioner and by CSI drivers; nothing is recycled',
   ),
-  implemented('help', 'bool', 'false'),
   ignored(
     'horizontal-pod-autoscaler-cpu-initialization-period',
     'duration',
@@ -335,23 +286,10 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     'settings of single controllers have their default values',
   ),
   ignored(
-    'http2-max-streams-per-connection',
-    'int',
-    '0',
-    'the number of streams of a connection is fixed',
-  ),
-  ignored(
     'kube-api-burst',
     'int32',
     '30',
     'requests to the API server are not limited by the client',
-  ),
-  ignored(
-    'kube-api-content-type',
-    'string',
-    'application/vnd.kubernetes.protobuf',
-    'requests to the API server are JSON',
-    ['application/json'],
   ),
   ignored(
     'kube-api-qps',
@@ -359,20 +297,13 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     '20',
     'requests to the API server are not limited by the client',
   ),
-  implemented('kubeconfig', 'string', ''),
   ignored(
     'large-cluster-size-threshold',
     'int32',
     '50',
     'settings of single controllers have their default values',
   ),
-  implemented('leader-elect', 'bool', 'true'),
-  implemented('leader-elect-lease-duration', 'duration', '15s'),
-  implemented('leader-elect-renew-deadline', 'duration', '10s'),
-  rejected('leader-elect-resource-lock', 'string', 'leases', 'the lock is a Lease'),
   implemented('leader-elect-resource-name', 'string', 'kube-controller-manager'),
-  implemented('leader-elect-resource-namespace', 'string', 'kube-system'),
-  implemented('leader-elect-retry-period', 'duration', '2s'),
   rejected(
     'leader-migration-config',
     'string',
@@ -385,23 +316,11 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     '8760h0m0s',
     'settings of single controllers have their default values',
   ),
-  ignored('log-flush-frequency', 'duration', '5s', 'log lines are written at once, to stderr'),
-  ignored('log-text-info-buffer-size', 'quantity', '0', 'log lines are written at once, to stderr'),
-  ignored('log-text-split-stream', 'bool', 'false', 'log lines are written at once, to stderr'),
-  implemented('logging-format', 'string', 'text'),
-  rejected('master', 'string', '', 'the address of the API server is in --kubeconfig'),
   ignored(
     'max-endpoints-per-slice',
     'int32',
     '100',
     'settings of single controllers have their default values',
-  ),
-  rejected(
-    'min-compatibility-version',
-    'stringSlice',
-    '',
-    'only the behaviour of version 1.36 is there',
-    ['', '1.36', 'kube=1.36'],
   ),
   ignored(
     'min-resync-period',
@@ -477,19 +396,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
   ),
   ignored('node-sync-period', 'duration', '0s', 'there is no cloud provider'),
   ignored(
-    'permit-address-sharing',
-    'bool',
-    'false',
-    'the port is opened without SO_REUSEADDR and SO_REUSEPORT',
-  ),
-  ignored(
-    'permit-port-sharing',
-    'bool',
-    'false',
-    'the port is opened without SO_REUSEADDR and SO_REUSEPORT',
-  ),
-  ignored('profiling', 'bool', 'true', 'there is no /debug/pprof', ['false']),
-  ignored(
     'pv-recycler-increment-timeout-nfs',
     'int32',
     '30',
@@ -532,42 +438,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     'settings of single controllers have their default values',
   ),
   ignored(
-    'requestheader-allowed-names',
-    'stringSlice',
-    '',
-    'requests of front proxies are not recognised: their headers are ignored',
-  ),
-  ignored(
-    'requestheader-client-ca-file',
-    'string',
-    '',
-    'requests of front proxies are not recognised: their headers are ignored',
-  ),
-  ignored(
-    'requestheader-extra-headers-prefix',
-    'stringSlice',
-    'x-remote-extra-',
-    'requests of front proxies are not recognised: their headers are ignored',
-  ),
-  ignored(
-    'requestheader-group-headers',
-    'stringSlice',
-    'x-remote-group',
-    'requests of front proxies are not recognised: their headers are ignored',
-  ),
-  ignored(
-    'requestheader-uid-headers',
-    'stringSlice',
-    '',
-    'requests of front proxies are not recognised: their headers are ignored',
-  ),
-  ignored(
-    'requestheader-username-headers',
-    'stringSlice',
-    'x-remote-user',
-    'requests of front proxies are not recognised: their headers are ignored',
-  ),
-  ignored(
     'resource-quota-sync-period',
     'duration',
     '5m0s',
@@ -585,37 +455,10 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
   implemented('service-account-private-key-file', 'string', ''),
   implemented('service-cluster-ip-range', 'string', ''),
   ignored(
-    'show-hidden-metrics-for-version',
-    'string',
-    '',
-    'all metrics are served, with all labels',
-  ),
-  ignored(
     'terminated-pod-gc-threshold',
     'int32',
     '12500',
     'settings of single controllers have their default values',
-  ),
-  implemented('tls-cert-file', 'string', ''),
-  rejected(
-    'tls-cipher-suites',
-    'stringSlice',
-    '',
-    "the health port has Node's TLS settings (1.2 and later)",
-  ),
-  rejected('tls-curve-preferences', 'int32Slice', '', 'the curves of TLS cannot be chosen'),
-  rejected(
-    'tls-min-version',
-    'string',
-    '',
-    "the health port has Node's TLS settings (1.2 and later)",
-  ),
-  implemented('tls-private-key-file', 'string', ''),
-  rejected(
-    'tls-sni-cert-key',
-    'namedCertKey',
-    '',
-    'there is one serving certificate, for all names',
   ),
   ignored(
     'unhealthy-zone-threshold',
@@ -624,7 +467,4 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: readonly UpstreamFlag[] = [
     'settings of single controllers have their default values',
   ),
   implemented('use-service-account-credentials', 'bool', 'false'),
-  implemented('v', 'Level', '0'),
-  implemented('version', 'version', 'false'),
-  ignored('vmodule', 'pattern=N,...', '', 'one log level holds for all files: see --v'),
-];
+]);

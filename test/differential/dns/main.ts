@@ -343,4 +343,5 @@ process.stdout.write(`${asked} questions, ${differences} differences\n`);
 await Promise.all([outside.close(), stub.close()]);
 await cluster.stop();
 rmSync(dir, { recursive: true });
-process.exit(differences === 0 ? 0 : 1);
+// A case that does not exist has no questions.
+process.exit(differences === 0 && asked > 0 ? 0 : 1);
