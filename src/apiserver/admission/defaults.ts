@@ -10,6 +10,7 @@ import { DefaultStorageClass } from './default-storage-class.ts';
 import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
 import { NamespaceLifecycle } from './namespace-lifecycle.ts';
+import { NodeDeclaredFeatureValidator } from './node-declared-feature-validator.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
 import { AlwaysAdmit } from './optional/always-admit.ts';
 import { AlwaysPullImages } from './optional/always-pull-images.ts';
@@ -69,6 +70,7 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'DefaultIngressClass',
   'DenyServiceExternalIPs',
   'PodTopologyLabels',
+  'NodeDeclaredFeatureValidator',
   'PodResizeValidator',
   'MutatingAdmissionPolicy',
   'MutatingAdmissionWebhook',
@@ -143,6 +145,7 @@ export function admissionPlugins(
     new DefaultIngressClass(services),
     new DenyServiceExternalIPs(),
     new PodTopologyLabels(services),
+    new NodeDeclaredFeatureValidator(services),
     new PodResizeValidator(services),
     new MutatingAdmissionPolicy(services),
     new MutatingAdmissionWebhook(services),
