@@ -8,6 +8,8 @@ import { headerDifferences, wireTitle, type WireAnswer, type WireShot } from '..
 export interface Call extends WireShot {
   /** Repeats the request, at most 30 s, until each server answers with this code, or an error. */
   readonly untilCode?: number | 'error';
+  /** Repeats it until the answer has no warning, too. */
+  readonly untilUnwarned?: true;
   /** Returns the part of the body that is compared. Default: everything. */
   readonly part?: (body: unknown) => unknown;
 }

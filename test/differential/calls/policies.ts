@@ -75,7 +75,7 @@ const isReady = { expression: 'object == null || object.metadata.name != "ready"
 const READY = create('ready', { a: '1' });
 const untilReady = (): Call => ({ ...READY, untilCode: 'error' });
 /** Until no policy is in effect any more. */
-const untilGone: Call = { ...READY, untilCode: 201 };
+const untilGone: Call = { ...READY, untilCode: 201, untilUnwarned: true };
 const removeAll: readonly Call[] = [
   remove(`${VALIDATING_BINDINGS}/${NAME}`),
   remove(`${VALIDATING}/${NAME}`),

@@ -39,11 +39,16 @@ export async function compareCalls(
 }
 
 /** Returns a line if a server has not given the answer that was awaited. */
-const lateness = (whose: string, call: Call, { code }: WireAnswer): readonly string[] =>
-  isAwaited(call, code) ? [] : [`awaited ${call.untilCode}, ${whose} still answers ${code}`];
+function lateness(whose: string, call: Call, answer: WireAnswer): readonly string[] {
+  if (isAwaited(call, answer)) return [];
+  const awaited = call.untilUnwarned === true ? 'no warning' : String(call.untilCode);
+  return [`awaited ${awaited}, ${whose} still answers ${answer.code}`];
+}
 
-const isAwaited = ({ untilCode }: Call, code: number): boolean =>
-  untilCode === undefined || (untilCode === 'error' ? code >= 400 : code === untilCode);
+function isAwaited({ untilCode, untilUnwarned }: Call, { code, headers }: WireAnswer): boolean {
+  if (untilUnwarned === true && headers['warning'] !== undefined) return false;
+  return untilCode === undefined || (untilCode === 'error' ? code >= 400 : code === untilCode);
+}
 
 /** A connection that is closed without an answer, as by a panic, has the status code 0. */
 async function answerTo(server: CallServer, call: Call): Promise<WireAnswer> {
@@ -51,7 +56,7 @@ async function answerTo(server: CallServer, call: Call): Promise<WireAnswer> {
   try {
     await wait.pollImmediately(UNTIL, async () => {
       last = await server.wire(call);
-      return isAwaited(call, last.code);
+      return isAwaited(call, last);
     });
   } catch (error) {
     const isReset = (error as NodeJS.ErrnoException).code === 'ECONNRESET';
