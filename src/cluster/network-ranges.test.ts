@@ -66,7 +66,7 @@ describe('ranges of pods', () => {
 
   test.each([
     ['10.1.0.0', /takes an IPv4 range/],
-    ['10.1.0.0/7', /takes an IPv4 range/],
+    ['10.1.0.0/3', /takes an IPv4 range/],
     ['10.1.0.0/29', /takes an IPv4 range/],
     ['fd00::/40', /takes an IPv4 range/],
     ['fd00::/72', /takes an IPv4 range/],
@@ -102,6 +102,7 @@ describe('ranges of nodes', () => {
     const range = defaultPodRange(100_000);
     expect(range.cidr).toBe('240.0.0.0/7');
     expect(nodeRanges(range, 99_999)).toEqual(['241.134.159.0/24']);
+    expect(range.parts).toMatchObject(pods(range.cidr).parts);
   });
 
   test('stay the same when nodes are added', () => {

@@ -48,14 +48,14 @@ export function defaultPodRange(nodes: number): PodRange {
 const NODE_PREFIXES: Readonly<Record<IpFamily, number>> = { IPv4: 24, IPv6: 64 };
 /** Bits of ranges. As with upstream's, a node's part of an IPv6 range has at most 16 bits more. */
 const POD_PREFIXES: Readonly<Record<IpFamily, readonly [shortest: number, longest: number]>> = {
-  IPv4: [8, 28],
+  IPv4: [4, 28],
   IPv6: [48, 64],
 };
 
 /** Throws UserError, which names the flag. */
 export function parsePodRange(flag: string, text: string): PodRange {
   const wanted =
-    'an IPv4 range with a prefix of 8 to 28 bits, an IPv6 range with one of 48 to 64, or one of each, ' +
+    'an IPv4 range with a prefix of 4 to 28 bits, an IPv6 range with one of 48 to 64, or one of each, ' +
     'such as 10.244.0.0/16,fd00:10:244::/56';
   const parse = (cidr: string): FamilyRange => {
     const range = parseCidr(cidr);

@@ -45,6 +45,12 @@ describe('CidrSet', () => {
     expect(new CidrSet('1:0:0:2:0:0:0:0/64', 72).allocate()?.cidr).toBe('1:0:0:2::/72');
   });
 
+  test('has room for 100,000 nodes', () => {
+    const set = new CidrSet('240.0.0.0/7', 24);
+    expect(set.occupy('241.134.159.0/24')).toBe(true);
+    expect(set.free).toBe(131_071);
+  });
+
   test.each([
     ['10.0.0.0/24', 16],
     ['10.0.0.0/8', 32],

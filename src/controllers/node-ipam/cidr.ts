@@ -9,11 +9,14 @@ interface Range {
   readonly prefix: number;
 }
 
+/** Bits of the number of pieces: 100,000 nodes need 17. Upstream's limit is 16. */
+const MAX_WIDTH = 20;
+
 /** The pieces of a range, by their position in it. */
 export class CidrSet {
   readonly #range: Range;
   readonly #piecePrefix: number;
-  /** The number of pieces; at most 2^16, so that a set stays small. */
+  /** The number of pieces; at most 2^20, so that a set stays small. */
   readonly size: number;
   readonly #taken = new Set<number>();
   /**
@@ -29,7 +32,8 @@ export class CidrSet {
     const width = piecePrefix - this.#range.prefix;
     if (width < 0 || piecePrefix > bits)
       throw new RangeError(`${cidr} cannot be cut into pieces of /${piecePrefix}`);
-    if (width > 16) throw new RangeError(`${cidr} has more than 2^16 pieces of /${piecePrefix}`);
+    if (width > MAX_WIDTH)
+      throw new RangeError(`${cidr} has more than 2^${MAX_WIDTH} pieces of /${piecePrefix}`);
     this.#piecePrefix = piecePrefix;
     this.size = 2 ** width;
   }
