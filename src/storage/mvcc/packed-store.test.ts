@@ -62,13 +62,16 @@ test('a fork reads the values that the store packs later', () => {
   expect(texts(fork.under('/pods/'))).toEqual(before);
 });
 
-test('values are packed as they are restored', () => {
-  const store = new MvccStore(50, new SimilarValues());
+test.each([
+  [0, 9],
+  [5 * valueOf('/pods/pod-2', 0).length, 4],
+])('beyond %i bytes, values are packed as they are restored', (plainBytes, packed) => {
+  const store = new MvccStore(50, new SimilarValues(plainBytes));
   for (let revision = 2; revision < 12; revision++) {
     const key = `/pods/pod-${revision}`;
     const kv = { key, value: valueOf(key, 0), createRevision: revision, modRevision: revision };
     store.restore(key, revision, kv);
   }
-  expect(store.under('/pods/').filter(isPacked)).toHaveLength(9);
+  expect(store.under('/pods/').filter(isPacked)).toHaveLength(packed);
   expect(texts([store.get('/pods/pod-7')!])).toEqual([valueOf('/pods/pod-7', 0).toString()]);
 });

@@ -370,10 +370,10 @@ export class MvccStore {
       if (entry !== undefined) this.#forget(key);
     } else if (entry === undefined) {
       const restored = new Entry(this.#owner, key);
-      restored.latest = this.#packing.pack(kv);
+      restored.latest = this.#packing.packRestored(kv);
       this.#tree.insert(restored);
       this.#directories.add(key);
-    } else entry.latest = this.#packing.pack(kv);
+    } else entry.latest = this.#packing.packRestored(kv);
     return obsolete;
   }
 

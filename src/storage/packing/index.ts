@@ -16,10 +16,12 @@ import { applyDifferences } from './step-reader.ts';
 export interface ValuePacking {
   /** Returns the same state, in less memory if possible; or else the state itself. */
   pack(kv: KeyValue): KeyValue;
+  /** The same for a state that is read at the start, which packing would delay. */
+  packRestored(kv: KeyValue): KeyValue;
 }
 
 /** Keeps each value by itself: the plain form. */
-export const plainValues: ValuePacking = { pack: (kv) => kv };
+export const plainValues: ValuePacking = { pack: (kv) => kv, packRestored: (kv) => kv };
 
 /** Smaller values stay as they are: what is saved would be little, and Leases are written often. */
 const MIN_BYTES = 1024;
@@ -29,12 +31,26 @@ const MAX_PART = 1 / 3;
 const MAX_MODEL_LENGTHS = 4;
 /** A value may keep so many other bytes in memory: those of one slab of Node's. */
 const MAX_OTHER_BYTES = 8192;
+/** Bytes of values that a start leaves as they are: packing those of 150,000 pods takes four seconds. */
+const PLAIN_BYTES = 1.5 * 2 ** 30;
 /** Models that others are compared with. The bytes of others stay as long as values need them. */
 const MODELS = 1024;
 
 export class SimilarValues implements ValuePacking {
   /** By stem and by directory. */
   readonly #models = new LruCache<string, Model>({ capacity: MODELS });
+  #plainBytes: number;
+
+  /** `plainBytes`: of restored values that are kept as they are, before others are packed. */
+  constructor(plainBytes: number = PLAIN_BYTES) {
+    this.#plainBytes = plainBytes;
+  }
+
+  packRestored(kv: KeyValue): KeyValue {
+    if (this.#plainBytes <= 0) return this.pack(kv);
+    this.#plainBytes -= kv.value.length;
+    return kv;
+  }
 
   pack(kv: KeyValue): KeyValue {
     const { key, value } = kv;
