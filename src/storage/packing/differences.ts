@@ -26,9 +26,7 @@ const MIN_COPY = 8;
 const QUOTE = 0x22;
 const SLOTS = 1024;
 /** Places of the same hash that are compared: with hostile values each search would be as long as the model. */
-const MAX_PLACES = 64;
-/** Positions in a model have 16 bits; 0 stands for none. */
-export const MAX_MODEL_BYTES = 0xffff;
+const MAX_PLACES = 16;
 
 /** A value that others are compared with. */
 export class Model {
@@ -36,7 +34,7 @@ export class Model {
   readonly #view: DataView;
   #index: QuoteIndex | undefined;
 
-  /** `bytes` must not be longer than MAX_MODEL_BYTES, and must not be modified. */
+  /** `bytes` must be shorter than 64 KiB, since positions have 16 bits, and must not be modified. */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.#view = viewOf(bytes);

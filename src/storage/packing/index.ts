@@ -9,7 +9,7 @@
 import { LruCache } from '#machinery/collections/lru.ts';
 import type { KeyValue, Revision } from '../interface.ts';
 import type { MadeValue } from '../value.ts';
-import { MAX_MODEL_BYTES, Model } from './differences.ts';
+import { Model } from './differences.ts';
 import { applyDifferences } from './step-reader.ts';
 
 /** How a store keeps values that are not written any more, for the time being. */
@@ -25,6 +25,8 @@ export const plainValues: ValuePacking = { pack: (kv) => kv, packRestored: (kv) 
 
 /** Smaller values stay as they are: what is saved would be little, and Leases are written often. */
 const MIN_BYTES = 1024;
+/** Larger values stay as they are: many are packed in one turn of the event loop. */
+const MAX_BYTES = 16 * 1024;
 /** Differences that are more than this part of the value are not worth their reads. */
 const MAX_PART = 1 / 3;
 /** A model that is so many times as long as a value is not its model: it stays in memory with the value. */
@@ -54,7 +56,7 @@ export class SimilarValues implements ValuePacking {
 
   pack(kv: KeyValue): KeyValue {
     const { key, value } = kv;
-    if (value.length < MIN_BYTES) return withOwnBytes(kv);
+    if (value.length < MIN_BYTES || value.length > MAX_BYTES) return withOwnBytes(kv);
     const slash = key.lastIndexOf('/');
     const directory = key.slice(0, slash + 1);
     const stem = key.slice(0, Math.max(slash, key.lastIndexOf('-')) + 1);
@@ -67,11 +69,9 @@ export class SimilarValues implements ValuePacking {
       if (differences !== undefined) return new PackedKeyValue(kv, model.bytes, differences);
     }
     const kept = withOwnBytes(kv);
-    if (value.length <= MAX_MODEL_BYTES) {
-      const model = new Model(kept.value);
-      this.#models.set(stem, model);
-      if (stem !== directory) this.#models.set(directory, model);
-    }
+    const model = new Model(kept.value);
+    this.#models.set(stem, model);
+    if (stem !== directory) this.#models.set(directory, model);
     return kept;
   }
 }
