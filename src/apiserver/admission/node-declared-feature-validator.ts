@@ -4,11 +4,11 @@
 
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import * as apierrors from '#machinery/apierrors.ts';
-import { andThen, type Awaitable } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import type { ImmutablePod } from './pod-defaults.ts';
+import { changesBoundPod, isPodResize, refusal, withNodeOf } from './pod-resize.ts';
 import type { AdmissionServices } from './services.ts';
 
 type Needs = (before: ImmutablePod['spec'], after: ImmutablePod['spec']) => boolean;
@@ -34,39 +34,30 @@ export class NodeDeclaredFeatureValidator implements AdmissionPlugin {
   }
 
   /** An update of the pod itself changes none of what the features are about. */
-  concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
-    return (
-      operation === 'UPDATE' &&
-      resource.group === '' &&
-      resource.resource === 'pods' &&
-      subresource === 'resize'
-    );
+  concerns(target: AdmissionTarget): boolean {
+    return isPodResize(target);
   }
 
   validate(attributes: AdmissionAttributes): Awaitable<void> {
-    const pod = attributes.object as ImmutablePod;
-    const before = attributes.oldObject as ImmutablePod;
-    const { nodeName } = pod.spec;
-    if (nodeName === undefined || before.metadata.generation === pod.metadata.generation)
-      return undefined;
-    const needed = Object.keys(FEATURES).filter((name) => FEATURES[name]?.(before.spec, pod.spec));
+    if (!changesBoundPod(attributes)) return undefined;
+    const before = (attributes.oldObject as ImmutablePod).spec;
+    const after = (attributes.object as ImmutablePod).spec;
+    const needed = Object.keys(FEATURES).filter((name) => FEATURES[name]?.(before, after));
     if (needed.length === 0) return undefined;
-    return andThen(this.#find<Immutable<Node>>('', 'nodes', '', nodeName), (node) =>
-      check(attributes, needed, nodeName, node),
-    );
+    return withNodeOf(attributes, this.#find, (node) => check(attributes, needed, node));
   }
 }
 
 function check(
-  { resource, name }: AdmissionAttributes,
+  attributes: AdmissionAttributes,
   needed: readonly string[],
-  nodeName: string,
-  node: Immutable<Node> | undefined,
+  { metadata: { name }, status }: Immutable<Node>,
 ): void {
-  const quoted = JSON.stringify(nodeName);
-  if (node === undefined) throw apierrors.forbidden(resource, name, `node ${quoted} not found`);
-  const missing = needed.filter((feature) => !node.status.declaredFeatures?.includes(feature));
+  const missing = needed.filter((feature) => !status.declaredFeatures?.includes(feature));
   if (missing.length === 0) return;
-  const why = `pod update requires features ${missing.join(', ')} which are not available on node ${quoted}`;
-  throw apierrors.forbidden(resource, name, why);
+  const features = missing.join(', ');
+  throw refusal(
+    attributes,
+    `pod update requires features ${features} which are not available on node ${JSON.stringify(name)}`,
+  );
 }

@@ -5,11 +5,12 @@ import type { Node, ResourceList } from '#api/groups/core/v1/index.ts';
 import { podAmounts } from '#api/groups/core/v1/quota/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen, type Awaitable } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import type { ImmutablePod } from './pod-defaults.ts';
+import { changesBoundPod, isPodResize, refusal, withNodeOf } from './pod-resize.ts';
 
 type Cause = 'NodeCapacity' | 'UnsupportedPlatform';
 
@@ -25,45 +26,28 @@ export class PodResizeValidator implements AdmissionPlugin {
     this.#find = find;
   }
 
-  concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
-    return (
-      operation === 'UPDATE' &&
-      resource.group === '' &&
-      resource.resource === 'pods' &&
-      subresource === 'resize'
-    );
+  concerns(target: AdmissionTarget): boolean {
+    return isPodResize(target);
   }
 
   validate(attributes: AdmissionAttributes): Awaitable<void> {
-    const pod = attributes.object as ImmutablePod;
-    const { nodeName } = pod.spec;
-    const isUnchanged = attributes.oldObject?.metadata.generation === pod.metadata.generation;
-    if (nodeName === undefined || isUnchanged) return undefined;
-    return andThen(this.#find<Immutable<Node>>('', 'nodes', '', nodeName), (node) =>
-      check(attributes, pod, nodeName, node),
-    );
+    if (!changesBoundPod(attributes)) return undefined;
+    return withNodeOf(attributes, this.#find, (node) => check(attributes, node));
   }
 }
 
-function check(
-  attributes: AdmissionAttributes,
-  pod: ImmutablePod,
-  nodeName: string,
-  node: Immutable<Node> | undefined,
-): void {
-  const refusal = (why: string) => apierrors.forbidden(attributes.resource, attributes.name, why);
-  if (node === undefined) throw refusal(`node ${JSON.stringify(nodeName)} not found`);
+function check(attributes: AdmissionAttributes, node: Immutable<Node>): void {
   const os = node.metadata.labels?.[OS] ?? 'linux';
   if (os !== 'linux') {
     const why =
-      `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} ` +
+      `pod resize is only supported on linux nodes, node ${JSON.stringify(node.metadata.name)} ` +
       `is ${JSON.stringify(os)}`;
-    throw withCause(refusal(why), 'UnsupportedPlatform');
+    throw withCause(refusal(attributes, why), 'UnsupportedPlatform');
   }
-  const problem = beyond(pod, node.status.allocatable ?? {});
+  const problem = beyond(attributes.object as ImmutablePod, node.status.allocatable ?? {});
   if (problem !== '')
     throw withCause(
-      refusal(`node didn't have enough allocatable resources: ${problem}`),
+      refusal(attributes, `node didn't have enough allocatable resources: ${problem}`),
       'NodeCapacity',
     );
 }
