@@ -164,7 +164,7 @@ export class ApiServer {
       config.authorizer ??
       createAuthorizer(config.authorizers ?? (() => DEFAULT_AUTHORIZERS), {
         roles: this.#roles,
-        nodeGraph: this.#nodeGraph.graph,
+        nodeGraph: this.#nodeGraph,
         clock,
         random,
         logger,

@@ -17,8 +17,7 @@ import type {
 } from './authorizer.ts';
 import type { AuthorizationMetrics } from './metrics.ts';
 import { alwaysAllow, alwaysDeny } from './modes.ts';
-import type { NodeGraph } from './node/graph.ts';
-import { NodeAuthorizer } from './node/node-authorizer.ts';
+import { NodeAuthorizer, type NodeConnections } from './node/node-authorizer.ts';
 import { privilegedAuthorizer } from './privileged.ts';
 import { RbacAuthorizer } from './rbac/rbac-authorizer.ts';
 import type { RoleCache } from './rbac/role-cache.ts';
@@ -28,7 +27,7 @@ import { WebhookAuthorizer } from './webhook/webhook-authorizer.ts';
 
 export interface AuthorizerServices {
   readonly roles: RoleCache;
-  readonly nodeGraph: NodeGraph;
+  readonly nodeGraph: NodeConnections;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -114,6 +114,33 @@ test('after a replacement the new store is followed at once, without deleted obj
   expect(names()).toEqual(['b']);
 });
 
+test('only changes, without the objects that exist, in each watch again', async () => {
+  const kind = widgetKind({ storage, clock });
+  const installed = catalog.install([kind]);
+  await create(kind, 'a');
+  await create(kind, 'b');
+  const seen: string[] = [];
+  await follower.follow(
+    GROUP,
+    'widgets',
+    {
+      set: (object) => void seen.push(`set ${object.metadata.name}`),
+      delete: (key, last) =>
+        void seen.push(`delete ${key} ${(last!.object() as KubeObject).metadata.name}`),
+    },
+    { onlyChangesSince: () => void seen.push('begin') },
+  );
+  await create(kind, 'c');
+  await kind.rest.delete?.(internalContext('default'), 'a', { dryRun: false });
+  await clock.settle();
+  expect(seen).toEqual(['begin', 'set c', 'delete default/a a']);
+  installed.replace([widgetKind({ storage, clock })]);
+  await clock.settle();
+  await kind.rest.delete?.(internalContext('default'), 'b', { dryRun: false });
+  await clock.settle();
+  expect(seen.slice(3)).toEqual(['begin', 'delete default/b b']);
+});
+
 test('after stop nothing is followed', async () => {
   await follow();
   follower.stop();

@@ -13,7 +13,7 @@ import { everything, type Selection } from '../registry/selection.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import type { Catalog, CatalogChange } from './catalog.ts';
-import { watchAll } from './internal-client.ts';
+import { watchAll, watchChanges } from './internal-client.ts';
 import type { Kind } from './kind.ts';
 
 export interface FollowerConfig {
@@ -28,8 +28,11 @@ export interface FollowerConfig {
 export interface Keeper {
   /** Called for a new or changed object. `encoded`: the same object as stored. */
   set(object: KubeObject, encoded: EncodedObject): void;
-  /** Called for a deleted object. `key`: the result of `keyOf`. */
-  delete(key: string): void;
+  /**
+   * Called for a deleted object. `key`: the result of `keyOf`. `last`: the object, with the revision
+   * of its deletion; undefined if only its absence is known.
+   */
+  delete(key: string, last?: EncodedObject): void;
 }
 
 /** Options for reading the objects of a resource. */
@@ -47,6 +50,12 @@ export interface FollowOptions {
   readonly namespace?: string;
   /** The objects to follow. Default: all objects. */
   readonly selection?: Selection;
+  /**
+   * Follows changes only, for a keeper that reads the objects itself. Called whenever a watch has
+   * begun: earlier changes may be missing, and a list that begins afterwards has all of them.
+   * Default: the existing objects come first.
+   */
+  readonly onlyChangesSince?: () => void;
 }
 
 const RETRY_MS = 1_000;
@@ -197,8 +206,11 @@ class FollowedResource {
    * in it have been deleted.
    */
   async #read({ rest }: Kind, onSynced?: () => void): Promise<void> {
-    const { namespace = '', selection = everything } = this.#options;
-    const stream = (await watchAll(rest, namespace, { selection, sendInitialEvents: true }))!;
+    const { namespace = '', selection = everything, onlyChangesSince } = this.#options;
+    const hasKeys = onlyChangesSince === undefined;
+    const stream = hasKeys
+      ? (await watchAll(rest, namespace, { selection, sendInitialEvents: true }))!
+      : await watchChanges(rest, namespace, selection);
     this.#stream = stream;
     if (this.#stopped) stream.stop();
     const {
@@ -207,8 +219,12 @@ class FollowedResource {
       objectsPerTurn = Infinity,
     } = this.#options;
     const seen = new Set<string>();
-    let syncing = true;
+    let syncing = hasKeys;
     let count = 0;
+    if (!hasKeys) {
+      onlyChangesSince();
+      onSynced?.();
+    }
     for await (const first of stream) {
       // Events that arrived together are taken together, so that the keeper is no later than a client.
       for (const { type, object } of [first, ...(stream.drain?.() ?? [])]) {
@@ -225,11 +241,11 @@ class FollowedResource {
         const value = syncing ? decodeInitial(object) : decode(object);
         const key = keyOf(value);
         if (type === 'DELETED') {
-          this.#forget(key);
+          if (!hasKeys || this.#keys.delete(key)) this.#keeper.delete(key, object);
           continue;
         }
         if (syncing) seen.add(key);
-        this.#keys.add(key);
+        if (hasKeys) this.#keys.add(key);
         this.#keeper.set(value, object);
       }
     }

@@ -66,6 +66,8 @@ export type Appears = (
   timeoutMs: number,
 ) => Promise<boolean>;
 
+/** A list that is read for its revision. */
+const FIRST = { limit: 1, continue: '', resourceVersion: '', resourceVersionMatch: '' } as const;
 const NEVER = new AbortController().signal;
 /** The owner of what the server itself writes, as upstream. */
 const FIELD_MANAGER = 'kube-apiserver';
@@ -240,6 +242,23 @@ export async function watchAll(
     ...options,
     resourceVersion: '',
     allowBookmarks: options.sendInitialEvents === true,
+    latestBeats: true,
+  });
+}
+
+/** Watches from now on, without the objects that exist. The resource must serve lists and watches. */
+export async function watchChanges(
+  rest: Rest,
+  namespace: string,
+  selection: Selection,
+): Promise<WatchStream<EncodedWatchEvent>> {
+  const context = internalContext(namespace);
+  const { resourceVersion } = await rest.list!(context, { ...FIRST, selection });
+  return await rest.watch!(context, {
+    selection,
+    resourceVersion,
+    sendInitialEvents: undefined,
+    allowBookmarks: false,
     latestBeats: true,
   });
 }

@@ -1,13 +1,7 @@
 // Keeps the node graph of a running cluster up to date.
 
-import {
-  type PersistentVolume,
-  persistentVolumes,
-  type Pod,
-  pods,
-} from '#api/groups/core/v1/index.ts';
-import { decodeWithoutStatus } from '#api/machinery/codec/index.ts';
-import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { type PersistentVolume, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { type ResourceSlice, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { type VolumeAttachment, volumeAttachments } from '#api/groups/storage/v1/index.ts';
 import {
@@ -16,42 +10,40 @@ import {
   type FollowerConfig,
   type Keeper,
 } from '#apiserver/catalog/follow.ts';
-import { stateOf } from '#apiserver/registry/encoded-object.ts';
-import type { EncodedObject } from '#apiserver/request.ts';
-import { NodeGraph } from './graph.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { type GraphKind, isOwned, NodeGraph } from './graph.ts';
+import { PodsOfNodes } from './pods-of-nodes.ts';
 
-/** So many pods take about 10 ms. */
+/** So many volumes take about 10 ms. */
 const OBJECTS_PER_TURN = 500;
 
-/** The fields of a pod's status that have references. */
-const STATUS_FIELDS = ['resourceClaimStatuses', 'extendedResourceClaimStatus'];
-
-function decodePodOutline(encoded: EncodedObject): KubeObject {
-  return decodeWithoutStatus<KubeObject>(stateOf(encoded).value, STATUS_FIELDS);
-}
-
 export class NodeGraphFollower {
-  readonly graph = new NodeGraph();
+  readonly #graph = new NodeGraph();
+  readonly #pods: PodsOfNodes;
   readonly #follower: Follower;
 
   constructor(config: FollowerConfig) {
+    this.#pods = new PodsOfNodes(config.catalog, this.#graph);
     this.#follower = new Follower(config);
   }
 
-  /** Resolves when all existing objects are in the graph. Rejects if the store cannot be read. */
+  /**
+   * Reports whether the object is connected with the node (NodeGraph). The first question about a
+   * node reads its pods. Rejects if the store cannot be read.
+   */
+  leadsTo(node: string, kind: GraphKind, namespace: string, name: string): Awaitable<boolean> {
+    const isConnected = (): boolean => this.#graph.leadsTo(node, kind, namespace, name);
+    if (isOwned(kind)) return isConnected();
+    return this.#pods.read(node)?.then(isConnected) ?? isConnected();
+  }
+
+  /** Resolves when the graph is kept up to date. Rejects if the store cannot be read. */
   async start(): Promise<void> {
-    const { graph } = this;
+    const graph = this.#graph;
     const kept: readonly (readonly [
       { readonly group: string; readonly resource: string },
       Keeper,
     ])[] = [
-      [
-        pods,
-        {
-          set: (pod) => graph.setPod(pod as Immutable<Pod>),
-          delete: (key) => graph.deletePod(key),
-        },
-      ],
       [
         persistentVolumes,
         {
@@ -80,15 +72,16 @@ export class NodeGraphFollower {
         },
       ],
     ];
-    await Promise.all(
-      kept.map(([type, keeper]) =>
+    await Promise.all([
+      this.#pods.follow(this.#follower),
+      ...kept.map(([type, keeper]) =>
         this.#follower.follow(type.group, type.resource, keeper, {
           // The graph reads references and names, no numbers and no owners of fields.
-          decodeInitial: type === pods ? decodePodOutline : decodeStateOutline,
+          decodeInitial: decodeStateOutline,
           objectsPerTurn: OBJECTS_PER_TURN,
         }),
       ),
-    );
+    ]);
   }
 
   stop(): void {

@@ -14,6 +14,11 @@ type ReadVolume = Immutable<PersistentVolume>;
 export type OwnedKind = 'volumeattachment' | 'resourceslice';
 export type GraphKind = ReferredKind | OwnedKind | 'pod' | 'pv';
 
+/** Reports whether objects of the kind name their node themselves. */
+export function isOwned(kind: GraphKind): kind is OwnedKind {
+  return kind === 'volumeattachment' || kind === 'resourceslice';
+}
+
 interface GraphPod {
   readonly node: string;
   /** Changes when the references of the pod may have changed. */

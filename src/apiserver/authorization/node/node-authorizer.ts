@@ -5,6 +5,8 @@
 
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import * as fields from '#machinery/selectors/fields.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import {
@@ -18,7 +20,7 @@ import {
 import { NODE_RULES } from '../policy/cluster-roles.ts';
 import { can } from '../policy/words.ts';
 import { allows } from '../rbac/rules.ts';
-import type { GraphKind, NodeGraph } from './graph.ts';
+import type { GraphKind } from './graph.ts';
 import { nodeOfUser } from './identity.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
@@ -31,14 +33,20 @@ const RULES: readonly PolicyRule[] = [
 
 const no = (reason: string): Decision => ({ decision: 'noOpinion', reason });
 
-export class NodeAuthorizer implements Authorizer {
-  readonly #graph: Pick<NodeGraph, 'leadsTo'>;
+/** Knows which objects a node needs. */
+export interface NodeConnections {
+  /** Reports whether the object is connected with the node. Rejects if that cannot be read. */
+  leadsTo(node: string, kind: GraphKind, namespace: string, name: string): Awaitable<boolean>;
+}
 
-  constructor(graph: Pick<NodeGraph, 'leadsTo'>) {
+export class NodeAuthorizer implements Authorizer {
+  readonly #graph: NodeConnections;
+
+  constructor(graph: NodeConnections) {
     this.#graph = graph;
   }
 
-  authorize(attributes: Attributes): Decision {
+  authorize(attributes: Attributes): Awaitable<Decision> {
     const node = nodeOfUser(attributes.user);
     if (node === undefined) return NO_OPINION;
     if (node === '') return no(`unknown node for user ${quote(attributes.user.name)}`);
@@ -57,7 +65,7 @@ export class NodeAuthorizer implements Authorizer {
    * Returns the decision for resources that differ by node; undefined for those with the same rules
    * for all nodes.
    */
-  #ofResource(node: string, attributes: Attributes): Decision | undefined {
+  #ofResource(node: string, attributes: Attributes): Awaitable<Decision> | undefined {
     const { apiGroup, resource, subresource } = attributes;
     switch (apiGroup === '' ? resource : `${resource}.${apiGroup}`) {
       case 'secrets':
@@ -91,7 +99,7 @@ export class NodeAuthorizer implements Authorizer {
     }
   }
 
-  #read(node: string, kind: GraphKind, attributes: Attributes): Decision {
+  #read(node: string, kind: GraphKind, attributes: Attributes): Awaitable<Decision> {
     const { verb, subresource, namespace } = attributes;
     if (verb !== 'get' && verb !== 'list' && verb !== 'watch')
       return no('can only read resources of this type');
@@ -100,20 +108,20 @@ export class NodeAuthorizer implements Authorizer {
     return this.#related(node, kind, attributes);
   }
 
-  #get(node: string, kind: GraphKind, attributes: Attributes): Decision {
+  #get(node: string, kind: GraphKind, attributes: Attributes): Awaitable<Decision> {
     if (attributes.verb !== 'get') return no('can only get individual resources of this type');
     if (attributes.subresource !== '') return no('cannot get subresource');
     return this.#related(node, kind, attributes);
   }
 
-  #updateStatus(node: string, kind: GraphKind, attributes: Attributes): Decision {
+  #updateStatus(node: string, kind: GraphKind, attributes: Attributes): Awaitable<Decision> {
     const { verb } = attributes;
     return verb === 'update' || verb === 'patch'
       ? this.#related(node, kind, attributes)
       : no('can only get/update/patch this type');
   }
 
-  #serviceAccount(node: string, attributes: Attributes): Decision {
+  #serviceAccount(node: string, attributes: Attributes): Awaitable<Decision> {
     const { verb, subresource, name } = attributes;
     if (verb === 'get' && subresource === '') return this.#read(node, 'serviceaccount', attributes);
     if (verb !== 'create' || name === '')
@@ -122,7 +130,7 @@ export class NodeAuthorizer implements Authorizer {
     return this.#related(node, 'serviceaccount', attributes);
   }
 
-  #resourceSlice(node: string, attributes: Attributes): Decision {
+  #resourceSlice(node: string, attributes: Attributes): Awaitable<Decision> {
     if (attributes.subresource !== '') return no('cannot authorize ResourceSlice subresources');
     switch (attributes.verb) {
       case 'create':
@@ -147,7 +155,7 @@ export class NodeAuthorizer implements Authorizer {
     }
   }
 
-  #pod(node: string, attributes: Attributes): Decision {
+  #pod(node: string, attributes: Attributes): Awaitable<Decision> {
     const { subresource, verb, name } = attributes;
     switch (`${verb} ${subresource}`) {
       case 'get ':
@@ -169,12 +177,21 @@ export class NodeAuthorizer implements Authorizer {
     }
   }
 
-  #related(node: string, kind: GraphKind, { namespace, name }: Attributes): Decision {
+  #related(node: string, kind: GraphKind, { namespace, name }: Attributes): Awaitable<Decision> {
     if (name === '') return no('No Object name found');
-    return this.#graph.leadsTo(node, kind, namespace, name)
-      ? ALLOW
-      : no(`no relationship found between node '${node}' and this object`);
+    const leads = this.#graph.leadsTo(node, kind, namespace, name);
+    return typeof leads === 'boolean'
+      ? byConnection(node, leads)
+      : leads.then((connected) => byConnection(node, connected), unknownConnection);
   }
+}
+
+const byConnection = (node: string, connected: boolean): Decision =>
+  connected ? ALLOW : no(`no relationship found between node '${node}' and this object`);
+
+function unknownConnection(error: unknown): Decision {
+  const message = `the pods of the node cannot be read: ${errorMessage(error)}`;
+  return { ...no(message), error: message };
 }
 
 const byRules = (attributes: Attributes): Decision =>
