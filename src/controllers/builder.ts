@@ -34,6 +34,7 @@ import {
 } from '#client/workqueue/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { BY_CONTROLLER, byController } from './controller-ref.ts';
+import { BY_REQUIRED_LABEL, byRequiredLabel } from './required-label.ts';
 import { Dependents, type DependentsConfig } from './dependents.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { Keys, Predicate } from './predicate.ts';
@@ -201,6 +202,9 @@ export class ControllerBuilder implements InformerSource {
     const { indexers, writes, expectations, enqueue = this.#add, ...owner } = options;
     const informer = this.informerFor(type);
     informer.addIndexers({ [BY_CONTROLLER]: byController, ...indexers });
+    const { ownerType, selectorOf } = owner;
+    if (selectorOf !== undefined)
+      this.informerFor(ownerType).addIndexers({ [BY_REQUIRED_LABEL]: byRequiredLabel(selectorOf) });
     const dependents = new Dependents<Owner, T>({
       ...owner,
       client: this.#config.client,

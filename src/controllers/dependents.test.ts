@@ -12,6 +12,7 @@ import { selectorOf } from './claim.ts';
 import { BY_CONTROLLER, byController } from './controller-ref.ts';
 import { Dependents, type DependentsConfig } from './dependents.ts';
 import { OwnWrites } from './own-writes.ts';
+import { BY_REQUIRED_LABEL, byRequiredLabel } from './required-label.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadSet = Immutable<ReplicaSet>;
@@ -91,7 +92,9 @@ function setUp(
   const clock = new VirtualClock();
   const expectations = new ControllerExpectations({ clock });
   const writes = new OwnWrites({ clock });
-  const ownerStore = new Store<ReadSet>();
+  const ownerStore = new Store<ReadSet>({
+    [BY_REQUIRED_LABEL]: byRequiredLabel<ReadSet>(selectorOf),
+  });
   for (const owner of owners) ownerStore.put(owner);
   const podStore = new Store<ReadPod>({ [BY_CONTROLLER]: byController });
   for (const each of present) podStore.put(each);
@@ -186,6 +189,26 @@ describe('an event', () => {
     t.update(orphan, pod('a', { app: 'web', revision: 2 }));
     t.remove(orphan);
     expect(t.woken()).toEqual([]);
+  });
+
+  test('of an orphan wakes owners whatever their selector requires', () => {
+    const select = (name: string, selector: object) => ({ ...set(name), spec: { selector } });
+    const inside = (operator: string, ...values: string[]) => ({
+      matchExpressions: [{ key: 'app', operator, ...(values.length > 0 && { values }) }],
+    });
+    const t = setUp([
+      select('all', {}),
+      select('exists', inside('Exists')),
+      select('in', inside('In', 'web', 'db')),
+      select('not-in', inside('NotIn', 'web')),
+      select('two', { matchLabels: { tier: 'front', app: 'web' } }),
+      select('none', { matchLabels: { app: 'db' } }),
+      { ...set('elsewhere', 'web', { namespace: 'other' }) },
+    ] as unknown as ReadSet[]);
+    t.add(pod('a', { app: 'web' }));
+    expect(t.woken().toSorted()).toEqual(['ns/all', 'ns/exists', 'ns/in']);
+    t.add(pod('b'));
+    expect(t.woken().toSorted()).toEqual(['ns/all', 'ns/not-in']);
   });
 
   test('of an orphan that is being deleted, or may not be adopted, wakes no owner', () => {

@@ -9,11 +9,13 @@ import { type EventHandler, type Lister, objectKey } from '#client/informers/ind
 import type { Selector } from '#machinery/selectors/labels.ts';
 import { claim, claimantOf } from './claim.ts';
 import { BY_CONTROLLER, controllerOf, orphansOf } from './controller-ref.ts';
+import { BY_REQUIRED_LABEL, labelsOfOrphan } from './required-label.ts';
 import type { OwnWrites } from './own-writes.ts';
 
 export interface DependentsConfig<Owner extends KubeObject, T extends KubeObject> {
   readonly client: Client;
   readonly ownerType: ResourceType<Owner>;
+  /** With a `selectorOf`: the lister must have the index `BY_REQUIRED_LABEL` of that function. */
   readonly owners: Lister<NoInfer<Immutable<Owner>>>;
   readonly type: ResourceType<T>;
   /** The dependents; the lister must have the index `BY_CONTROLLER`. */
@@ -37,9 +39,6 @@ export interface DependentEvents {
 export class Dependents<Owner extends KubeObject, T extends KubeObject> {
   readonly lister: Lister<Immutable<T>>;
   readonly #config: DependentsConfig<Owner, T>;
-  /** Each orphan is compared with all owners of its namespace. */
-  readonly #selectors = new WeakMap<Immutable<Owner>, Selector>();
-
   constructor(config: DependentsConfig<Owner, T>) {
     this.#config = config;
     this.lister = config.dependents;
@@ -151,12 +150,13 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
   #wakeAdopters(orphan: Immutable<T>, enqueue: (key: string) => void): void {
     const { owners, selectorOf, mayAdopt } = this.#config;
     if (selectorOf === undefined) return;
-    for (const owner of owners.list(orphan.metadata.namespace ?? '')) {
-      if (mayAdopt?.(owner, orphan) === false) continue;
-      let selector = this.#selectors.get(owner);
-      if (selector === undefined) this.#selectors.set(owner, (selector = selectorOf(owner)));
-      if (selector.matches(orphan.metadata.labels)) enqueue(objectKey(owner));
-    }
+    for (const value of labelsOfOrphan(orphan))
+      for (const owner of owners.byIndex(BY_REQUIRED_LABEL, value))
+        if (
+          mayAdopt?.(owner, orphan) !== false &&
+          selectorOf(owner).matches(orphan.metadata.labels)
+        )
+          enqueue(objectKey(owner));
   }
 }
 
