@@ -1334,7 +1334,8 @@ const evaluations: readonly SchemaCase[] = [
     }),
     objects: {
       small: { x: [1, 2, 3], after: 1 },
-      call: { x: Array.from({ length: 500 }, () => 1), after: 1 },
+      // Upstream has no order of fields: a mistake in the other one is reported or not.
+      call: { x: Array.from({ length: 500 }, () => 1), after: 5 },
       'under the limit': { x: Array.from({ length: 330 }, () => 1), after: 1 },
       object: {
         many: Array.from({ length: 700 }, () => ({ l: Array.from({ length: 30 }, () => 1) })),
