@@ -35,6 +35,7 @@ import type {
   PodSandboxConfig,
   PodSandboxFilter,
   PodSandboxMetrics,
+  PodSandboxState,
   PodSandboxStats,
   PodSandboxStatsFilter,
   PodSandboxStatusResponse,
@@ -277,6 +278,17 @@ export interface ImageService {
 }
 
 /** A runtime as the composition passes it to a kubelet. */
+/** The sandboxes and containers of a runtime in short. */
+export interface RuntimeOutline {
+  readonly sandboxes: readonly {
+    readonly id: string;
+    /** The UID of the pod. */
+    readonly uid: string;
+    readonly state: PodSandboxState;
+  }[];
+  readonly containers: readonly Pick<Container, 'id' | 'podSandboxId' | 'state'>[];
+}
+
 export interface Runtime {
   /**
    * 'containerd', 'process' or 'simulated': for logs and `--runtime`. The runtime's own name is in
@@ -290,6 +302,11 @@ export interface Runtime {
    * without waiting. Undefined: it is not known. Only a runtime in the kubelet's own process has it.
    */
   changes?(): number | undefined;
+  /**
+   * Returns what runs in short, once, without reading more of it. Undefined: it was returned, or
+   * more was read already. Only a runtime that may have thousands of nodes has it.
+   */
+  takeOutline?(): RuntimeOutline | undefined;
   /**
    * Releases connections, timers and processes of the runtime itself. Containers keep running if
    * the runtime can leave them. Idempotent.

@@ -46,18 +46,53 @@ interface OpenSandbox<C extends Recorded> extends Sandbox<C> {
   containers: readonly C[];
 }
 
+interface Content<C extends Recorded> {
+  /** Sandboxes by ID. */
+  readonly sandboxes: Map<string, OpenSandbox<C>>;
+  /** Containers by ID; their sandboxes refer to the same objects. */
+  readonly containers: Map<string, C>;
+  readonly sandboxesByLabel: LabelIndex<OpenSandbox<C>>;
+  readonly containersByLabel: LabelIndex<C>;
+}
+
 export class PodTable<C extends Recorded> {
   readonly #clock: Clock;
-  /** Sandboxes by ID. */
-  readonly #sandboxes = new Map<string, OpenSandbox<C>>();
-  /** Containers by ID; their sandboxes refer to the same objects. */
-  readonly #containers = new Map<string, C>();
-  readonly #sandboxesByLabel = new LabelIndex<OpenSandbox<C>>(({ record }) => record.config.labels);
-  readonly #containersByLabel = new LabelIndex<C>(({ record }) => record.config.labels);
+  #content: Content<C> | undefined;
+  #fill: (() => void) | undefined;
   readonly #events = new Broadcast<ContainerEvent>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /**
+   * `fill` adds what the table has in the beginning. It is called when that is first needed: most of
+   * thousands of nodes may never need it.
+   */
+  fillLater(fill: () => void): void {
+    this.#fill = fill;
+  }
+
+  /** False: nothing has needed the content yet. */
+  get isFilled(): boolean {
+    return this.#fill === undefined;
+  }
+
+  /** Calls the function of `fillLater`, if it was not called yet. */
+  fill(): void {
+    const fill = this.#fill;
+    this.#fill = undefined;
+    fill?.();
+  }
+
+  get #all(): Content<C> {
+    if (this.#fill !== undefined) this.fill();
+    return (this.#content ??= {
+      sandboxes: new Map(),
+      containers: new Map(),
+      sandboxesByLabel: new LabelIndex(({ record }) => record.config.labels),
+      containersByLabel: new LabelIndex(({ record }) => record.config.labels),
+    });
   }
 
   /** Returns the current time as a CRI timestamp. */
@@ -70,12 +105,12 @@ export class PodTable<C extends Recorded> {
     const key = sandboxKey(record.config);
     const uid = record.config.metadata?.uid;
     // A node has few sandboxes, so their identities are not kept as texts of their own.
-    for (const { record: other } of this.#sandboxes.values())
+    for (const { record: other } of this.#all.sandboxes.values())
       if (other.config.metadata?.uid === uid && sandboxKey(other.config) === key)
         throw new CriError('AlreadyExists', `sandbox ${key} exists already`);
     const sandbox = { record, containers: [] };
-    this.#sandboxes.set(record.id, sandbox);
-    this.#sandboxesByLabel.add(sandbox);
+    this.#all.sandboxes.set(record.id, sandbox);
+    this.#all.sandboxesByLabel.add(sandbox);
     return sandbox;
   }
 
@@ -90,17 +125,17 @@ export class PodTable<C extends Recorded> {
     if (sandbox.containers.some(({ record }) => containerKey(podSandboxId, record.config) === key))
       throw new CriError('AlreadyExists', `container ${key} exists already`);
     sandbox.containers = [...sandbox.containers, container];
-    this.#containers.set(id, container);
-    this.#containersByLabel.add(container);
+    this.#all.containers.set(id, container);
+    this.#all.containersByLabel.add(container);
   }
 
   /** Returns the sandbox; undefined if it does not exist. */
   findSandbox(id: string): Sandbox<C> | undefined {
-    return this.#sandboxes.get(id);
+    return this.#all.sandboxes.get(id);
   }
 
   findContainer(id: string): C | undefined {
-    return this.#containers.get(id);
+    return this.#all.containers.get(id);
   }
 
   /** Returns the sandbox. Throws NotFound. */
@@ -118,7 +153,7 @@ export class PodTable<C extends Recorded> {
 
   /** Returns the container. Throws NotFound. */
   container(id: string): C {
-    const container = this.#containers.get(id);
+    const container = this.#all.containers.get(id);
     if (container === undefined)
       throw new CriError('NotFound', `container ${JSON.stringify(id)} not found`);
     return container;
@@ -134,25 +169,25 @@ export class PodTable<C extends Recorded> {
 
   sandboxes(filter?: PodSandboxFilter): Sandbox<C>[] {
     const found: Sandbox<C>[] = [];
-    for (const sandbox of this.#sandboxesByLabel.candidates(filter?.labelSelector))
+    for (const sandbox of this.#all.sandboxesByLabel.candidates(filter?.labelSelector))
       if (matchesSandbox(sandbox.record, filter)) found.push(sandbox);
     return found;
   }
 
   containers(filter?: ContainerFilter): C[] {
     const found: C[] = [];
-    for (const container of this.#containersByLabel.candidates(filter?.labelSelector))
+    for (const container of this.#all.containersByLabel.candidates(filter?.labelSelector))
       if (matchesContainer(container.record, filter)) found.push(container);
     return found;
   }
 
   /** Removes the container. Returns false if it did not exist. */
   removeContainer(id: string): boolean {
-    const container = this.#containers.get(id);
+    const container = this.#all.containers.get(id);
     if (container === undefined) return false;
-    this.#containers.delete(id);
-    this.#containersByLabel.delete(container);
-    const sandbox = this.#sandboxes.get(container.record.podSandboxId);
+    this.#all.containers.delete(id);
+    this.#all.containersByLabel.delete(container);
+    const sandbox = this.#all.sandboxes.get(container.record.podSandboxId);
     if (sandbox !== undefined)
       sandbox.containers = sandbox.containers.filter((each) => each !== container);
     return true;
@@ -162,10 +197,10 @@ export class PodTable<C extends Recorded> {
    * Removes the sandbox; its containers must be removed before. Returns false if it did not exist.
    */
   removeSandbox(id: string): boolean {
-    const sandbox = this.#sandboxes.get(id);
+    const sandbox = this.#all.sandboxes.get(id);
     if (sandbox === undefined) return false;
-    this.#sandboxes.delete(id);
-    this.#sandboxesByLabel.delete(sandbox);
+    this.#all.sandboxes.delete(id);
+    this.#all.sandboxesByLabel.delete(sandbox);
     return true;
   }
 
@@ -214,7 +249,7 @@ export class PodTable<C extends Recorded> {
   }
 
   #open(id: string): OpenSandbox<C> {
-    const sandbox = this.#sandboxes.get(id);
+    const sandbox = this.#all.sandboxes.get(id);
     if (sandbox === undefined)
       throw new CriError('NotFound', `sandbox ${JSON.stringify(id)} not found`);
     return sandbox;

@@ -15,6 +15,7 @@ export function lazyRuntime(name: string, make: () => Runtime): Runtime {
     },
     // A runtime that has not been made has not changed.
     changes: () => (made === undefined ? 0 : made.changes?.()),
+    takeOutline: () => services().takeOutline?.(),
     close: () => made?.close() ?? Promise.resolve(),
   };
 }

@@ -1,9 +1,8 @@
 import { complete, type Container, type PodSandbox } from '#cri/index.ts';
 import { expect, test } from 'vitest';
-import { POD_UID_LABEL } from '../runtime/labels.ts';
 import { makePod } from '../testing/make-pod.ts';
 import type { Pod, PodSpec, PodStatus } from '../types.ts';
-import { hasOnlyRunning, isAtRest, isQuietChange, type NodeContent } from './at-rest.ts';
+import { hasOnlyRunning, isAtRest, isQuietChange, type NodeContent, outlineOf } from './at-rest.ts';
 
 const HOST_IP = '192.168.0.5';
 const NAMES = ['pod-1', 'pod-2'];
@@ -44,22 +43,31 @@ function pod(name: string, changes: { spec?: Partial<PodSpec>; status?: PodStatu
 }
 
 const sandbox = (name: string, state: PodSandbox['state'] = 'SANDBOX_READY'): PodSandbox =>
-  complete('PodSandbox', { id: name, state, labels: { [POD_UID_LABEL]: name } });
+  complete('PodSandbox', {
+    id: name,
+    state,
+    metadata: { name, namespace: 'default', uid: name, attempt: 0 },
+  });
 
 const container = (name: string, state: Container['state'] = 'CONTAINER_RUNNING'): Container =>
   complete('Container', {
     id: `${name}-main`,
     podSandboxId: name,
     state,
-    labels: { [POD_UID_LABEL]: name },
   });
 
 /** Two pods that run, and what a test changes. */
-function content(changes: Partial<NodeContent> = {}): NodeContent {
+function content({
+  sandboxes = NAMES.map((name) => sandbox(name)),
+  containers = NAMES.map((name) => container(name)),
+  ...changes
+}: Partial<NodeContent> & {
+  readonly sandboxes?: readonly PodSandbox[];
+  readonly containers?: readonly Container[];
+} = {}): NodeContent {
   return {
     pods: NAMES.map((name) => pod(name)),
-    sandboxes: NAMES.map((name) => sandbox(name)),
-    containers: NAMES.map((name) => container(name)),
+    running: outlineOf(sandboxes, containers),
     runtimeName: 'simulated',
     hostIP: HOST_IP,
     ...changes,
@@ -134,7 +142,7 @@ test.each<readonly [string, NodeContent]>([
     content({
       containers: [
         container('pod-1'),
-        complete('Container', { ...container('pod-2'), labels: { [POD_UID_LABEL]: 'pod-1' } }),
+        complete('Container', { ...container('pod-2'), podSandboxId: 'pod-1' }),
       ],
     }),
   ],

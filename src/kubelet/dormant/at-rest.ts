@@ -2,10 +2,9 @@
 // nothing is to be done and nothing is to be reported. It decides by what a kubelet has reported
 // and what the runtime has, and calls everything else work, so that a kubelet begins in doubt.
 
-import type { Container as CriContainer, PodSandbox } from '#cri/index.ts';
+import type { Container as CriContainer, PodSandbox, RuntimeOutline } from '#cri/index.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { findContainerById, type RuntimePodStatus } from '../pod/pod-status.ts';
-import { POD_UID_LABEL } from '../runtime/labels.ts';
 import { isMirrorPod } from '../static-pods/mirror-pods.ts';
 import { ALL_CONTAINERS_RESTARTING } from '../status/conditions.ts';
 import { RESIZE_CONDITIONS } from '../status/resize-conditions.ts';
@@ -14,8 +13,7 @@ import { podUid, type Container, type Pod } from '../types.ts';
 export interface NodeContent {
   /** The pods of the API that are bound to the node. */
   readonly pods: readonly Pod[];
-  readonly sandboxes: readonly PodSandbox[];
-  readonly containers: readonly CriContainer[];
+  readonly running: RuntimeOutline;
   /** As in the IDs of containers. */
   readonly runtimeName: string;
   /** The primary address of the node. */
@@ -43,23 +41,41 @@ type Volume = NonNullable<Pod['spec']['volumes']>[number];
 /** Conditions of a status that the kubelet goes on working on. */
 const UNSETTLED: ReadonlySet<string> = new Set([...RESIZE_CONDITIONS, ALL_CONTAINERS_RESTARTING]);
 
+/** Returns lists of a runtime in short. */
+export function outlineOf(
+  sandboxes: readonly PodSandbox[],
+  containers: readonly CriContainer[],
+): RuntimeOutline {
+  return {
+    sandboxes: sandboxes.map(({ id, metadata, state }) => ({
+      id,
+      uid: metadata?.uid ?? '',
+      state,
+    })),
+    containers,
+  };
+}
+
 /** Reports whether every pod is at rest, and the runtime has these pods and no others. */
 export function isAtRest({
   pods,
-  sandboxes,
-  containers,
+  running: { sandboxes, containers },
   runtimeName,
   hostIP,
 }: NodeContent): boolean {
   if (sandboxes.length !== pods.length) return false;
   const ready = new Set<string>();
-  for (const { state, labels } of sandboxes)
-    if (state === 'SANDBOX_READY') ready.add(labels[POD_UID_LABEL] ?? '');
+  /** By ID of the sandbox: the pod's UID. */
+  const uids = new Map<string, string>();
+  for (const { id, uid, state } of sandboxes) {
+    if (state === 'SANDBOX_READY') ready.add(uid);
+    uids.set(id, uid);
+  }
   /** By ID: the pod's UID. */
   const running = new Map<string, string>();
-  for (const { id, state, labels } of containers) {
+  for (const { id, podSandboxId, state } of containers) {
     if (state !== 'CONTAINER_RUNNING') return false;
-    running.set(id, labels[POD_UID_LABEL] ?? '');
+    running.set(id, uids.get(podSandboxId) ?? '');
   }
   let expected = 0;
   for (const pod of pods) {

@@ -3,6 +3,7 @@
 // take the place of a kubelet that has none any more.
 
 import type { EventRecorder } from '#client/events/index.ts';
+import type { RuntimeOutline } from '#cri/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { KubeletConfig } from '../config.ts';
 import { SIMULATED_HARD, DEFAULT_EVICTION } from '../eviction/settings.ts';
@@ -15,7 +16,7 @@ import { readSettings } from '../parts/settings.ts';
 import type { ServerListenConfig } from '../server/config.ts';
 import { HeldPort } from '../server/held-port.ts';
 import type { Node, Pod } from '../types.ts';
-import { isAtRest } from './at-rest.ts';
+import { isAtRest, outlineOf } from './at-rest.ts';
 
 export interface DormantKubeletConfig {
   /** The configuration of the kubelet in whose place this one is: of a simulated node. */
@@ -74,14 +75,19 @@ export class DormantKubelet {
   async isAtRest(pods: readonly Pod[]): Promise<boolean> {
     const begun = this.#begun;
     if (begun === undefined) throw new Error('the dormant kubelet has not been registered');
-    const { runtime } = this.#config.kubelet.runtime;
     this.#background.push(this.#followRuntime());
+    const running = this.#config.kubelet.runtime.takeOutline?.() ?? (await this.#listRunning());
+    const { runtimeName, facts } = begun;
+    return isAtRest({ pods, running, runtimeName, hostIP: facts.hostIPs[0] });
+  }
+
+  async #listRunning(): Promise<RuntimeOutline> {
+    const { runtime } = this.#config.kubelet.runtime;
     const [sandboxes, containers] = await Promise.all([
       runtime.listPodSandbox({}),
       runtime.listContainers({}),
     ]);
-    const { runtimeName, facts } = begun;
-    return isAtRest({ pods, sandboxes, containers, runtimeName, hostIP: facts.hostIPs[0] });
+    return outlineOf(sandboxes, containers);
   }
 
   /** See NodeReporter. */

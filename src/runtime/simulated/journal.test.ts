@@ -2,12 +2,19 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { complete, type ContainerConfig, type Input, type Runtime } from '#cri/index.ts';
+import {
+  complete,
+  type ContainerConfig,
+  type Input,
+  type Runtime,
+  type RuntimeOutline,
+} from '#cri/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { SimulationJournal } from './journal.ts';
-import { createSimulatedRuntime } from './runtime.ts';
+import { annotationPrefix } from './annotations.ts';
+import { createSimulatedRuntime, realistic } from './runtime.ts';
 
 let dir: string;
 let path: string;
@@ -283,6 +290,152 @@ describe('the journal of simulated containers', () => {
       await close();
       expect(isRewriting()).toBe(false);
       await findsAll(expected);
+    });
+  });
+
+  describe('records that nothing has asked for', () => {
+    const uidOf = ({ sandboxes }: RuntimeOutline): string[] => sandboxes.map(({ uid }) => uid);
+
+    test('are known in short, until they are read', async () => {
+      const before = open();
+      const node = before.runtimeOf('one');
+      await run(node, 'a');
+      await node.runtime.stopContainer(await run(node, 'b'), 0);
+      await node.runtime.removeContainer(await run(node, 'c'));
+      const [sandboxes, containers, images] = [
+        await node.runtime.listPodSandbox(),
+        await node.runtime.listContainers(),
+        await node.images.listImages(),
+      ];
+      await node.close();
+      before.journal.close();
+
+      const after = open();
+      const again = after.runtimeOf('one');
+      expect(await again.images.listImages()).toEqual(images);
+      expect(again.takeOutline?.()).toMatchObject({
+        sandboxes: sandboxes.map(({ id, metadata, state: at }) => ({
+          id,
+          uid: metadata?.uid,
+          state: at,
+        })),
+        containers: containers.map(({ id, podSandboxId, state: at }) => ({
+          id,
+          podSandboxId,
+          state: at,
+        })),
+      });
+      expect(again.takeOutline?.()).toBeUndefined();
+      expect(await again.runtime.listContainers()).toEqual(containers);
+      await again.close();
+      after.journal.close();
+    });
+
+    test.each<readonly [string, Input<'ContainerConfig'>]>([
+      ['a command', { command: ['sleep', '10'] }],
+      ['arguments', { args: ['x'] }],
+      ['an annotation', { annotations: { [`${annotationPrefix}run-duration`]: '10s' } }],
+      ['an image with a default command', { image: { image: 'docker.io/library/busybox:1.36' } }],
+    ])('are read at once if a container has %s', async (_, config) => {
+      const before = open();
+      const node = before.runtimeOf('one');
+      await run(node, 'a', { image: { image: 'registry.k8s.io/pause:3.10' } });
+      await run(node, 'b', { image: { image: 'registry.k8s.io/pause:3.10' }, ...config });
+      await node.close();
+      before.journal.close();
+      const after = open();
+      const journal = after.journal.node('one');
+      const options = { clock, podCidr: '10.1.0.0/24', ...realistic };
+      const again = createSimulatedRuntime({ ...options, journal });
+      expect(again.takeOutline?.()).toBeUndefined();
+      await again.close();
+      after.journal.close();
+    });
+
+    test('do not make a new sandbox use their addresses, also in another range', async () => {
+      const before = open();
+      const node = before.runtimeOf('one');
+      await run(node, 'a');
+      await node.close();
+      before.journal.close();
+      const after = open();
+      const again = after.runtimeOf('one');
+      await again.runtime.updateRuntimeConfig({ networkConfig: { podCidr: '10.1.0.0/25' } });
+      await again.runtime.runPodSandbox(sandboxOf('b'));
+      const addresses = await addressesOf(again);
+      expect(new Set(addresses).size).toBe(2);
+      await again.close();
+      after.journal.close();
+    });
+
+    test('survive rewrites, in which lines of removed records are dropped', async () => {
+      const before = open();
+      const nodes = ['idle', 'busy', 'other'].map((name) => before.runtimeOf(name));
+      for (const node of nodes) {
+        await node.runtime.removeContainer(await run(node, 'removed'));
+        for (let i = 0; i < 20; i++) await run(node, `p${i}`);
+      }
+      const expected = await Promise.all(nodes.map(state));
+      for (const node of nodes) await node.close();
+      before.journal.close();
+
+      const used = open(20_000);
+      const [, busy] = ['idle', 'busy', 'other'].map((name) => used.runtimeOf(name));
+      const size = statSync(path).size;
+      for (let i = 0; i < 200 && statSync(path).size >= size; i++) {
+        const container = await run(busy!, `more${i}`);
+        const { status } = await busy!.runtime.containerStatus(container);
+        const all = await busy!.runtime.listContainers({ id: status?.id ?? '' });
+        await busy!.runtime.removePodSandbox(all[0]?.podSandboxId ?? '');
+        await turn();
+      }
+      expect(statSync(path).size).toBeLessThan(size);
+      // One of these is read from the new file, the other one by the next process.
+      expect(await state(used.runtimeOf('idle'))).toEqual(expected[0]);
+      await busy!.close();
+      used.journal.close();
+      const after = open();
+      expect(await state(after.runtimeOf('other'))).toEqual(expected[2]);
+      expect(await state(after.runtimeOf('idle'))).toEqual(expected[0]);
+      after.journal.close();
+    });
+
+    test('can be read after a failed write', async () => {
+      const before = open();
+      const [one, two] = [before.runtimeOf('one'), before.runtimeOf('two')];
+      await run(one, 'a');
+      await run(two, 'b');
+      const expected = await state(one);
+      for (const node of [one, two]) await node.close();
+      before.journal.close();
+      const after = open(1);
+      rmSync(dir, { recursive: true });
+      await run(after.runtimeOf('two'), 'c');
+      await turn();
+      await turn();
+      expect(await state(after.runtimeOf('one'))).toEqual(expected);
+      after.journal.close();
+    });
+
+    test('may have another form', async () => {
+      const before = open();
+      const node = before.runtimeOf('nöde');
+      await run(node, 'a', { image: { image: 'i', annotations: { a: 'b' } } });
+      const expected = await state(node);
+      await node.close();
+      before.journal.close();
+      const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+      const spaced = lines.map((line) =>
+        JSON.stringify(JSON.parse(line), null, 1).replaceAll('\n', ''),
+      );
+      rmSync(path);
+      appendFileSync(path, `${spaced.join('\n')}\n"x"\n[]\n\n{}\n["changed"]\n`);
+      const after = open();
+      const again = after.runtimeOf('nöde');
+      expect(uidOf(again.takeOutline!()!)).toEqual(['a']);
+      expect(await state(again)).toEqual(expected);
+      await again.close();
+      after.journal.close();
     });
   });
 

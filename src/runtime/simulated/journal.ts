@@ -6,29 +6,28 @@
 // Nothing is synced: if a crash of the whole machine loses containers, the kubelet starts them
 // again. Only one process at a time has the file open.
 
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { LinuxContainerResources } from '#cri/index.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
-import { shareParts } from '#machinery/collections/share-parts.ts';
-import { inNextTurn } from '#machinery/pending-work.ts';
-import { withSharedEnvironment } from './shared-environment.ts';
+import { eachLine, Replacement } from './journal-file.ts';
+import {
+  changeOf,
+  encodeLine,
+  isContainer,
+  type Line,
+  LineReader,
+  type Stored,
+} from './journal-lines.ts';
+import { type LineSource, type NodeOutline, NodeReader, NodeRecords } from './node-records.ts';
 
 /** The records of one node when the journal was opened, and the sink for its changes. */
 export interface NodeJournal {
-  readonly sandboxes: readonly SandboxRecord[];
-  /** The containers of these sandboxes. */
-  readonly containers: readonly ContainerRecord[];
+  /** Returns the records in short, once. Undefined after `read`. */
+  takeOutline(): NodeOutline | undefined;
+  /** Reads the records. Must be called once before anything changes. Throws errors of the file system. */
+  read(): NodeContents;
   sandboxAdded(record: SandboxRecord): void;
   containerAdded(record: ContainerRecord): void;
   /**
@@ -39,6 +38,12 @@ export interface NodeJournal {
   removed(id: string): void;
   /** Writes pending changes. */
   flush(): void;
+}
+
+export interface NodeContents {
+  readonly sandboxes: readonly SandboxRecord[];
+  /** The containers of these sandboxes. */
+  readonly containers: readonly ContainerRecord[];
 }
 
 export interface SimulationJournalConfig {
@@ -53,33 +58,21 @@ export interface SimulationJournalConfig {
   readonly readBytes?: number;
 }
 
-type Kind = 'sandbox' | 'container';
-type Stored = SandboxRecord | ContainerRecord;
-
-type Line =
-  | readonly [op: 'sandbox', node: string, record: SandboxRecord]
-  | readonly [op: 'container', node: string, record: ContainerRecord]
-  | readonly [op: 'changed', node: string, id: string, change: Change]
-  | readonly [op: 'removed', node: string, id: string];
-
 const REWRITE_BYTES = 64 * 1024 * 1024;
-const NEWLINE = 0x0a;
 /** Fewer lines of history than this do not lead to a rewrite. */
 const SMALL_LINES = 1000;
-/** The number of lines per write. */
+/** The number of lines per write of a new file. */
 const CHUNK_LINES = 500;
 /** The number of bytes per read: a file of a million containers is larger than a buffer can be. */
 const READ_BYTES = 4 * 1024 * 1024;
 
 export class SimulationJournal {
   readonly #config: SimulationJournalConfig;
-  /**
-   * By node, then by ID, sandboxes before their containers. It includes nodes that are not
-   * simulated in this run.
-   */
-  readonly #nodes = new Map<string, Map<string, Stored>>();
-  /** The last records that were read: neighbours in the file share their equal parts. */
-  readonly #latest = new Map<Kind, object>();
+  /** By name. It includes nodes that are not simulated in this run. */
+  readonly #nodes = new Map<string, NodeRecords>();
+  readonly #source: LineSource;
+  /** The file that lines are read from, also after a failed write. */
+  #readFile: number | undefined;
   /** Undefined after a failed write. */
   #file: number | undefined;
   #pending: string[] = [];
@@ -94,34 +87,44 @@ export class SimulationJournal {
     this.#config = config;
     const { path } = config;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const { lines, complete } = existsSync(path) ? this.#read(path) : { lines: 0, complete: true };
-    this.#latest.clear();
+    this.#source = {
+      read: (offset, length) => this.#line(offset, length),
+      onBroken: this.#onBroken,
+    };
     this.#file = openSync(path, 'a', 0o600);
+    this.#readFile = openSync(path, 'r');
+    const { lines, complete } = this.#readAll(this.#readFile);
     let records = 0;
-    for (const stored of this.#nodes.values()) records += stored.size;
+    for (const node of this.#nodes.values()) records += node.size;
     // Half of it is history, or the last line is incomplete and the next one would be appended to
     // it.
     if (lines > 2 * records + SMALL_LINES || !complete) this.#rewrite();
   }
 
   node(name: string): NodeJournal {
-    const stored = this.#nodes.get(name) ?? new Map<string, Stored>();
-    this.#nodes.set(name, stored);
-    const records = [...stored.values()];
+    const node = this.#nodes.get(name) ?? new NodeRecords();
+    this.#nodes.set(name, node);
+    const stored = (): Map<string, Stored> => node.read(this.#source);
     return {
-      sandboxes: records.filter((record) => !isContainer(record)),
-      containers: records.filter(isContainer),
+      takeOutline: () => node.takeOutline(),
+      read: () => {
+        const records = [...stored().values()];
+        return {
+          sandboxes: records.filter((record) => !isContainer(record)),
+          containers: records.filter(isContainer),
+        };
+      },
       sandboxAdded: (record) => {
-        stored.set(record.id, record);
+        stored().set(record.id, record);
         this.#append(['sandbox', name, record]);
       },
       containerAdded: (record) => {
-        stored.set(record.id, record);
+        stored().set(record.id, record);
         this.#append(['container', name, record]);
       },
       changed: (record) => this.#append(['changed', name, record.id, changeOf(record)]),
       removed: (id) => {
-        stored.delete(id);
+        stored().delete(id);
         this.#append(['removed', name, id]);
       },
       flush: () => this.#flush(),
@@ -132,83 +135,46 @@ export class SimulationJournal {
   close(): void {
     this.#flush();
     this.#abandonRewrite();
-    if (this.#file !== undefined) closeSync(this.#file);
-    this.#file = undefined;
+    this.#closeFiles();
   }
 
   /** Returns the number of lines, and whether the last one was finished. */
-  #read(path: string): { readonly lines: number; readonly complete: boolean } {
-    const file = openSync(path, 'r');
-    const chunk = Buffer.allocUnsafe(this.#config.readBytes ?? READ_BYTES);
-    /** The beginning of a line that ends in a later chunk. */
-    let begun: Buffer[] = [];
+  #readAll(file: number): { readonly lines: number; readonly complete: boolean } {
+    const reader = new LineReader();
+    const nodes = new Map<string, NodeReader>();
     let lines = 0;
-    try {
-      for (let size = readSync(file, chunk); size > 0; size = readSync(file, chunk)) {
-        let start = 0;
-        for (
-          let end = chunk.indexOf(NEWLINE);
-          end !== -1 && end < size;
-          end = chunk.indexOf(NEWLINE, start)
-        ) {
-          const rest = chunk.subarray(start, end);
-          this.#apply((begun.length === 0 ? rest : Buffer.concat([...begun, rest])).toString());
-          begun = [];
-          start = end + 1;
-          lines++;
-        }
-        if (start < size) begun.push(Buffer.from(chunk.subarray(start, size)));
+    const rest = eachLine(file, this.#config.readBytes ?? READ_BYTES, (bytes, offset) => {
+      lines++;
+      const line = reader.read(bytes);
+      if (line === undefined) {
+        this.#onBroken(new Error('it is no line of the journal'));
+        return;
       }
-    } finally {
-      closeSync(file);
-    }
-    return { lines, complete: begun.length === 0 };
+      let node = nodes.get(line.node);
+      if (node === undefined) nodes.set(line.node, (node = new NodeReader()));
+      node.add(line, offset, bytes.length);
+    });
+    for (const [name, node] of nodes) this.#nodes.set(name, node.finish());
+    return { lines, complete: rest === 0 };
   }
 
-  #apply(text: string): void {
-    let line: Line;
-    try {
-      line = JSON.parse(text) as Line;
-    } catch (error) {
-      // A crash left an incomplete line, with others after it.
-      this.#config.logger.warn('a line of the simulated containers cannot be read', {
-        path: this.#config.path,
-        err: error,
-      });
-      return;
-    }
-    const [op, node] = line;
-    if (op === 'sandbox' || op === 'container') {
-      shareParts(this.#latest.get(op), line[2]);
-      this.#latest.set(op, line[2]);
-    }
-    let stored = this.#nodes.get(node);
-    if (stored === undefined) this.#nodes.set(node, (stored = new Map()));
-    switch (op) {
-      case 'sandbox':
-        shareTexts(line[2], line[2]);
-        stored.set(line[2].id, line[2]);
-        break;
-      case 'container': {
-        const [, , record] = line;
-        const sandbox = stored.get(record.podSandboxId);
-        if (sandbox !== undefined && !isContainer(sandbox)) shareTexts(sandbox, record);
-        stored.set(record.id, withBytes(record));
-        break;
-      }
-      case 'changed': {
-        const record = stored.get(line[2]);
-        if (record !== undefined) applyChange(record, line[3]);
-        break;
-      }
-      case 'removed':
-        stored.delete(line[2]);
-    }
+  #line(offset: number, length: number): Buffer {
+    if (this.#readFile === undefined) throw new Error('the journal is closed');
+    const bytes = Buffer.allocUnsafe(length);
+    if (readSync(this.#readFile, bytes, 0, length, offset) < length)
+      throw new Error(`${this.#config.path} is shorter than it was`);
+    return bytes;
   }
+
+  /** A crash of the machine left an incomplete line, with others after it. */
+  readonly #onBroken = (error: unknown): void => {
+    const { logger, path } = this.#config;
+    logger.warn('a line of the simulated containers cannot be read', { path, err: error });
+  };
 
   #append(line: Line): void {
     if (this.#file === undefined) return;
-    this.#pending.push(encode(line));
+    this.#pending.push(encodeLine(line));
     if (this.#scheduled) return;
     this.#scheduled = true;
     inNextTurn(() => {
@@ -223,8 +189,8 @@ export class SimulationJournal {
     const lines = this.#pending;
     this.#pending = [];
     if (lines.length === 0 || this.#file === undefined) return;
-    this.#guard(() => (this.#appended += writeSync(this.#file as number, lines.join(''))));
-    for (const line of lines) this.#rewriting?.next.since.push(line);
+    this.#guard(() => (this.#appended += writeSync(this.#file as number, `${lines.join('\n')}\n`)));
+    for (const line of lines) this.#rewriting?.since.push(line);
   }
 
   /** Writes a new file with the present records only, and replaces the old one. */
@@ -256,49 +222,50 @@ export class SimulationJournal {
   }
 
   #beginRewrite(): Rewriting {
-    const file = openSync(`${this.#config.path}.new`, 'w', 0o600);
-    const next: NewFile = { file, length: 0, since: [] };
-    this.#rewriting = { next, steps: this.#writeAll(next) };
+    const next = new Replacement(this.#config.path);
+    const places = new Map<NodeRecords, readonly number[]>();
+    this.#rewriting = { next, places, since: [], steps: this.#writeAll(next, places) };
     return this.#rewriting;
   }
 
   /** Writes all records, and stops after each piece. */
-  *#writeAll(next: NewFile): Generator<void, void> {
-    let lines: string[] = [];
-    const flush = (): void => {
-      write(next, lines);
-      lines = [];
-    };
-    for (const [node, stored] of this.#nodes) {
-      for (const record of stored.values()) {
-        lines.push(encode([isContainer(record) ? 'container' : 'sandbox', node, record] as Line));
-        if (lines.length < CHUNK_LINES) continue;
-        flush();
+  *#writeAll(next: Replacement, placesOf: Map<NodeRecords, readonly number[]>): Generator<void> {
+    for (const [name, node] of this.#nodes) {
+      const places: number[] = [];
+      for (const line of node.lines(this.#source)) {
+        const bytes = Buffer.isBuffer(line) ? line : Buffer.from(encodeLine(lineOf(name, line)));
+        places.push(next.put(bytes), bytes.length);
+        if (next.waiting < CHUNK_LINES) continue;
+        next.flush();
         yield;
       }
+      placesOf.set(node, places);
     }
-    flush();
   }
 
   /** Replaces the file by the new one. */
-  #endRewrite({ next }: Rewriting): void {
-    const { path } = this.#config;
-    write(next, next.since);
-    renameSync(`${path}.new`, path);
-    if (this.#file !== undefined) closeSync(this.#file);
-    this.#file = next.file;
-    this.#rewritten = next.length;
+  #endRewrite({ next, places, since }: Rewriting): void {
+    for (const line of since) next.put(Buffer.from(line));
+    const { file, length } = next.finish();
     this.#rewriting = undefined;
+    this.#closeFiles();
+    this.#file = file;
+    this.#readFile = openSync(this.#config.path, 'r');
+    for (const [node, moved] of places) node.moved(moved);
+    this.#rewritten = length;
     this.#appended = 0;
   }
 
   /** Gives up a new file that is not complete. */
   #abandonRewrite(): void {
-    const rewriting = this.#rewriting;
-    if (rewriting === undefined) return;
+    this.#rewriting?.next.abandon();
     this.#rewriting = undefined;
-    closeSync(rewriting.next.file);
-    rmSync(`${this.#config.path}.new`, { force: true });
+  }
+
+  #closeFiles(): void {
+    for (const file of [this.#file, this.#readFile]) if (file !== undefined) closeSync(file);
+    this.#file = undefined;
+    this.#readFile = undefined;
   }
 
   /**
@@ -323,104 +290,16 @@ export class SimulationJournal {
   }
 }
 
-/** A file that will replace the present one. */
-interface NewFile {
-  readonly file: number;
-  /** The number of bytes so far. */
-  length: number;
+interface Rewriting {
+  readonly next: Replacement;
+  /** The places of the lines of each node in the new file. */
+  readonly places: ReadonlyMap<NodeRecords, readonly number[]>;
   /** Lines that were written to the old file since the beginning. */
   readonly since: string[];
-}
-
-interface Rewriting {
-  readonly next: NewFile;
   /** Each step writes a piece. */
-  readonly steps: Iterator<void, void>;
+  readonly steps: Iterator<void>;
 }
 
-function write(next: NewFile, lines: readonly string[]): void {
-  if (lines.length > 0) next.length += writeSync(next.file, lines.join(''));
-}
-
-/**
- * Makes a record that was just parsed use the sandbox's own texts: the names and IDs of a pod are in
- * half a dozen places, and each would be kept in memory.
- */
-function shareTexts(
-  { id, config: { metadata } }: SandboxRecord,
-  record: SandboxRecord | ContainerRecord,
-): void {
-  const texts = [metadata?.uid, metadata?.name, metadata?.namespace];
-  const labels = record.config.labels as Record<string, string>;
-  for (const [key, value] of Object.entries(labels ?? {})) {
-    const text = texts.find((each) => each === value);
-    if (text !== undefined) labels[key] = text;
-  }
-  if (isContainer(record)) Object.assign(record, { podSandboxId: id });
-}
-
-function isContainer(record: Stored): record is ContainerRecord {
-  return 'podSandboxId' in record;
-}
-
-/** `resources`: of a container that was resized. */
-type Change = Partial<Omit<ContainerRecord, 'state'>> & {
-  readonly state: string;
-  readonly resources?: LinuxContainerResources;
-};
-
-function changeOf(record: SandboxRecord | ContainerRecord): Change {
-  if (!isContainer(record)) return { state: record.state };
-  const { state, startedAt, finishedAt, exitCode, reason, message, config } = record;
-  return {
-    state,
-    startedAt,
-    finishedAt,
-    exitCode,
-    reason,
-    message,
-    resources: config.linux?.resources,
-  };
-}
-
-function applyChange(
-  record: SandboxRecord | ContainerRecord,
-  { resources, ...fields }: Change,
-): void {
-  Object.assign(record, fields);
-  if (resources === undefined || !isContainer(record)) return;
-  const { config } = record;
-  Object.assign(record, { config: { ...config, linux: { ...config.linux, resources } } });
-}
-
-/** Values of environment variables are bytes, which JSON cannot represent. */
-function encode(line: Line): string {
-  if (line[0] !== 'container') return `${JSON.stringify(line)}\n`;
-  const [op, node, record] = line;
-  const envs = record.config.envs?.map(({ key, value }) => ({ key, value: base64(value) }));
-  return (
-    JSON.stringify([
-      op,
-      node,
-      envs === undefined ? record : { ...record, config: { ...record.config, envs } },
-    ]) + '\n'
-  );
-}
-
-function base64(value: Uint8Array | undefined): string | undefined {
-  return value === undefined
-    ? undefined
-    : Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
-}
-
-function withBytes(record: ContainerRecord): ContainerRecord {
-  const encoded = record.config.envs as
-    | readonly { readonly key?: string; readonly value?: string }[]
-    | undefined;
-  if (encoded === undefined) return record;
-  const envs = encoded.map(({ key, value }) => ({
-    key,
-    value: value === undefined ? undefined : Buffer.from(value, 'base64'),
-  }));
-  return { ...record, config: withSharedEnvironment({ ...record.config, envs }) };
+function lineOf(node: string, record: Stored): Line {
+  return isContainer(record) ? ['container', node, record] : ['sandbox', node, record];
 }

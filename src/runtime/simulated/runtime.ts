@@ -15,6 +15,7 @@ import {
   type ExecResult,
   type ExecStreams,
   type ExecSyncResult,
+  type ImageSpec,
   type Input,
   isCriError,
   type LinuxContainerResources,
@@ -24,6 +25,7 @@ import {
   type PodSandboxStatsFilter,
   type Runtime,
   type RuntimeConfig,
+  type RuntimeOutline,
   type RuntimeService,
   type StatusResponse,
 } from '#cri/index.ts';
@@ -39,7 +41,7 @@ import { usageAt, type UsageSchedule, usageUntil } from './usage-schedule.ts';
 import { type ContainerHost, type ContainerState, SimulatedContainer } from './container.ts';
 import { entryPoint } from './entry-points.ts';
 import { execProgram } from './exec.ts';
-import type { NodeJournal } from './journal.ts';
+import type { NodeContents, NodeJournal } from './journal.ts';
 import { NodeState, type NodeContent } from './node-state.ts';
 import { type DirectoryNode, newDirectory } from './shell/file-system.ts';
 import type { UnknownPolicy } from './shell/kernel.ts';
@@ -135,6 +137,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   readonly #journal: NodeJournal | undefined;
   readonly #memoryLogs: boolean;
   readonly #containerHost: ContainerHost;
+  /** Until it is taken, or its containers are restored. */
+  #outline: RuntimeOutline | undefined;
   /** The state that was taken since the last change, if it was. */
   #frozen: NodeState | undefined;
   #changes = 0;
@@ -156,7 +160,35 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#journal = config.journal;
     this.#memoryLogs = config.memoryLogs ?? false;
     this.#containerHost = this.#makeContainerHost();
-    if (this.#journal !== undefined) this.#restore(this.#journal);
+    if (this.#journal !== undefined) this.#begin(this.#journal);
+  }
+
+  /** Restores the containers of the journal: at once if they do something, else when they are needed. */
+  #begin(journal: NodeJournal): void {
+    const outline = journal.takeOutline();
+    const runsNothing =
+      outline?.isIdle === true &&
+      !outline.images.some(({ ref }) => this.#defaultCommand(ref).length > 0);
+    if (!runsNothing) {
+      this.#restore(journal.read());
+      return;
+    }
+    this.#outline = outline;
+    for (const { spec } of outline.images) this.#noteImage(spec);
+    this.#pods.fillLater(() => {
+      this.#outline = undefined;
+      this.#restore(journal.read());
+    });
+  }
+
+  takeOutline(): RuntimeOutline | undefined {
+    const outline = this.#outline;
+    this.#outline = undefined;
+    return outline;
+  }
+
+  #defaultCommand(imageRef: string): readonly string[] {
+    return this.#entryPoints ? entryPoint(imageRef) : [];
   }
 
   /** Once, before anything else. */
@@ -211,7 +243,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     return this.#pods.findContainer(containerId)?.log;
   }
 
-  #restore({ sandboxes, containers }: NodeJournal): void {
+  #restore({ sandboxes, containers }: NodeContents): void {
     for (const record of sandboxes) {
       this.#pods.addSandbox(record);
       if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
@@ -222,7 +254,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       if (sandbox === undefined) continue;
       const container = this.#makeContainer(sandbox, record);
       this.#pods.addContainer(container);
-      this.#noteImage(record);
+      this.#noteImage(record.config.image ?? {});
       container.resume();
     }
   }
@@ -231,9 +263,9 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
    * Records the image of a restored container as present on the node, unless it must be pulled in
    * every run.
    */
-  #noteImage({ config }: ContainerRecord): void {
+  #noteImage(image: ImageSpec): void {
     try {
-      this.#images.use(config.image ?? {});
+      this.#images.use(image);
     } catch (error) {
       if (!isCriError(error)) throw error;
     }
@@ -251,13 +283,16 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#awaitsPodCidr = false;
     if (cidr === this.#podCidr) return;
     this.#addresses = new AddressPool(cidr);
+    this.#podCidr = cidr;
+    // Otherwise the addresses are reserved when the containers are restored.
+    if (!this.#pods.isFilled) return;
     for (const { record } of this.#pods.sandboxes())
       if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
-    this.#podCidr = cidr;
   }
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ''): Promise<string> {
     this.beforeChange();
+    this.#pods.fill();
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
     const ip = hostNetwork ? '' : this.#addresses.allocate();
     let sandbox: Sandbox<SimulatedContainer>;
@@ -325,7 +360,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       mounts: ({ podSandboxId, config }) => this.#mounts(podSandboxId, config),
       hostname: ({ podSandboxId }) =>
         this.#pods.findSandbox(podSandboxId)?.record.config.hostname || 'localhost',
-      defaultCommand: ({ imageRef }) => (this.#entryPoints ? entryPoint(imageRef) : []),
+      defaultCommand: ({ imageRef }) => this.#defaultCommand(imageRef),
       beforeChange: () => this.beforeChange(),
       exited: (record) => {
         this.#journal?.changed(record);
@@ -468,7 +503,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
 
   /** Cancels the timers of all containers. Their records stay as they are. */
   close(): void {
-    for (const container of this.#pods.containers()) container.freeze();
+    if (this.#pods.isFilled) for (const container of this.#pods.containers()) container.freeze();
     this.#pods.close();
     this.#journal?.flush();
   }
@@ -598,6 +633,7 @@ export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Sim
     runtime: simulated,
     images,
     changes: () => simulated.changes,
+    takeOutline: () => simulated.takeOutline(),
     close: () => Promise.resolve(simulated.close()),
     freeze: () => simulated.freeze(),
   };
