@@ -9,7 +9,7 @@ import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
-import type { ClusterConfig } from './cluster.ts';
+import type { ClusterConfig } from './cluster-config.ts';
 import { type DataDirLayout, proxyTable } from './data-dir.ts';
 import { KUBELET_PORT } from './nodes/kubelet-ports.ts';
 import { nodeRanges, type PodRange } from './network-ranges.ts';

@@ -2,10 +2,10 @@
 // port and logs, and what cox does with each of them.
 
 import { ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
+import { SERVER_FLAGS } from './shared-flags.ts';
 
 export const CONTROL_PLANE_FLAGS: readonly UpstreamFlag[] = [
-  ignored('allow-metric-labels', 'stringToString', '', 'all metrics are served, with all labels'),
-  ignored('allow-metric-labels-manifest', 'string', '', 'all metrics are served, with all labels'),
+  ...SERVER_FLAGS,
   ignored(
     'authentication-kubeconfig',
     'string',
@@ -44,23 +44,7 @@ export const CONTROL_PLANE_FLAGS: readonly UpstreamFlag[] = [
     '10s',
     'reviews are not cached',
   ),
-  implemented('bind-address', 'ip', '0.0.0.0'),
   ignored('client-ca-file', 'string', '', 'the health port authenticates by token only'),
-  rejected('disable-http2-serving', 'bool', 'false', 'HTTP/2 cannot be switched off'),
-  ignored('disabled-metrics', 'stringSlice', '', 'all metrics are served, with all labels'),
-  rejected('emulated-version', 'stringSlice', '', 'only the behaviour of version 1.36 is there', [
-    '',
-    '1.36',
-    'kube=1.36',
-  ]),
-  implemented('feature-gates', 'colonSeparatedMultimapStringString', ''),
-  implemented('help', 'bool', 'false'),
-  ignored(
-    'http2-max-streams-per-connection',
-    'int',
-    '0',
-    'the number of streams of a connection is fixed',
-  ),
   ignored(
     'kube-api-content-type',
     'string',
@@ -75,31 +59,7 @@ export const CONTROL_PLANE_FLAGS: readonly UpstreamFlag[] = [
   rejected('leader-elect-resource-lock', 'string', 'leases', 'the lock is a Lease'),
   implemented('leader-elect-resource-namespace', 'string', 'kube-system'),
   implemented('leader-elect-retry-period', 'duration', '2s'),
-  ignored('log-flush-frequency', 'duration', '5s', 'log lines are written at once, to stderr'),
-  ignored('log-text-info-buffer-size', 'quantity', '0', 'log lines are written at once, to stderr'),
-  ignored('log-text-split-stream', 'bool', 'false', 'log lines are written at once, to stderr'),
-  implemented('logging-format', 'string', 'text'),
   rejected('master', 'string', '', 'the address of the API server is in --kubeconfig'),
-  rejected(
-    'min-compatibility-version',
-    'stringSlice',
-    '',
-    'only the behaviour of version 1.36 is there',
-    ['', '1.36', 'kube=1.36'],
-  ),
-  ignored(
-    'permit-address-sharing',
-    'bool',
-    'false',
-    'the port is opened without SO_REUSEADDR and SO_REUSEPORT',
-  ),
-  ignored(
-    'permit-port-sharing',
-    'bool',
-    'false',
-    'the port is opened without SO_REUSEADDR and SO_REUSEPORT',
-  ),
-  ignored('profiling', 'bool', 'true', 'there is no /debug/pprof', ['false']),
   ignored(
     'requestheader-allowed-names',
     'stringSlice',
@@ -136,34 +96,16 @@ export const CONTROL_PLANE_FLAGS: readonly UpstreamFlag[] = [
     'x-remote-user',
     'requests of front proxies are not recognised: their headers are ignored',
   ),
-  ignored(
-    'show-hidden-metrics-for-version',
-    'string',
-    '',
-    'all metrics are served, with all labels',
-  ),
-  implemented('tls-cert-file', 'string', ''),
   rejected(
     'tls-cipher-suites',
     'stringSlice',
     '',
     "the health port has Node's TLS settings (1.2 and later)",
   ),
-  rejected('tls-curve-preferences', 'int32Slice', '', 'the curves of TLS cannot be chosen'),
   rejected(
     'tls-min-version',
     'string',
     '',
     "the health port has Node's TLS settings (1.2 and later)",
   ),
-  implemented('tls-private-key-file', 'string', ''),
-  rejected(
-    'tls-sni-cert-key',
-    'namedCertKey',
-    '',
-    'there is one serving certificate, for all names',
-  ),
-  implemented('v', 'Level', '0'),
-  implemented('version', 'version', 'false'),
-  ignored('vmodule', 'pattern=N,...', '', 'one log level holds for all files: see --v'),
 ];

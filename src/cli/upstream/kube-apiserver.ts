@@ -1,8 +1,10 @@
 // The flags of kube-apiserver 1.36, and what `cox apiserver` does with each of them.
 
-import { ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
+import { byName, ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
+import { SERVER_FLAGS } from './shared-flags.ts';
 
-export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
+export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
+  ...SERVER_FLAGS,
   rejected(
     'admission-control',
     'stringSlice',
@@ -13,8 +15,6 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   implemented('admission-control-config-file', 'string', ''),
   implemented('advertise-address', 'ip', ''),
   implemented('aggregator-reject-forwarding-redirect', 'bool', 'true'),
-  ignored('allow-metric-labels', 'stringToString', '', 'all metrics are served, with all labels'),
-  ignored('allow-metric-labels-manifest', 'string', '', 'all metrics are served, with all labels'),
   rejected(
     'allow-privileged',
     'bool',
@@ -69,7 +69,6 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   implemented('authorization-webhook-cache-unauthorized-ttl', 'duration', '30s'),
   implemented('authorization-webhook-config-file', 'string', ''),
   implemented('authorization-webhook-version', 'string', 'v1beta1'),
-  implemented('bind-address', 'ip', '0.0.0.0'),
   implemented('cert-dir', 'string', '/var/run/kubernetes'),
   implemented('client-ca-file', 'string', ''),
   ignored('contention-profiling', 'bool', 'false', 'there is no /debug/pprof', ['false']),
@@ -103,19 +102,12 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   ignored('default-watch-cache-size', 'int', '100', 'upstream ignores it as well'),
   ignored('delete-collection-workers', 'int', '1', 'a collection is deleted by one worker'),
   implemented('disable-admission-plugins', 'stringSlice', ''),
-  rejected('disable-http2-serving', 'bool', 'false', 'HTTP/2 cannot be switched off'),
-  ignored('disabled-metrics', 'stringSlice', '', 'all metrics are served, with all labels'),
   rejected(
     'egress-selector-config-file',
     'string',
     '',
     'connections to nodes and pods are made directly',
   ),
-  rejected('emulated-version', 'stringSlice', '', 'only the behaviour of version 1.36 is there', [
-    '',
-    '1.36',
-    'kube=1.36',
-  ]),
   ignored(
     'emulation-forward-compatible',
     'bool',
@@ -175,15 +167,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   rejected('etcd-servers-overrides', 'stringSlice', '', 'all resources are in one etcd cluster'),
   implemented('event-ttl', 'duration', '1h0m0s'),
   ignored('external-hostname', 'string', '', 'no published address uses it'),
-  implemented('feature-gates', 'colonSeparatedMultimapStringString', ''),
   ignored('goaway-chance', 'float64', '0', 'HTTP/2 connections are not closed at random'),
-  implemented('help', 'bool', 'false'),
-  ignored(
-    'http2-max-streams-per-connection',
-    'int',
-    '0',
-    'the number of streams of a connection is fixed',
-  ),
   implemented('kubelet-certificate-authority', 'string', ''),
   implemented('kubelet-client-certificate', 'string', ''),
   implemented('kubelet-client-key', 'string', ''),
@@ -209,10 +193,6 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   ),
   ignored('lease-reuse-duration-seconds', 'int64', '60', 'the timing of requests to etcd is fixed'),
   ignored('livez-grace-period', 'duration', '0s', '/livez fails at once'),
-  ignored('log-flush-frequency', 'duration', '5s', 'log lines are written at once, to stderr'),
-  ignored('log-text-info-buffer-size', 'quantity', '0', 'log lines are written at once, to stderr'),
-  ignored('log-text-split-stream', 'bool', 'false', 'log lines are written at once, to stderr'),
-  implemented('logging-format', 'string', 'text'),
   rejected(
     'max-connection-bytes-per-sec',
     'int64',
@@ -221,13 +201,6 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   ),
   implemented('max-mutating-requests-inflight', 'int', '200'),
   implemented('max-requests-inflight', 'int', '400'),
-  rejected(
-    'min-compatibility-version',
-    'stringSlice',
-    '',
-    'only the behaviour of version 1.36 is there',
-    ['', '1.36', 'kube=1.36'],
-  ),
   implemented('min-request-timeout', 'int', '1800'),
   implemented('oidc-ca-file', 'string', ''),
   implemented('oidc-client-id', 'string', ''),
@@ -241,19 +214,6 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   ignored('peer-advertise-ip', 'string', '', 'requests are not forwarded to other API servers'),
   ignored('peer-advertise-port', 'string', '', 'requests are not forwarded to other API servers'),
   ignored('peer-ca-file', 'string', '', 'requests are not forwarded to other API servers'),
-  ignored(
-    'permit-address-sharing',
-    'bool',
-    'false',
-    'the port is opened without SO_REUSEADDR and SO_REUSEPORT',
-  ),
-  ignored(
-    'permit-port-sharing',
-    'bool',
-    'false',
-    'the port is opened without SO_REUSEADDR and SO_REUSEPORT',
-  ),
-  ignored('profiling', 'bool', 'true', 'there is no /debug/pprof', ['false']),
   implemented('proxy-client-cert-file', 'string', ''),
   implemented('proxy-client-key-file', 'string', ''),
   implemented('request-timeout', 'duration', '1m0s'),
@@ -297,12 +257,6 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   implemented('service-account-signing-key-file', 'string', ''),
   implemented('service-cluster-ip-range', 'string', ''),
   implemented('service-node-port-range', 'portRange', '30000-32767'),
-  ignored(
-    'show-hidden-metrics-for-version',
-    'string',
-    '',
-    'all metrics are served, with all labels',
-  ),
   implemented('shutdown-delay-duration', 'duration', '0s'),
   ignored(
     'shutdown-send-retry-after',
@@ -336,22 +290,10 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
     '',
     'no response has the header Strict-Transport-Security',
   ),
-  implemented('tls-cert-file', 'string', ''),
   implemented('tls-cipher-suites', 'stringSlice', ''),
-  rejected('tls-curve-preferences', 'int32Slice', '', 'the curves of TLS cannot be chosen'),
   implemented('tls-min-version', 'string', ''),
-  implemented('tls-private-key-file', 'string', ''),
-  rejected(
-    'tls-sni-cert-key',
-    'namedCertKey',
-    '',
-    'there is one serving certificate, for all names',
-  ),
   implemented('token-auth-file', 'string', ''),
   ignored('tracing-config-file', 'string', '', 'there are no traces'),
-  implemented('v', 'Level', '0'),
-  implemented('version', 'version', 'false'),
-  ignored('vmodule', 'pattern=N,...', '', 'one log level holds for all files: see --v'),
   ignored('watch-cache', 'bool', 'true', 'reads are answered from memory in any case'),
   ignored('watch-cache-sizes', 'stringSlice', '', 'reads are answered from memory in any case'),
-];
+]);

@@ -1,8 +1,10 @@
 // The flags of kube-proxy 1.36, and what `cox proxy` does with each of them.
 
-import { ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
+import { byName, ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
+import { LOG_FLAGS } from './shared-flags.ts';
 
-export const KUBE_PROXY_FLAGS: readonly UpstreamFlag[] = [
+export const KUBE_PROXY_FLAGS: readonly UpstreamFlag[] = byName([
+  ...LOG_FLAGS,
   ignored('bind-address', 'ip', '0.0.0.0', "the node's addresses are those of its Node object"),
   rejected(
     'bind-address-hard-fail',
@@ -72,12 +74,8 @@ export const KUBE_PROXY_FLAGS: readonly UpstreamFlag[] = [
     'requests to the API server are not limited by the client',
   ),
   implemented('kubeconfig', 'string', ''),
-  ignored('log-flush-frequency', 'duration', '5s', 'log lines are written at once, to stderr'),
   ignored('log-json-info-buffer-size', 'quantity', '0', 'log lines are written at once, to stderr'),
   ignored('log-json-split-stream', 'bool', 'false', 'log lines are written at once, to stderr'),
-  ignored('log-text-info-buffer-size', 'quantity', '0', 'log lines are written at once, to stderr'),
-  ignored('log-text-split-stream', 'bool', 'false', 'log lines are written at once, to stderr'),
-  implemented('logging-format', 'string', 'text'),
   ignored(
     'machine-id-file',
     'string',
@@ -99,8 +97,5 @@ export const KUBE_PROXY_FLAGS: readonly UpstreamFlag[] = [
     '',
     'all metrics are served, with all labels',
   ),
-  implemented('v', 'Level', '0'),
-  implemented('version', 'version', 'false'),
-  ignored('vmodule', 'pattern=N,...', '', 'one log level holds for all files: see --v'),
   rejected('write-config-to', 'string', '', 'there is no configuration file'),
-];
+]);

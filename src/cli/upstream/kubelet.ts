@@ -1,8 +1,10 @@
 // The flags of kubelet 1.36, and what `cox kubelet` does with each of them.
 
-import { ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
+import { byName, ignored, implemented, rejected, type UpstreamFlag } from './flag.ts';
+import { LOG_FLAGS } from './shared-flags.ts';
 
-export const KUBELET_FLAGS: readonly UpstreamFlag[] = [
+export const KUBELET_FLAGS: readonly UpstreamFlag[] = byName([
+  ...LOG_FLAGS,
   implemented('address', 'ip', '0.0.0.0'),
   implemented('allowed-unsafe-sysctls', 'stringSlice', ''),
   ignored(
@@ -180,10 +182,6 @@ export const KUBELET_FLAGS: readonly UpstreamFlag[] = [
   implemented('local-storage-capacity-isolation', 'bool', 'true'),
   rejected('lock-file', 'string', '', 'the kubelet runs until it is stopped'),
   ignored('log-cadvisor-usage', 'bool', 'false', 'settings of this kind have their default values'),
-  ignored('log-flush-frequency', 'duration', '5s', 'log lines are written at once, to stderr'),
-  ignored('log-text-info-buffer-size', 'quantity', '0', 'log lines are written at once, to stderr'),
-  ignored('log-text-split-stream', 'bool', 'false', 'log lines are written at once, to stderr'),
-  implemented('logging-format', 'string', 'text'),
   ignored(
     'machine-id-file',
     'string',
@@ -333,13 +331,10 @@ export const KUBELET_FLAGS: readonly UpstreamFlag[] = [
   implemented('topology-manager-policy', 'string', 'none'),
   implemented('topology-manager-policy-options', 'mapStringString', ''),
   implemented('topology-manager-scope', 'string', 'container'),
-  implemented('v', 'Level', '0'),
-  implemented('version', 'version', 'false'),
-  ignored('vmodule', 'pattern=N,...', '', 'one log level holds for all files: see --v'),
   implemented(
     'volume-plugin-dir',
     'string',
     '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
   ),
   implemented('volume-stats-agg-period', 'duration', '1m0s'),
-];
+]);

@@ -26,7 +26,8 @@ import {
 } from '#machinery/streams/remotecommand/index.ts';
 import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
-import { ADMIN_USER, Cluster } from '../cluster.ts';
+import { Cluster } from '../cluster.ts';
+import { ADMIN_USER } from '../credentials/admin-user.ts';
 import type { ClusterNode } from '../nodes/cluster-node.ts';
 import { Pki } from '../credentials/pki.ts';
 import { simulatedNode } from '../nodes/simulated-machine.ts';

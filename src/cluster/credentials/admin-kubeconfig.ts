@@ -3,7 +3,7 @@
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
-import { ADMIN_USER } from '../cluster.ts';
+import { ADMIN_USER } from './admin-user.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import type { Pki } from './pki.ts';
 

@@ -7,7 +7,7 @@ import { systemRandom } from '#machinery/random.ts';
 import { CSI_USER } from '../csi/csi-objects.ts';
 import { INGRESS_USER } from '#ingress/index.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
-import { ADMIN_USER } from '../cluster.ts';
+import { ADMIN_USER } from './admin-user.ts';
 import { openFrontProxy } from './front-proxy.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';

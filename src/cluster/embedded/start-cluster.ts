@@ -30,7 +30,9 @@ import {
   type Faults,
 } from '#simulation/index.ts';
 import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
-import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
+import { Cluster } from '../cluster.ts';
+import type { ClusterConfig } from '../cluster-config.ts';
+import { ADMIN_USER } from '../credentials/admin-user.ts';
 import type { ClusterControls, ConsoleSettings } from '../console.ts';
 import { ConsoleForks } from './console-forks.ts';
 import type { DnsSettings } from '../cluster-dns.ts';

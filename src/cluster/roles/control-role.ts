@@ -20,7 +20,7 @@ import { type KeyPair, Pki } from '../credentials/pki.ts';
 import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
 import { checkAccess } from './delegated-access.ts';
-import { leading, type LeaderElectionSettings } from './leading.ts';
+import { leading, type LeaderElectionSettings } from '../leading.ts';
 import { clientFor, supervised, type RoleConfig, type RunningRole } from './role.ts';
 import { readFlagFile, readKubeconfig } from '../flag-files.ts';
 

@@ -1,38 +1,29 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { decode, encode } from 'dns-packet';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import { FollowedCorefile, nodeFiles, nodeSockets } from '#dns/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import { silentLogger } from '#machinery/log.ts';
+import { FollowedCorefile, nodeFiles } from '#dns/index.ts';
 import { freePorts } from '#machinery/net/testing/free-ports.ts';
-import { systemRandom } from '#machinery/random.ts';
-import { startCluster, type EmbeddedCluster } from '../index.ts';
+import type { EmbeddedCluster } from '../index.ts';
 import { type CorefileRoleConfig, startCorefileRole } from './dns-corefile.ts';
+import { addressesAt, type DnsRoleTests, startDnsRoleTests } from './testing/dns-roles.ts';
 
+let tests: DnsRoleTests;
 let cluster: EmbeddedCluster;
 let dir: string;
 let config: CorefileRoleConfig;
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'dns-corefile-'));
-  cluster = await startCluster({ nodes: 0, port: 0 });
-  writeFileSync(join(dir, 'dns.conf'), cluster.kubeconfig as string);
+  tests = await startDnsRoleTests();
+  ({ cluster, dir } = tests);
   config = {
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
+    ...tests.config,
     corefile: join(dir, 'Corefile'),
     onQueryLine: () => undefined,
   };
 });
-afterAll(async () => {
-  await cluster.stop();
-  rmSync(dir, { recursive: true });
-});
+afterAll(() => tests.stop());
 
 test('answers at its addresses, serves its pages, and makes no objects', async () => {
   const [dns, metrics, health, ready] = await freePorts(4);
@@ -41,7 +32,7 @@ test('answers at its addresses, serves its pages, and makes no objects', async (
     `cluster.local:${dns} {
       bind 127.0.0.1
       kubernetes {
-        kubeconfig ${join(dir, 'dns.conf')}
+        kubeconfig ${tests.kubeconfig}
       }
       prometheus localhost:${metrics}
       health localhost:${health} {
@@ -52,14 +43,8 @@ test('answers at its addresses, serves its pages, and makes no objects', async (
   );
   const role = await startCorefileRole(config);
   expect(role.addresses).toEqual([{ address: '127.0.0.1', port: dns }]);
-  const query = encode({
-    id: 7,
-    type: 'query',
-    questions: [{ name: 'kubernetes.default.svc.cluster.local', type: 'A' }],
-  });
-  const at = { address: '127.0.0.1', port: dns as number };
-  const answer = decode(await nodeSockets.askUdp(at, query, () => true, AbortSignal.timeout(5000)));
-  expect(answer.answers).toMatchObject([{ type: 'A' }]);
+  const addresses = await addressesAt(dns as number, 'kubernetes.default.svc.cluster.local');
+  expect(addresses).toMatchObject([{ type: 'A' }]);
   const page = async (port: number | undefined, path: string): Promise<string> =>
     (await fetch(`http://127.0.0.1:${port}${path}`)).text();
   expect(await page(health, '/health')).toBe('OK');

@@ -1,28 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { decode, encode } from 'dns-packet';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { nodeSockets } from '#dns/index.ts';
-import { systemClock } from '#machinery/clock.ts';
-import { silentLogger } from '#machinery/log.ts';
-import { systemRandom } from '#machinery/random.ts';
-import { startCluster, type EmbeddedCluster } from '../index.ts';
+import type { EmbeddedCluster } from '../index.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from './dns.ts';
+import { addressesAt, type DnsRoleTests, startDnsRoleTests } from './testing/dns-roles.ts';
 
+let tests: DnsRoleTests;
 let cluster: EmbeddedCluster;
-let dir: string;
 let config: DnsRoleConfig;
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'dns-role-'));
-  cluster = await startCluster({ nodes: 0, port: 0 });
-  writeFileSync(join(dir, 'dns.conf'), cluster.kubeconfig as string);
+  tests = await startDnsRoleTests();
+  ({ cluster } = tests);
   config = {
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-    kubeconfig: join(dir, 'dns.conf'),
+    ...tests.config,
+    kubeconfig: tests.kubeconfig,
     bindAddress: ['127.0.0.1'],
     port: 0,
     metricsPort: 0,
@@ -31,23 +22,14 @@ beforeAll(async () => {
     hostnameOverride: 'machine',
   };
 });
-afterAll(async () => {
-  await cluster.stop();
-  rmSync(dir, { recursive: true });
-});
+afterAll(() => tests.stop());
 
 test('answers, is published, serves metrics, and withdraws', async () => {
   const role = await startDnsRole(config);
   const [{ port } = { port: 0 }] = role.addresses;
-  const query = encode({
-    id: 7,
-    type: 'query',
-    questions: [{ name: 'kube-dns.kube-system.svc.cluster.local', type: 'A' }],
-  });
-  const at = { address: '127.0.0.1', port };
   for (const ask of [nodeSockets.askUdp, nodeSockets.askTcp]) {
-    const answer = decode(await ask(at, query, () => true, AbortSignal.timeout(5000)));
-    expect(answer.answers).toMatchObject([{ data: '10.96.0.10' }]);
+    const addresses = await addressesAt(port, 'kube-dns.kube-system.svc.cluster.local', ask);
+    expect(addresses).toMatchObject([{ data: '10.96.0.10' }]);
   }
   const inSystem = cluster.client.resource(endpointSlices).namespace('kube-system');
   const slice = await inSystem.get('kube-dns-machine');

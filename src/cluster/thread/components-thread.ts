@@ -11,7 +11,7 @@ import type { Logger } from '#machinery/log.ts';
 import { portDuplex } from '#machinery/streams/port-duplex.ts';
 import { workerSource } from '#machinery/worker-source.ts';
 import type { Decision } from '#scheduler/decisions.ts';
-import type { ControlConfig, RunningComponents, User } from '../components.ts';
+import type { ControlConfig, RunningComponents, User } from '../components/index.ts';
 import type { KubeletPorts } from '../nodes/kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes/cluster-node.ts';
 import type { KeyPair } from '../credentials/pki.ts';

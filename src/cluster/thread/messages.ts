@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { LoggerConfig } from '#machinery/log.ts';
 import type { RenewalBatch } from '#kubelet/node/renewal-batches.ts';
 import type { Decision } from '#scheduler/decisions.ts';
-import type { ControlConfig } from '../components.ts';
+import type { ControlConfig } from '../components/index.ts';
 import type { KubeletPorts } from '../nodes/kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes/cluster-node.ts';
 

@@ -8,7 +8,8 @@ import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
-import { Cluster, type ClusterConfig } from '../cluster.ts';
+import { Cluster } from '../cluster.ts';
+import type { ClusterConfig } from '../cluster-config.ts';
 import { ComponentsThread } from './index.ts';
 
 // A thread loads the whole program first, which takes long while other programs use the machine.

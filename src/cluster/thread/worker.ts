@@ -9,7 +9,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { createLogger, type Logger, silentLogger } from '#machinery/log.ts';
 import { portDuplex } from '#machinery/streams/port-duplex.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { Components } from '../components.ts';
+import { Components } from '../components/index.ts';
 import type { ClusterNode } from '../nodes/cluster-node.ts';
 import { SimulationJournal } from '#runtime/simulated/index.ts';
 import { UncaughtErrors } from '../faults/index.ts';
@@ -106,7 +106,7 @@ export function runComponents(
         break;
       case 'connect': {
         const connection = portDuplex(message.port);
-        if (components?.accept(message.node, connection) !== true) connection.destroy();
+        if (components?.kubelets.accept(message.node, connection) !== true) connection.destroy();
         break;
       }
       case 'kubelet-certificate':

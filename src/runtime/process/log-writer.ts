@@ -147,16 +147,17 @@ export class LogWriter {
       this.#dropped = 0;
     } catch (error) {
       this.#failed(error);
-      this.#dropped += data.length;
-      this.#takeBack(this.#file, written);
+      const kept = lengthOfWhole(entries, written);
+      this.#dropped += data.length - kept;
+      this.#takeBack(this.#file, written - kept);
     }
   }
 
   /** Removes a partly written entry, which would run into the next one. */
-  #takeBack(file: number, written: number): void {
-    if (written === 0) return;
+  #takeBack(file: number, bytes: number): void {
+    if (bytes === 0) return;
     try {
-      ftruncateSync(file, Math.max(0, fstatSync(file).size - written));
+      ftruncateSync(file, Math.max(0, fstatSync(file).size - bytes));
     } catch (error) {
       this.#logger.debug('container log has a part of an entry', { path: this.#path, err: error });
     }
@@ -168,4 +169,14 @@ export class LogWriter {
     if (this.#dropped === 0)
       this.#logger.warn('container log not written, output is dropped', { path: this.#path, err });
   }
+}
+
+/** Returns the length of the entries that lie in the first `written` bytes of all of them. */
+function lengthOfWhole(entries: readonly Buffer[], written: number): number {
+  let length = 0;
+  for (const entry of entries) {
+    if (length + entry.length > written) break;
+    length += entry.length;
+  }
+  return length;
 }

@@ -4,7 +4,7 @@
 import type { Client } from '#client/client.ts';
 import { EventRecorder } from '#client/events/index.ts';
 import { LeaderElector } from '#client/leader-election.ts';
-import type { RoleConfig } from './role.ts';
+import type { RoleConfig } from './roles/role.ts';
 
 export interface LeaderElectionSettings {
   /** False: it works at once, without leader election. Default: true. */
