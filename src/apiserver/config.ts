@@ -60,6 +60,8 @@ export interface ServiceAccountKeyConfig {
    * warning. Default: no limit.
    */
   readonly maxExpirationSeconds?: number;
+  /** See ServiceAccountTokensConfig. Default: false. */
+  readonly extendExpiration?: boolean;
   /** Further issuers whose tokens are accepted. Default: none. */
   readonly acceptedIssuers?: readonly string[];
   /** The URL at which the public keys are published. Default: '/openid/v1/jwks' of this server. */
@@ -199,6 +201,11 @@ export interface ApiServerConfig {
    * Connects to kubelets, for logs, exec and port-forward. Absent: such requests get status 503.
    */
   readonly nodeConnector?: NodeConnector;
+  /**
+   * The types of addresses by which kubelets are reached, in order. Default: InternalIP, ExternalIP,
+   * Hostname, InternalDNS, ExternalDNS.
+   */
+  readonly nodeAddressTypes?: readonly string[];
   /**
    * Returns the health of components, for ComponentStatuses. Absent: their state is reported as
    * unknown.

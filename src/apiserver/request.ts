@@ -160,6 +160,8 @@ export interface ApiRequest {
    * Audit-ID unchanged, otherwise a UUID. Undefined for requests that came over no connection.
    */
   readonly auditId?: string;
+  /** Annotations for the audit log about the credentials. Set by the authenticator. */
+  credentialNotes?: Readonly<Record<string, string>>;
   /** Set by the audit filter. Absent: the audit policy does not record the request. */
   audit?: RequestAudit;
   /** The component of this process that sent the request, where its user does not identify it. */

@@ -123,6 +123,12 @@ export function addApiServer(program: Command): void {
         "authority of kubelets' certificates (default: that of clients)",
       )
       .option(
+        '--kubelet-preferred-address-types <types>',
+        'types of addresses by which kubelets are reached, in order (default: InternalIP, ' +
+          'ExternalIP, Hostname, InternalDNS, ExternalDNS)',
+        list,
+      )
+      .option(
         '--proxy-client-cert-file <file>',
         'client certificate for other API servers (default: CERT-DIR/front-proxy-client.crt)',
       )
@@ -190,6 +196,13 @@ export function addApiServer(program: Command): void {
         'longest lifetime of tokens; 0 is no limit',
         duration,
         0,
+      )
+      .option(
+        '--service-account-extend-token-expiration [bool]',
+        'tokens that every pod gets are valid for a year, for clients that read them only once; ' +
+          'after an hour their use is counted and audited as stale',
+        yesOrNo,
+        true,
       )
       .option(
         '--api-audiences <names>',

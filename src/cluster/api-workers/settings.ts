@@ -33,6 +33,7 @@ const VALUES = [
   'runtimeConfig',
   'serviceCidr',
   'serviceNodePortRange',
+  'nodeAddressTypes',
   'version',
   'flags',
   'requestHeader',

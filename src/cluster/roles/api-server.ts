@@ -111,6 +111,9 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
       nodeConnector: inner?.connector(nodeConnector) ?? nodeConnector,
+      ...(config.kubeletPreferredAddressTypes !== undefined && {
+        nodeAddressTypes: config.kubeletPreferredAddressTypes,
+      }),
       otherMetrics: () =>
         (config.otherMetrics?.() ?? '') +
         (workers?.metrics() ?? '') +
