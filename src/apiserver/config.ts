@@ -117,6 +117,8 @@ export interface ApiServerConfig {
    * kube-apiserver's timeouts; 100,000 connections, or 80 % of the limit of open files.
    */
   readonly connectionLimits?: Partial<ConnectionLimits>;
+  /** See ListenerConfig. Default: 0. */
+  readonly goawayChance?: number;
   /** Bearer tokens of the components, with their users. Default: none. */
   readonly tokens?: ReadonlyMap<string, UserInfo>;
   /** The keys for tokens of ServiceAccounts. Absent: there are no such tokens. */
@@ -155,7 +157,10 @@ export interface ApiServerConfig {
   readonly wrapHandler?: (handler: Handler) => Handler;
   /** Parts of the port that other modules serve. Default: none. */
   readonly mounts?: readonly MountFactory[];
-  /** Whether anonymous requests are allowed. Default: only for health and version. */
+  /**
+   * Whether anonymous requests are allowed. Default: only for health and version, with
+   * `bootstrapTokens` also for the ConfigMap kube-public/cluster-info.
+   */
   readonly anonymous?: AnonymousRequests;
   /** How long events are kept, in ms. Default: an hour. */
   readonly eventTtlMs?: number;

@@ -79,6 +79,17 @@ export interface Upgrade {
   take(): { readonly socket: Duplex; readonly head: Uint8Array };
 }
 
+/**
+ * The authorities of peers. TLS accepts the certificates of both; the meaning of a certificate
+ * depends on the authority that signed it.
+ */
+export interface PeerAuthorities {
+  /** The authority of client certificates, in PEM. */
+  readonly clientCa?: string;
+  /** The authority of front proxies' certificates, in PEM. */
+  readonly requestHeaderCa?: string;
+}
+
 /** Counts the requests of one endpoint (EndpointMetrics). */
 export interface EndpointMeter {
   /** Records a request that has been served. */

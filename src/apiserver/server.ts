@@ -54,7 +54,7 @@ import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { type LeaseRenewalBatch, LeaseRenewals } from './renewals/index.ts';
 import { kubeletScraper, NodeSamples } from './resource-metrics/index.ts';
 import { StartWrites } from './start-writes.ts';
-import type { ApiResponse, Filter, Handler, UserInfo } from './request.ts';
+import type { ApiResponse, Filter, Handler, UserInfo, PeerAuthorities } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
 import { AGGREGATION_HOOKS, ServerHealth } from './server-health.ts';
@@ -272,7 +272,11 @@ export class ApiServer {
         metrics: metrics.requests,
         deadlines: this.#deadlines,
         authenticators: authentication.authenticators,
-        anonymous: config.anonymous,
+        anonymous:
+          config.anonymous ??
+          (config.bootstrapTokens === true
+            ? 'health, version and cluster-info'
+            : 'health and version'),
         authorizer,
         limits:
           this.#flowControl === undefined
@@ -532,6 +536,7 @@ export class ApiServer {
       port: this.#config.port ?? DEFAULT_PORT,
       ...tls,
       requestHeaderCa: this.#config.requestHeader?.ca,
+      ...(this.#config.goawayChance !== undefined && { goawayChance: this.#config.goawayChance }),
     });
     this.#aggregator.expectRequests();
     this.#port = await listener.start(shared);
@@ -562,6 +567,15 @@ export class ApiServer {
    */
   setServingCertificate(pair: { readonly cert: string; readonly key: string }): void {
     this.#listener?.setCertificate(pair);
+  }
+
+  /**
+   * Trusts other authorities of clients and front proxies from now on, and publishes them; see
+   * Listener.setAuthorities. Throws for invalid certificates; the current ones then stay.
+   */
+  setPeerAuthorities(authorities: PeerAuthorities): void {
+    this.#listener?.setAuthorities(authorities);
+    this.#aggregator.setPeerAuthorities(authorities);
   }
 
   /**

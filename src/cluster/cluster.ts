@@ -796,7 +796,11 @@ export class Cluster {
         usage: 'client',
       })
       .then((pair) =>
-        createTlsNodeConnector({ ...pair, clock: this.#config.clock, ca: pki.caCertificate }),
+        createTlsNodeConnector({
+          pair: () => pair,
+          clock: this.#config.clock,
+          ca: pki.caCertificate,
+        }),
       );
     return this.#elsewhere;
   }

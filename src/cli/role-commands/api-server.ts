@@ -8,6 +8,7 @@ import {
   integer,
   ipAddress,
   list,
+  number,
   port,
   repeated,
   settings,
@@ -232,6 +233,13 @@ export function addApiServer(program: Command): void {
         'deadline of requests that are not long-running',
         duration,
         60_000,
+      )
+      .option(
+        '--goaway-chance <share>',
+        'share of HTTP/2 requests after which the client opens its connection anew, so that ' +
+          'connections spread over several API servers: up to 0.02',
+        number,
+        0,
       )
       .option(
         '--shutdown-delay-duration <duration>',

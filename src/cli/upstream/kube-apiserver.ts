@@ -176,7 +176,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = [
   implemented('event-ttl', 'duration', '1h0m0s'),
   ignored('external-hostname', 'string', '', 'no published address uses it'),
   implemented('feature-gates', 'colonSeparatedMultimapStringString', ''),
-  ignored('goaway-chance', 'float64', '0', 'HTTP/2 connections are not closed at random'),
+  implemented('goaway-chance', 'float64', '0'),
   implemented('help', 'bool', 'false'),
   ignored(
     'http2-max-streams-per-connection',

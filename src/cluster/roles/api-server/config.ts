@@ -79,6 +79,8 @@ export interface ApiServerRoleConfig
   readonly maxMutatingRequestsInflight?: number;
   /** Milliseconds. Default: a minute. */
   readonly requestTimeout?: number;
+  /** Between 0 and 0.02. Default: 0. */
+  readonly goawayChance?: number;
   /** In milliseconds. */
   readonly shutdownDelayDuration?: number;
   /** Seconds that a watch lasts at least. Default: 1800. */
