@@ -60,6 +60,8 @@ export interface ServiceAccountKeyConfig {
    * warning. Default: no limit.
    */
   readonly maxExpirationSeconds?: number;
+  /** See ServiceAccountTokensConfig. Default: false. */
+  readonly extendExpiration?: boolean;
   /** Further issuers whose tokens are accepted. Default: none. */
   readonly acceptedIssuers?: readonly string[];
   /** The URL at which the public keys are published. Default: '/openid/v1/jwks' of this server. */
@@ -115,6 +117,8 @@ export interface ApiServerConfig {
    * kube-apiserver's timeouts; 100,000 connections, or 80 % of the limit of open files.
    */
   readonly connectionLimits?: Partial<ConnectionLimits>;
+  /** See ListenerConfig. Default: 0. */
+  readonly goawayChance?: number;
   /** Bearer tokens of the components, with their users. Default: none. */
   readonly tokens?: ReadonlyMap<string, UserInfo>;
   /** The keys for tokens of ServiceAccounts. Absent: there are no such tokens. */
@@ -153,7 +157,10 @@ export interface ApiServerConfig {
   readonly wrapHandler?: (handler: Handler) => Handler;
   /** Parts of the port that other modules serve. Default: none. */
   readonly mounts?: readonly MountFactory[];
-  /** Whether anonymous requests are allowed. Default: only for health and version. */
+  /**
+   * Whether anonymous requests are allowed. Default: only for health and version, with
+   * `bootstrapTokens` also for the ConfigMap kube-public/cluster-info.
+   */
   readonly anonymous?: AnonymousRequests;
   /** How long events are kept, in ms. Default: an hour. */
   readonly eventTtlMs?: number;
@@ -199,6 +206,11 @@ export interface ApiServerConfig {
    * Connects to kubelets, for logs, exec and port-forward. Absent: such requests get status 503.
    */
   readonly nodeConnector?: NodeConnector;
+  /**
+   * The types of addresses by which kubelets are reached, in order. Default: InternalIP, ExternalIP,
+   * Hostname, InternalDNS, ExternalDNS.
+   */
+  readonly nodeAddressTypes?: readonly string[];
   /**
    * Returns the health of components, for ComponentStatuses. Absent: their state is reported as
    * unknown.

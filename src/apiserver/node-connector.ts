@@ -31,20 +31,14 @@ export interface NodeConnector {
 
 export interface TlsNodeConnectorConfig {
   readonly clock: Clock;
-  /** The API server's client certificate for kubelets, in PEM. `key` is its private key. */
-  readonly cert: string;
-  readonly key: string;
+  /** Returns the API server's client certificate for kubelets with its private key, in PEM. */
+  readonly pair: () => { readonly cert: string; readonly key: string };
   /** The authority of the kubelets' serving certificates, in PEM. */
   readonly ca: string;
 }
 
 /** Returns a connector that uses TLS to the node's address and kubelet port. */
-export function createTlsNodeConnector({
-  clock,
-  cert,
-  key,
-  ca,
-}: TlsNodeConnectorConfig): NodeConnector {
+export function createTlsNodeConnector({ clock, pair, ca }: TlsNodeConnectorConfig): NodeConnector {
   return {
     async connect({ name, host, port, anyPath }, signal) {
       if (host === '') throw new Error(`node ${name} has no address`);
@@ -53,7 +47,7 @@ export function createTlsNodeConnector({
         port,
         clock,
         signal,
-        tls: { cert, key, ca, minVersion: 'TLSv1.2', allowPartialTrustChain: true },
+        tls: { ...pair(), ca, minVersion: 'TLSv1.2', allowPartialTrustChain: true },
         globalOnly: anyPath,
       });
     },

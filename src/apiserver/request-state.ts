@@ -75,6 +75,7 @@ export class RequestState extends Link implements ApiRequest {
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
   flow?: RequestFlow;
+  credentialNotes?: Readonly<Record<string, string>>;
   audit?: RequestAudit;
   endpoint?: EndpointMetrics;
   responseSizes?: Histogram;

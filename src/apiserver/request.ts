@@ -79,6 +79,17 @@ export interface Upgrade {
   take(): { readonly socket: Duplex; readonly head: Uint8Array };
 }
 
+/**
+ * The authorities of peers. TLS accepts the certificates of both; the meaning of a certificate
+ * depends on the authority that signed it.
+ */
+export interface PeerAuthorities {
+  /** The authority of client certificates, in PEM. */
+  readonly clientCa?: string;
+  /** The authority of front proxies' certificates, in PEM. */
+  readonly requestHeaderCa?: string;
+}
+
 /** Counts the requests of one endpoint (EndpointMetrics). */
 export interface EndpointMeter {
   /** Records a request that has been served. */
@@ -160,6 +171,8 @@ export interface ApiRequest {
    * Audit-ID unchanged, otherwise a UUID. Undefined for requests that came over no connection.
    */
   readonly auditId?: string;
+  /** Annotations for the audit log about the credentials. Set by the authenticator. */
+  credentialNotes?: Readonly<Record<string, string>>;
   /** Set by the audit filter. Absent: the audit policy does not record the request. */
   audit?: RequestAudit;
   /** The component of this process that sent the request, where its user does not identify it. */

@@ -10,7 +10,7 @@ import type { ApiServerConfig } from './config.ts';
 import { Listener } from './http/listener.ts';
 import { LocalConnections } from './http/local-connections.ts';
 import { advertisedAddress } from './own-endpoints.ts';
-import type { ApiResponse, Handler, UserInfo } from './request.ts';
+import type { ApiResponse, Handler, PeerAuthorities, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 
 export const DEFAULT_PORT = 6443;
@@ -30,6 +30,7 @@ type Config = Pick<
   | 'advertiseAddress'
   | 'connectionLimits'
   | 'requestHeader'
+  | 'goawayChance'
 >;
 
 export class ServerEntries {
@@ -66,6 +67,7 @@ export class ServerEntries {
       port: this.#config.port ?? DEFAULT_PORT,
       ...tls,
       requestHeaderCa: this.#config.requestHeader?.ca,
+      ...(this.#config.goawayChance !== undefined && { goawayChance: this.#config.goawayChance }),
     });
     const port = await listener.start(shared);
     this.#port = port;
@@ -92,6 +94,11 @@ export class ServerEntries {
   /** See ApiServer.setServingCertificate. */
   setServingCertificate(pair: { readonly cert: string; readonly key: string }): void {
     this.#listener?.setCertificate(pair);
+  }
+
+  /** See ApiServer.setPeerAuthorities. */
+  setPeerAuthorities(authorities: PeerAuthorities): void {
+    this.#listener?.setAuthorities(authorities);
   }
 
   /** See ApiServer.inProcess. */

@@ -84,7 +84,11 @@ export function createServerHandler(
       metrics: metrics.requests,
       deadlines,
       authenticators: authentication.authenticators,
-      anonymous: config.anonymous,
+      anonymous:
+        config.anonymous ??
+        (config.bootstrapTokens === true
+          ? 'health, version and cluster-info'
+          : 'health and version'),
       authorizer,
       limits:
         flowControl === undefined

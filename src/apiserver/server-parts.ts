@@ -199,7 +199,8 @@ function installBuiltInKinds(
     'catalog' | 'metrics' | 'objects' | 'authorizer' | 'authentication' | 'serviceAllocators'
   >,
 ): void {
-  const { storage, clock, random, logger, nodeConnector, componentHealth } = config;
+  const { storage, clock, random, logger, nodeConnector, nodeAddressTypes, componentHealth } =
+    config;
   const { catalog, metrics, objects, authentication } = parts;
   const kinds = buildRegistry({
     storage,
@@ -210,6 +211,7 @@ function installBuiltInKinds(
     authorizer: parts.authorizer,
     serviceAllocators: parts.serviceAllocators,
     nodeConnector,
+    ...(nodeAddressTypes !== undefined && { nodeAddressTypes }),
     componentHealth,
     find: objects.find,
     findAll: objects.findAll,

@@ -106,6 +106,7 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
       parts: [
         ...metrics.texts,
         () => aggregator.metricsText() + (config.flowControlMetrics?.text() ?? ''),
+        () => config.serviceAccountTokens?.metrics() ?? '',
         () => config.otherMetrics?.() ?? '',
       ],
     }),

@@ -8,7 +8,7 @@ import type { AuditLog } from './audit/index.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { ApiServerConfig } from './config.ts';
 import type { LeaseRenewalBatch } from './renewals/index.ts';
-import type { Handler, UserInfo } from './request.ts';
+import type { Handler, PeerAuthorities, UserInfo } from './request.ts';
 import { ServerEntries, STOPPING } from './server-entries.ts';
 import { createServerHandler, type ServerHandler } from './server-handler.ts';
 import { createServerParts, type ServerParts } from './server-parts.ts';
@@ -87,6 +87,15 @@ export class ApiServer {
    */
   setServingCertificate(pair: { readonly cert: string; readonly key: string }): void {
     this.#entries.setServingCertificate(pair);
+  }
+
+  /**
+   * Trusts other authorities of clients and front proxies from now on, and publishes them; see
+   * Listener.setAuthorities. Throws for invalid certificates; the current ones then stay.
+   */
+  setPeerAuthorities(authorities: PeerAuthorities): void {
+    this.#entries.setPeerAuthorities(authorities);
+    this.#parts.aggregator.setPeerAuthorities(authorities);
   }
 
   /**

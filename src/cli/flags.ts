@@ -97,6 +97,12 @@ export const wholeNumber = (text: string): number => {
   return Number(text);
 };
 
+export const number = (text: string): number => {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('not a number');
+  return value;
+};
+
 export const integer = (text: string): number => {
   if (!/^-?\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number.');
   return Number(text);

@@ -57,7 +57,7 @@ export class NodeConnections implements NodeConnector {
         commonName: 'kube-apiserver-kubelet-client',
         usage: 'client',
       })
-      .then((pair) => createTlsNodeConnector({ ...pair, clock, ca: pki.caCertificate }));
+      .then((pair) => createTlsNodeConnector({ pair: () => pair, clock, ca: pki.caCertificate }));
     return this.#elsewhere;
   }
 }

@@ -41,7 +41,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve));
   backendPort = (backend.address() as AddressInfo).port;
-  const network = createTlsNodeConnector({ clock: systemClock, ...admin, ca });
+  const network = createTlsNodeConnector({ clock: systemClock, pair: () => admin, ca });
   t = await startTestServer({
     clock: systemClock,
     tls: await authority.server(),

@@ -1,6 +1,6 @@
 // The settings of admission plugins that operators give in an AdmissionConfiguration, as values.
 
-import type { Toleration } from '#api/groups/core/v1/index.ts';
+import type { ScopedResourceSelectorRequirement, Toleration } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 export const EVENT_LIMIT_TYPES = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
@@ -38,7 +38,19 @@ export interface ImagePolicySettings {
   readonly defaultAllow: boolean;
 }
 
+/** A resource that may be used only where a quota counts it. */
+export interface LimitedResource {
+  readonly group: string;
+  readonly resource: string;
+  /** Parts of the names of usages, such as 'requests.storage', that need a quota. */
+  readonly matchContains: readonly string[];
+  /** Scopes of pods and claims, whatever `resource` is, that need a quota of that scope. */
+  readonly matchScopes: readonly Immutable<ScopedResourceSelectorRequirement>[];
+}
+
 export interface AdmissionPluginSettings {
+  /** Default: everything may be used without a quota. */
+  readonly limitedResources?: readonly LimitedResource[];
   /** Required by ImagePolicyWebhook. */
   readonly imagePolicy?: ImagePolicySettings;
   /** Default: events are not limited. */

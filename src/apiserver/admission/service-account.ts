@@ -5,6 +5,7 @@ import type { ServiceAccount as ServiceAccountObject } from '#api/groups/core/v1
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen, type Awaitable } from '#machinery/awaitable.ts';
+import { MOUNTED_TOKEN_SECONDS } from '../authentication/service-account-tokens.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import { type ImmutablePod, isMirrorPod, isPodWrite } from './pod-defaults.ts';
@@ -18,8 +19,6 @@ import {
 const DEFAULT_NAME = 'default';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const VOLUME_PREFIX = 'kube-api-access-';
-/** One hour, plus the seconds by which tokens of this volume are recognized. */
-const TOKEN_SECONDS = 3607;
 /** How long to wait for a new namespace's default account, in ms. */
 const WAIT_MS = 2000;
 
@@ -145,7 +144,7 @@ function withToken(spec: Spec, volumeName: string): Spec {
     projected: {
       defaultMode: 0o644,
       sources: [
-        { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
+        { serviceAccountToken: { expirationSeconds: MOUNTED_TOKEN_SECONDS, path: 'token' } },
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
         {
           downwardAPI: {

@@ -12,7 +12,7 @@ import type { RequestHeaderConfig } from '../authentication/request-header.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { Follower } from '../catalog/follow.ts';
 import type { UpdateStatus } from '../catalog/internal-client.ts';
-import type { ApiRequest, Handler } from '../request.ts';
+import type { ApiRequest, Handler, PeerAuthorities } from '../request.ts';
 import { ApiServices, LEGACY_NAME, type RemoteApiService } from './api-services.ts';
 import { AuthenticationConfig } from './authentication-config.ts';
 import { AvailabilityController } from './availability/controller.ts';
@@ -150,6 +150,11 @@ export class Aggregator {
       }
     });
     this.#backends = backends;
+  }
+
+  /** Publishes other authorities from now on. */
+  setPeerAuthorities(authorities: PeerAuthorities): void {
+    this.#authentication.setAuthorities(authorities);
   }
 
   /**

@@ -16,6 +16,7 @@ import * as fields from '#machinery/selectors/fields.ts';
 import type { RequestHeaderConfig } from '../authentication/request-header.ts';
 import type { Follower } from '../catalog/follow.ts';
 import { Selection } from '../registry/selection.ts';
+import type { PeerAuthorities } from '../request.ts';
 
 const NAMESPACE = 'kube-system';
 const NAME = 'extension-apiserver-authentication';
@@ -39,7 +40,7 @@ export interface AuthenticationConfigConfig {
 const ATTEMPTS = 10;
 
 export class AuthenticationConfig {
-  readonly #config: AuthenticationConfigConfig;
+  #config: AuthenticationConfigConfig;
   readonly #queue: RateLimitingQueue;
 
   constructor(config: AuthenticationConfigConfig) {
@@ -62,6 +63,19 @@ export class AuthenticationConfig {
       { set: again, delete: again },
       { namespace: NAMESPACE, selection },
     );
+  }
+
+  /** Publishes other authorities, beside those that are published. */
+  setAuthorities({ clientCa, requestHeaderCa }: PeerAuthorities): void {
+    const { clientCa: _, requestHeader, ...config } = this.#config;
+    this.#config = {
+      ...config,
+      ...(clientCa !== undefined && { clientCa }),
+      ...(requestHeader !== undefined && {
+        requestHeader: { ...requestHeader, ca: requestHeaderCa ?? requestHeader.ca },
+      }),
+    };
+    this.#queue.add(NAME);
   }
 
   /** Maintains the ConfigMap until the signal aborts. */

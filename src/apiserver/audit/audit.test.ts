@@ -1,4 +1,6 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
+import { VirtualClock } from '#machinery/clock.ts';
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import { Api } from '../testing/api.ts';
 import { handle, send } from '../testing/requests.ts';
@@ -314,5 +316,41 @@ test('webhooks add annotations: their own, what they changed, and that they fail
   expect(valueOf('patch.webhook.admission.k8s.io/round_0_index_0')).toMatchObject({
     patch: [{ op: 'add', path: '/data', value: { x: '1' } }],
     patchType: 'JSONPatch',
+  });
+});
+
+test('the credentials of a new token are recorded, and the use of a stale one', async () => {
+  const clock = new VirtualClock();
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const events = await audited('{level: Metadata}', {
+    clock,
+    serviceAccounts: { signingKey, extendExpiration: true },
+  });
+  const api = new Api(t.server);
+  await api.post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'a' } });
+  await api.post('/api/v1/namespaces/default/pods', {
+    metadata: { name: 'p' },
+    spec: { serviceAccountName: 'a', containers: [{ name: 'c', image: 'i' }] },
+  });
+  const { json } = await api.post('/api/v1/namespaces/default/serviceaccounts/a/token', {
+    spec: {
+      expirationSeconds: 3607,
+      boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'p' },
+    },
+  });
+  const { annotations } = events.at(-1)!;
+  expect(annotations['authentication.kubernetes.io/issued-credential-id']).toMatch(/^JTI=[-\w]+$/);
+  const { token } = json.status as { readonly token: string };
+  await clock.advance('2h');
+  const use = () =>
+    send(t.server, { path: '/version', headers: { authorization: `Bearer ${token}` }, user: null });
+  expect((await use()).code).toBe(200);
+  expect(events.at(-1)).toMatchObject({
+    user: { username: 'system:serviceaccount:default:a' },
+    annotations: {
+      'authentication.k8s.io/stale-token':
+        'subject: system:serviceaccount:default:a, seconds after warning threshold: 3593',
+    },
   });
 });

@@ -42,6 +42,8 @@ export function audit(config: AuditConfig): Filter {
     const id = request.auditId ?? random.uuid();
     const receivedMs = clock.now() - (clock.monotonic() - (request.startedMs ?? clock.monotonic()));
     const record = new AuditRecord(request, request.user!, decision, id, receivedMs);
+    for (const [key, value] of Object.entries(request.credentialNotes ?? {}))
+      record.annotate(key, value);
     request.audit = record;
     return new Recording(config, record).run(next, request);
   };

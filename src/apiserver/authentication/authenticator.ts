@@ -16,7 +16,7 @@ export interface Authenticator {
    */
   authenticate(
     request: Pick<ApiRequest, 'headers' | 'peerCertificate'> &
-      Partial<Pick<ApiRequest, 'rawHeaders'>>,
+      Partial<Pick<ApiRequest, 'rawHeaders' | 'credentialNotes'>>,
   ): UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
@@ -47,6 +47,8 @@ export interface TokenAnswer {
   readonly user: UserInfo;
   /** The requested audiences that the token is for. */
   readonly audiences: readonly string[];
+  /** Annotations for the audit log about the token. Absent: none. */
+  readonly notes?: Readonly<Record<string, string>>;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { secrets } from '#api/groups/core/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
+import { send } from '../testing/requests.ts';
 import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const TOKEN = 'abcdef.0123456789abcdef';
@@ -95,4 +96,16 @@ test('a token expires', async () => {
   expect((await review(TOKEN)).authenticated).toBe(true);
   await clock.advance('1m');
   expect((await review(TOKEN)).authenticated).not.toBe(true);
+});
+
+test('what new nodes read first needs no token', async () => {
+  const code = async (name: string): Promise<number> =>
+    (
+      await send(t.server, {
+        path: `/api/v1/namespaces/kube-public/configmaps/${name}`,
+        user: null,
+      })
+    ).code;
+  // There is no role for it yet.
+  expect([await code('cluster-info'), await code('other')]).toEqual([403, 401]);
 });

@@ -3,8 +3,15 @@
 
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { type Authenticator, bearerToken, type TokenAuthenticator } from './authenticator.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from './authenticator.ts';
 import { webSocketToken } from './websocket-token.ts';
+
+type TokenRequest = Pick<ApiRequest, 'headers' | 'credentialNotes'>;
 
 export class RequestTokens implements Authenticator {
   readonly #authenticators: readonly TokenAuthenticator[];
@@ -14,20 +21,28 @@ export class RequestTokens implements Authenticator {
     this.#authenticators = authenticators;
   }
 
-  authenticate({ headers }: Pick<ApiRequest, 'headers'>): Awaitable<UserInfo | undefined> {
+  authenticate(request: TokenRequest): Awaitable<UserInfo | undefined> {
+    const { headers } = request;
     const token = bearerToken(headers) ?? webSocketToken(headers);
-    return token === undefined ? undefined : this.#userOf(token, 0);
+    return token === undefined ? undefined : this.#userOf(request, token, 0);
   }
 
   /** Asks the authenticators from index `from` on. Returns synchronously as long as they do. */
-  #userOf(token: string, from: number): Awaitable<UserInfo | undefined> {
+  #userOf(request: TokenRequest, token: string, from: number): Awaitable<UserInfo | undefined> {
     for (let n = from; n < this.#authenticators.length; n++) {
       // The token is for the API server itself.
       const answer = this.#authenticators[n]!.authenticateToken(token, []);
       if (answer instanceof Promise)
-        return answer.then((late) => late?.user ?? this.#userOf(token, n + 1));
-      if (answer !== undefined) return answer.user;
+        return answer.then((late) =>
+          late === undefined ? this.#userOf(request, token, n + 1) : noted(request, late),
+        );
+      if (answer !== undefined) return noted(request, answer);
     }
     return undefined;
   }
+}
+
+function noted(request: TokenRequest, { user, notes }: TokenAnswer): UserInfo {
+  if (notes !== undefined) request.credentialNotes = notes;
+  return user;
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, type KeyPairKeyObjectResult } from 'node:crypto';
-import { decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -10,7 +10,10 @@ import { ServiceAccountTokens, type TokenWish } from './service-account-tokens.t
 const account = { metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' } };
 const pod = { kind: 'Pod', name: 'builder-0', uid: 'pod-uid' } as const;
 
-function newTokens(objects: Readonly<Record<string, { readonly uid: string }>>) {
+function newTokens(
+  objects: Readonly<Record<string, { readonly uid: string }>>,
+  extendExpiration = false,
+) {
   const clock = new VirtualClock();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -21,7 +24,13 @@ function newTokens(objects: Readonly<Record<string, { readonly uid: string }>>) 
   return {
     clock,
     privateKey,
-    tokens: new ServiceAccountTokens({ clock, random: new SeededRandom(1), find, signingKey }),
+    tokens: new ServiceAccountTokens({
+      clock,
+      random: new SeededRandom(1),
+      find,
+      signingKey,
+      extendExpiration,
+    }),
   };
 }
 
@@ -68,6 +77,40 @@ describe('tokens of ServiceAccounts', () => {
     expect(await tokens.authenticateToken(token, [])).toBeDefined();
     await clock.advance('2m');
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
+  });
+
+  test('that every pod gets live for a year if they are extended, and become stale', async () => {
+    const { tokens, clock } = newTokens(everything, true);
+    const mounted = wish({ bound: pod, expirationSeconds: 3607 });
+    const { token, expirationMs } = tokens.sign(mounted);
+    const issued = Math.floor(clock.now() / 1000);
+    expect(expirationMs).toBe((issued + 3607) * 1000);
+    const lifeOf = (text: string): number => (decodeJwt(text).exp as number) - issued;
+    expect(lifeOf(token)).toBe(365 * 24 * 3600);
+    expect(decodeJwt(token)['kubernetes.io']).toMatchObject({ warnafter: issued + 3607 });
+    for (const other of [
+      wish({ expirationSeconds: 3607 }),
+      { ...mounted, expirationSeconds: 3600 },
+      { ...mounted, audiences: ['vault'] },
+    ])
+      expect(lifeOf(tokens.sign(other).token)).toBe(other.expirationSeconds);
+    expect((await tokens.authenticateToken(token, []))?.notes).toBeUndefined();
+    await clock.advance('1h');
+    await clock.advance('12s');
+    expect((await tokens.authenticateToken(token, []))?.notes).toEqual({
+      'authentication.k8s.io/stale-token':
+        'subject: system:serviceaccount:web:builder, seconds after warning threshold: 5',
+    });
+    expect(tokens.metrics()).toContain('serviceaccount_stale_tokens_total 1\n');
+    expect(tokens.metrics()).toContain('serviceaccount_valid_tokens_total 1\n');
+  });
+
+  test('of a pod may name a node that was gone', async () => {
+    const { tokens } = newTokens(everything);
+    const { token } = tokens.sign(wish({ bound: pod, node: { name: 'worker-1' } }));
+    const { extra } = (await tokens.authenticateToken(token, []))?.user ?? {};
+    expect(extra).toMatchObject({ 'authentication.kubernetes.io/node-name': ['worker-1'] });
+    expect(extra).not.toHaveProperty('authentication.kubernetes.io/node-uid');
   });
 
   test('are valid a minute before and after their lifetime, since clocks differ', async () => {

@@ -7,6 +7,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
+import { Counter, counterText, Family } from '#machinery/metrics/instruments.ts';
 import type { Random } from '#machinery/random.ts';
 import { tokenKeysOf, tokenSigner, type TokenSigner } from '#machinery/token-keys.ts';
 import type { Find } from '../catalog/internal-client.ts';
@@ -41,6 +42,11 @@ export interface ServiceAccountTokensConfig {
    * warning. Default: no limit.
    */
   readonly maxExpirationSeconds?: number;
+  /**
+   * Whether the tokens that pods get by default live for a year, and only count as stale after the
+   * lifetime that was asked for: clients that never read their token again go on. Default: false.
+   */
+  readonly extendExpiration?: boolean;
   /** The default audiences of tokens. Default: the issuer. */
   readonly audiences?: readonly string[];
 }
@@ -58,7 +64,7 @@ export interface TokenWish {
   readonly expirationSeconds: number;
   readonly bound?: BoundObject;
   /** The node of the bound pod. */
-  readonly node?: { readonly name: string; readonly uid: string };
+  readonly node?: { readonly name: string; readonly uid?: string };
 }
 
 interface Reference {
@@ -73,6 +79,13 @@ function isReference(value: unknown): value is Reference {
   );
 }
 
+/** Reports whether a node is named as that of a pod, which may be by its name alone. */
+const isNodeOfPod = (value: unknown, pod: unknown): boolean =>
+  pod !== undefined &&
+  isPlainObject(value) &&
+  typeof value['name'] === 'string' &&
+  value['uid'] === undefined;
+
 interface Claims {
   readonly iss?: string;
   readonly sub?: string;
@@ -86,8 +99,19 @@ interface Claims {
     readonly serviceaccount?: Reference;
     readonly pod?: Reference;
     readonly secret?: Reference;
-    readonly node?: Reference;
+    /** The node of a pod has no UID if it did not exist. */
+    readonly node?: Pick<Reference, 'name'> & Partial<Reference>;
+    /** When the token becomes stale, in seconds since the epoch. */
+    readonly warnafter?: number;
   };
+}
+
+export interface SignedToken {
+  readonly token: string;
+  /** The claim `jti`. */
+  readonly id: string;
+  /** When the token should be replaced, in ms. An extended one is valid for longer. */
+  readonly expirationMs: number;
 }
 
 export const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
@@ -98,6 +122,14 @@ const MAX_VERIFIED = 1024;
  * still use them.
  */
 const DELETION_LEEWAY_MS = 60_000;
+/**
+ * The lifetime of the tokens that the admission plugin ServiceAccount mounts: one hour, plus the
+ * seconds by which they are recognized. Others are not extended.
+ */
+export const MOUNTED_TOKEN_SECONDS = 3607;
+/** The lifetime of an extended token. */
+export const EXTENDED_TOKEN_SECONDS = 365 * 24 * 3600;
+const STALE_TOKEN = 'authentication.k8s.io/stale-token';
 /** Texts of refusals, as upstream's. */
 const INVALIDATED = 'service account token has been invalidated';
 const NO_ACCOUNT = 'the token names no service account';
@@ -113,6 +145,23 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   readonly verifier: TokenVerifier;
   /** Tokens with verified signatures, oldest first. */
   readonly #verified = new Map<string, Claims>();
+  /** Uses of extended tokens, by whether they were stale. */
+  readonly #uses = {
+    stale: new Family(
+      {
+        name: 'serviceaccount_stale_tokens_total',
+        help: 'Cumulative stale projected service account tokens used',
+      },
+      () => new Counter(),
+    ),
+    valid: new Family(
+      {
+        name: 'serviceaccount_valid_tokens_total',
+        help: 'Cumulative valid projected service account tokens used',
+      },
+      () => new Counter(),
+    ),
+  };
 
   constructor(config: ServiceAccountTokensConfig) {
     this.#config = config;
@@ -125,19 +174,24 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     // upstream.
     const { publicKeys = [config.signingKey] } = config;
     this.verifier = new TokenVerifier(publicKeys.flatMap(tokenKeysOf));
+    // Both are published from the start.
+    this.#uses.stale.with();
+    this.#uses.valid.with();
   }
 
-  sign(wish: TokenWish): { readonly token: string; readonly expirationMs: number } {
+  sign(wish: TokenWish): SignedToken {
     const { metadata } = wish.serviceAccount;
     const issuedAt = Math.floor(this.#config.clock.now() / 1000);
     const expiration = issuedAt + wish.expirationSeconds;
     const { bound, node } = wish;
+    const isExtended = this.#isExtended(wish);
+    const id = this.#config.random.uuid();
     const claims: Claims = {
       aud: wish.audiences.length > 0 ? wish.audiences : this.audiences,
-      exp: expiration,
+      exp: isExtended ? issuedAt + EXTENDED_TOKEN_SECONDS : expiration,
       iat: issuedAt,
       iss: this.issuer,
-      jti: this.#config.random.uuid(),
+      jti: id,
       'kubernetes.io': {
         namespace: metadata.namespace,
         serviceaccount: { name: metadata.name, uid: metadata.uid },
@@ -145,12 +199,28 @@ export class ServiceAccountTokens implements TokenAuthenticator {
           [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid },
         }),
         ...(node !== undefined && { node }),
+        ...(isExtended && { warnafter: expiration }),
       },
       nbf: issuedAt,
       sub: `system:serviceaccount:${metadata.namespace}:${metadata.name}`,
     };
     const token = this.#signer.sign(claims);
-    return { token, expirationMs: expiration * 1000 };
+    return { token, id, expirationMs: expiration * 1000 };
+  }
+
+  /** Only what every pod gets is extended: tokens that something asked for are as asked for. */
+  #isExtended({ bound, expirationSeconds, audiences }: TokenWish): boolean {
+    return (
+      this.#config.extendExpiration === true &&
+      bound?.kind === 'Pod' &&
+      expirationSeconds === MOUNTED_TOKEN_SECONDS &&
+      audiences.every((audience) => this.audiences.includes(audience))
+    );
+  }
+
+  /** Returns the metrics of extended tokens in Prometheus' text format. */
+  metrics(): string {
+    return counterText(this.#uses.stale) + counterText(this.#uses.valid);
   }
 
   async authenticateToken(
@@ -171,7 +241,25 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const late = timeProblem(claims, this.#config.clock.now());
     if (late !== undefined) return refuse(late);
     const user = await this.#userOf(claims, refuse);
-    return user === undefined ? undefined : { user, audiences: audiences.length > 0 ? common : [] };
+    if (user === undefined) return undefined;
+    const notes = this.#noteUse(claims);
+    return {
+      user,
+      audiences: audiences.length > 0 ? common : [],
+      ...(notes !== undefined && { notes }),
+    };
+  }
+
+  /** Counts the use of an extended token, and returns what the audit log says of a stale one. */
+  #noteUse({ sub, ...claims }: Claims): Readonly<Record<string, string>> | undefined {
+    const warnAfter = claims['kubernetes.io']?.warnafter;
+    if (typeof warnAfter !== 'number' || warnAfter === 0) return undefined;
+    const now = this.#config.clock.now() / 1000;
+    const isStale = now > warnAfter;
+    this.#uses[isStale ? 'stale' : 'valid'].with().value++;
+    if (!isStale) return undefined;
+    const late = Math.floor(now) - warnAfter;
+    return { [STALE_TOKEN]: `subject: ${sub}, seconds after warning threshold: ${late}` };
   }
 
   async #verify(token: string, refuse: Refuse): Promise<Claims | undefined> {
@@ -192,9 +280,8 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const { namespace, serviceaccount, pod, secret, node } = own;
     if (typeof namespace !== 'string' || namespace === '' || !isReference(serviceaccount))
       return refuse(NO_ACCOUNT);
-    if (
-      ![pod, secret, node].every((reference) => reference === undefined || isReference(reference))
-    )
+    const bound = [pod, secret, node].filter((each) => each !== undefined);
+    if (!bound.every((each) => isReference(each) || (each === node && isNodeOfPod(each, pod))))
       return refuse('the token is bound to something without a name and a UID');
     if (claims.sub !== `system:serviceaccount:${namespace}:${serviceaccount.name}`)
       return refuse('sub claim is invalid');
@@ -204,7 +291,9 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       (await this.#boundProblem<Secret>('secret', namespace, secret)) ??
       // The node of a pod is informational and not checked. A token that is bound to a node itself
       // is invalid without it.
-      (pod === undefined ? await this.#boundProblem<Node>('node', '', node) : undefined);
+      (isReference(node) && pod === undefined
+        ? await this.#boundProblem<Node>('node', '', node)
+        : undefined);
     if (problem !== undefined) return refuse(problem);
     const extra: Record<string, readonly string[]> = {
       ...(claims.jti !== undefined && {
@@ -216,7 +305,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       }),
       ...(node !== undefined && {
         'authentication.kubernetes.io/node-name': [node.name],
-        'authentication.kubernetes.io/node-uid': [node.uid],
+        ...(node.uid !== undefined && { 'authentication.kubernetes.io/node-uid': [node.uid] }),
       }),
     };
     return {

@@ -121,7 +121,7 @@ export function nodeProxySubresource(
   services: NodeProxyServices,
   config?: EndpointProxyConfig,
 ): Omit<Subresource, 'name'> {
-  const { find, clock } = services;
+  const { clock } = services;
   const toKubelet = kubeletProxy(services);
   const proxy = new EndpointProxy(clock, config);
   return {
@@ -132,7 +132,7 @@ export function nodeProxySubresource(
         const target = splitTarget(id);
         if (target === undefined)
           throw apierrors.badRequest(`invalid node request ${JSON.stringify(id)}`);
-        const node = await nodeTargetOf(find, target.name);
+        const node = await nodeTargetOf(services, target.name);
         if (target.port === '' || target.port === String(node.port))
           return toKubelet(request, target.name, path);
         return proxy.forward(request, 'nodes', id, locateNodePort(node, target));

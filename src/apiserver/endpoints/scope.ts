@@ -23,7 +23,7 @@ import type { Rest } from '../registry/rest.ts';
 import { metadataFields, type SelectableFields } from '../registry/selectable-fields.ts';
 import type { RequestContext } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
-import type { ApiRequest, UserInfo } from '../request.ts';
+import type { ApiRequest, RequestAudit, UserInfo } from '../request.ts';
 import type { SelectorConfig } from './query-options.ts';
 
 export interface EndpointServices {
@@ -195,6 +195,10 @@ export class ScopedContext implements RequestContext {
 
   get verb(): string {
     return this.#request.info.verb;
+  }
+
+  get audit(): RequestAudit | undefined {
+    return this.#request.audit;
   }
 }
 

@@ -16,6 +16,8 @@ import { hasWebSocketToken } from '../authentication/websocket-token.ts';
 import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 
 const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version']);
+/** The address of the public kubeconfig of clusters that are joined with tokens. */
+const CLUSTER_INFO = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
 
 /**
  * Which requests without credentials are admitted, as system:anonymous. They still need
@@ -24,6 +26,8 @@ const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/re
 export type AnonymousRequests =
   | 'none'
   | 'health and version'
+  /** Also what new nodes read before they have a token that they may send: how to join. */
+  | 'health, version and cluster-info'
   | 'all'
   /** Requests to exactly these paths. */
   | { readonly paths: readonly string[] };
@@ -96,7 +100,16 @@ function authenticate(
 
 function isServedAnonymously(path: string, anonymous: AnonymousRequests): boolean {
   if (typeof anonymous === 'object') return anonymous.paths.includes(path);
-  return anonymous === 'all' || (anonymous === 'health and version' && isAnonymousPath(path));
+  switch (anonymous) {
+    case 'none':
+      return false;
+    case 'all':
+      return true;
+    case 'health and version':
+      return isAnonymousPath(path);
+    case 'health, version and cluster-info':
+      return path === CLUSTER_INFO || isAnonymousPath(path);
+  }
 }
 
 /** Reports whether the path is a health endpoint, one of its single checks, or the version. */

@@ -30,7 +30,14 @@ import {
   isClosing,
 } from '#machinery/net/http2-close.ts';
 import type { Random } from '#machinery/random.ts';
-import type { ApiRequest, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
+import type {
+  ApiRequest,
+  Handler,
+  PeerAuthorities,
+  PeerCertificate,
+  RequestBody,
+  Upgrade,
+} from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
 import { bodyOf, noBody } from './body-reader.ts';
@@ -43,11 +50,7 @@ import {
   Http1Sink,
   splitTarget,
 } from './http1.ts';
-import {
-  type AuthorityFingerprints,
-  fingerprintsOf,
-  peerCertificateOf,
-} from './peer-certificate.ts';
+import { peerCertificateOf, type Trust, trustIn, verifiedAnew } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import { TurnGate } from './turn-gate.ts';
 import { serveUpgrade, type UpgradingServer } from './upgrade.ts';
@@ -75,6 +78,11 @@ export interface ListenerConfig {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL's names of ciphers, separated by colons. Default: those of TLS_SERVER_OPTIONS. */
   readonly ciphers?: string;
+  /**
+   * The share of HTTP/2 requests after which the client opens its connection anew, so that it may
+   * reach another server. Default: 0.
+   */
+  readonly goawayChance?: number;
   /** Timeouts and the maximum number of connections. Default: kube-apiserver's. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -109,8 +117,9 @@ const MAX_DISCARDED_BYTES = 256 * 1024;
 export class Listener {
   readonly #config: ListenerConfig;
   readonly #auditIds: AuditIds;
-  /** The fingerprints of the authorities. Undefined: there is only the client authority. */
-  readonly #authorities: AuthorityFingerprints | undefined;
+  #pair: { readonly cert: string; readonly key: string };
+  #authorities: PeerAuthorities;
+  #trust: Trust;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #connections: ConnectionTable;
@@ -125,11 +134,13 @@ export class Listener {
   constructor(config: ListenerConfig) {
     this.#config = config;
     this.#auditIds = new AuditIds(config.random);
-    this.#authorities = config.requestHeaderCa === undefined ? undefined : fingerprintsOf(config);
+    this.#pair = config;
+    this.#authorities = config;
+    this.#trust = trustIn(config);
     const { clock, logger, limits } = config;
     this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
-      ...this.#secureContext(config),
+      ...this.#secureContext(config, config),
       // Without an authority of its own, Node would accept certificates of all public ones.
       requestCert: config.clientCa !== undefined || config.requestHeaderCa !== undefined,
       // Clients without a certificate may use a token.
@@ -152,17 +163,27 @@ export class Listener {
    * current certificate then stays.
    */
   setCertificate(pair: { readonly cert: string; readonly key: string }): void {
-    this.#server.setSecureContext(this.#secureContext(pair));
+    this.#server.setSecureContext(this.#secureContext(pair, this.#authorities));
+    this.#pair = pair;
   }
 
-  #secureContext({
-    cert,
-    key,
-  }: {
-    readonly cert: string;
-    readonly key: string;
-  }): SecureContextOptions {
-    const { clientCa, requestHeaderCa, minVersion, ciphers } = this.#config;
+  /**
+   * Trusts other authorities from now on, and verifies the certificates of open connections anew. An
+   * authority that was not configured at first cannot be added, since clients were not asked for
+   * certificates. Throws for invalid certificates; the current ones then stay.
+   */
+  setAuthorities(authorities: PeerAuthorities): void {
+    const trust = trustIn(authorities);
+    this.#server.setSecureContext(this.#secureContext(this.#pair, authorities));
+    this.#authorities = authorities;
+    this.#trust = trust;
+  }
+
+  #secureContext(
+    { cert, key }: { readonly cert: string; readonly key: string },
+    { clientCa, requestHeaderCa }: PeerAuthorities,
+  ): SecureContextOptions {
+    const { minVersion, ciphers } = this.#config;
     const authorities = [clientCa, requestHeaderCa].filter((ca) => ca !== undefined);
     return {
       ...TLS_SERVER_OPTIONS,
@@ -258,10 +279,12 @@ export class Listener {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 15_000);
       (socket as Tracked)[CONNECTION] = this.#connections.secured(socket);
+      (socket as Tracked)[VERIFIED_BY] = this.#trust;
     });
     server.on('session', (session) => {
       this.#sessions.add(session);
       const connection = (session.socket as Tracked)[CONNECTION];
+      (session as Tracked)[VERIFIED_BY] = (session.socket as Tracked)[VERIFIED_BY];
       if (connection !== undefined) {
         (session as Tracked)[CONNECTION] = connection;
         connection.goodbye = () => closeSession(session);
@@ -309,6 +332,9 @@ export class Listener {
     const { session } = stream;
     const connection = (session as Tracked | undefined)?.[CONNECTION];
     connection?.begin();
+    const { goawayChance = 0, random } = this.#config;
+    if (goawayChance > 0 && session !== undefined && random.float() < goawayChance)
+      closeSession(session);
     const hasBody = !stream.readableEnded && !stream.endAfterHeaders;
     const request = new RequestState({
       method: headers[':method'] ?? '',
@@ -322,7 +348,7 @@ export class Listener {
       peerCertificate:
         session === undefined
           ? undefined
-          : this.#certificateOf(session, session.socket as TLSSocket),
+          : this.#certificateOf(session as Tracked, session.socket as TLSSocket),
     });
     stream.on('error', (error) => request.abort(error));
     stream.on('close', () => {
@@ -371,9 +397,18 @@ export class Listener {
    * Returns the peer's certificate from the handshake if it is still valid. `connection`: the
    * socket, or the session on it.
    */
-  #certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
-    const certificate = certificateOf(connection, socket, this.#authorities);
-    return certificate !== undefined && this.#config.clock.now() > certificate.notAfter
+  #certificateOf(connection: Tracked, socket: TLSSocket): PeerCertificate | undefined {
+    const trust = this.#trust;
+    let certificate = connection[CERTIFICATE];
+    if (certificate === undefined || connection[VERIFIED_BY] !== trust) {
+      certificate =
+        (connection[VERIFIED_BY] === trust
+          ? peerCertificateOf(socket, trust)
+          : verifiedAnew(socket, trust, this.#config.clock.now())) ?? null;
+      connection[CERTIFICATE] = certificate;
+      connection[VERIFIED_BY] = trust;
+    }
+    return certificate === null || this.#config.clock.now() > certificate.notAfter
       ? undefined
       : certificate;
   }
@@ -394,7 +429,7 @@ export class Listener {
       body,
       auditIds: this.#auditIds,
       remoteAddress: socket.remoteAddress ?? '',
-      peerCertificate: this.#certificateOf(socket, socket),
+      peerCertificate: this.#certificateOf(socket as Tracked, socket),
       upgrade,
     });
   }
@@ -491,9 +526,18 @@ export class Listener {
  * connections.
  */
 const CONNECTION = Symbol('connection');
+/**
+ * The key under which both store their peer's certificate, null if there is none. Each request reads
+ * it, and a map would be slower.
+ */
+const CERTIFICATE = Symbol('peer certificate');
+/** The key for the authorities by which the certificate was verified. */
+const VERIFIED_BY = Symbol('authorities');
 
 interface Tracked {
   [CONNECTION]?: TrackedConnection;
+  [CERTIFICATE]?: PeerCertificate | null;
+  [VERIFIED_BY]?: Trust;
 }
 
 function isAnonymous(user: ApiRequest['user']): boolean {
@@ -504,30 +548,6 @@ function isAnonymous(user: ApiRequest['user']): boolean {
 function whenSent(stream: Duplex, action: () => void): void {
   if (stream.writableFinished) action();
   else stream.once('finish', action);
-}
-
-/**
- * The key under which a connection stores its peer's certificate. Each request reads it, and a map
- * would be slower.
- */
-const CERTIFICATE = Symbol('peer certificate');
-
-/**
- * Returns the peer's certificate, which the connection caches. `connection`: the socket, or the
- * session on it.
- */
-function certificateOf(
-  connection: object,
-  socket: TLSSocket,
-  authorities: AuthorityFingerprints | undefined,
-): PeerCertificate | undefined {
-  const cache: { [CERTIFICATE]?: PeerCertificate | null } = connection;
-  let certificate = cache[CERTIFICATE];
-  if (certificate === undefined) {
-    certificate = peerCertificateOf(socket, authorities) ?? null;
-    cache[CERTIFICATE] = certificate;
-  }
-  return certificate ?? undefined;
 }
 
 class Http2Sink implements ConnectionSink {

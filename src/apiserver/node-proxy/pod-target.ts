@@ -7,14 +7,14 @@ import type { NodeTarget } from '../node-connector.ts';
 import type { Find } from '../catalog/internal-client.ts';
 
 const DEFAULT_KUBELET_PORT = 10250;
-/** The preferred types of addresses, in order. */
-const ADDRESS_PREFERENCE = [
+/** The types of addresses by which kubelets are reached, in order, unless others are chosen. */
+const ADDRESS_TYPES: readonly string[] = [
   'InternalIP',
   'ExternalIP',
   'Hostname',
   'InternalDNS',
   'ExternalDNS',
-] as const;
+];
 
 /** Returns the pod. Throws StatusError (404). */
 export async function podOf(find: Find, namespace: string, name: string): Promise<Immutable<Pod>> {
@@ -52,17 +52,29 @@ export function nodeNameOf(pod: Immutable<Pod>): string {
   return nodeName;
 }
 
+export interface NodeTargetServices {
+  readonly find: Find;
+  /** The types of addresses by which kubelets are reached, in order. Default: ADDRESS_TYPES. */
+  readonly nodeAddressTypes?: readonly string[];
+}
+
 /** Returns the connection target of a node. Throws StatusError (404). */
-export async function nodeTargetOf(find: Find, name: string): Promise<NodeTarget> {
+export async function nodeTargetOf(
+  { find, nodeAddressTypes }: NodeTargetServices,
+  name: string,
+): Promise<NodeTarget> {
   const node = await find<Immutable<Node>>('', 'nodes', '', name);
   if (node === undefined) throw apierrors.notFound({ group: '', resource: 'nodes' }, name);
-  return targetOf(node);
+  return targetOf(node, nodeAddressTypes);
 }
 
 /** Returns the connection target of a node. */
-export function targetOf({ metadata: { name }, status }: Immutable<Node>): NodeTarget {
+export function targetOf(
+  { metadata: { name }, status }: Immutable<Node>,
+  types = ADDRESS_TYPES,
+): NodeTarget {
   const addresses = status.addresses ?? [];
-  const preferred = ADDRESS_PREFERENCE.map(
+  const preferred = types.map(
     (type) => addresses.find((address) => address.type === type)?.address,
   );
   return {

@@ -11,17 +11,21 @@ import { joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { integerOf, parseBoolean } from '../endpoints/query-options.ts';
 import type { NodeConnector } from '../node-connector.ts';
-import type { Find } from '../catalog/internal-client.ts';
 import type { Rest } from '../registry/rest.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { requireCreate } from './create-permission.ts';
 import { rewriteLocation } from './location.ts';
-import { chooseContainer, nodeNameOf, nodeTargetOf, podOf } from './pod-target.ts';
+import {
+  chooseContainer,
+  nodeNameOf,
+  nodeTargetOf,
+  type NodeTargetServices,
+  podOf,
+} from './pod-target.ts';
 import { NodeRelay, type RelayTarget } from './relay.ts';
 
-export interface NodeProxyServices {
-  readonly find: Find;
+export interface NodeProxyServices extends NodeTargetServices {
   readonly clock: Clock;
   /** Connects to the kubelets. Absent: requests that need one fail. */
   readonly nodeConnector?: NodeConnector;
@@ -45,12 +49,11 @@ function relayOf({ clock, nodeConnector }: NodeProxyServices): NodeRelay {
 
 /** Returns the part of nodes/proxy that forwards requests to a kubelet. The name is the node's. */
 export function kubeletProxy(services: NodeProxyServices): NonNullable<Rest['connect']> {
-  const { find } = services;
   const relay = relayOf(services);
   return async (request, name, path) => {
     const query = request.query.toString();
     const target: RelayTarget = {
-      node: { ...(await nodeTargetOf(find, name)), anyPath: true },
+      node: { ...(await nodeTargetOf(services, name)), anyPath: true },
       path: `/${path}${query === '' ? '' : `?${query}`}`,
       resource: NODES,
       name,
@@ -114,7 +117,7 @@ export function logSubresource(services: NodeProxyServices): Unnamed {
         // A pod without a node has no logs yet.
         if ((pod.spec.nodeName ?? '') === '') return { code: 204, body: { kind: 'none' } };
         const target: RelayTarget = {
-          node: await nodeTargetOf(find, nodeNameOf(pod)),
+          node: await nodeTargetOf(services, nodeNameOf(pod)),
           path: withQuery(`/containerLogs/${namespace}/${name}/${container}`, query),
           resource: PODS,
           name,
@@ -194,7 +197,7 @@ function streamSubresource(
         const pod = await podOf(find, namespace, name);
         const container = chooseContainer(pod, request.query.get('container') ?? '');
         const target: RelayTarget = {
-          node: await nodeTargetOf(find, nodeNameOf(pod)),
+          node: await nodeTargetOf(services, nodeNameOf(pod)),
           path: withQuery(`/${action}/${namespace}/${name}/${container}`, streamQuery(request)),
           resource: PODS,
           name,
@@ -231,7 +234,7 @@ export function portForwardSubresource(services: StreamServices): Unnamed {
         for (const ports of request.query.getAll('ports'))
           for (const port of ports.split(',')) query.append('port', port);
         const target: RelayTarget = {
-          node: await nodeTargetOf(find, nodeNameOf(pod)),
+          node: await nodeTargetOf(services, nodeNameOf(pod)),
           path: withQuery(`/portForward/${namespace}/${name}`, query),
           resource: PODS,
           name,

@@ -6,7 +6,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Steps } from '#machinery/turn.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
-import type { UserInfo } from '../request.ts';
+import type { RequestAudit, UserInfo } from '../request.ts';
 
 /** The user and namespace of a request. An ApiRequest has these members. */
 export interface RequestContext {
@@ -18,6 +18,8 @@ export interface RequestContext {
   readonly verb?: string;
   /** The texts of `Warning` headers. */
   readonly warnings: string[];
+  /** Takes annotations for the audit log. Absent: the request is not recorded. */
+  readonly audit?: Pick<RequestAudit, 'annotate'>;
 }
 
 /** The context of one call of a strategy. */

@@ -8,6 +8,7 @@ import {
   integer,
   ipAddress,
   list,
+  number,
   port,
   repeated,
   settings,
@@ -123,6 +124,12 @@ export function addApiServer(program: Command): void {
         "authority of kubelets' certificates (default: that of clients)",
       )
       .option(
+        '--kubelet-preferred-address-types <types>',
+        'types of addresses by which kubelets are reached, in order (default: InternalIP, ' +
+          'ExternalIP, Hostname, InternalDNS, ExternalDNS)',
+        list,
+      )
+      .option(
         '--proxy-client-cert-file <file>',
         'client certificate for other API servers (default: CERT-DIR/front-proxy-client.crt)',
       )
@@ -192,6 +199,13 @@ export function addApiServer(program: Command): void {
         0,
       )
       .option(
+        '--service-account-extend-token-expiration [bool]',
+        'tokens that every pod gets are valid for a year, for clients that read them only once; ' +
+          'after an hour their use is counted and audited as stale',
+        yesOrNo,
+        true,
+      )
+      .option(
         '--api-audiences <names>',
         'audiences of tokens for this server (default: the issuers)',
         list,
@@ -219,6 +233,13 @@ export function addApiServer(program: Command): void {
         'deadline of requests that are not long-running',
         duration,
         60_000,
+      )
+      .option(
+        '--goaway-chance <share>',
+        'share of HTTP/2 requests after which the client opens its connection anew, so that ' +
+          'connections spread over several API servers: up to 0.02',
+        number,
+        0,
       )
       .option(
         '--shutdown-delay-duration <duration>',

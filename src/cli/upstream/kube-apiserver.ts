@@ -167,7 +167,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
   rejected('etcd-servers-overrides', 'stringSlice', '', 'all resources are in one etcd cluster'),
   implemented('event-ttl', 'duration', '1h0m0s'),
   ignored('external-hostname', 'string', '', 'no published address uses it'),
-  ignored('goaway-chance', 'float64', '0', 'HTTP/2 connections are not closed at random'),
+  implemented('goaway-chance', 'float64', '0'),
   implemented('kubelet-certificate-authority', 'string', ''),
   implemented('kubelet-client-certificate', 'string', ''),
   implemented('kubelet-client-key', 'string', ''),

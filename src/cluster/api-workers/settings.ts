@@ -3,7 +3,7 @@
 
 import type { AuditPolicy } from '#apiserver/audit/index.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
-import type { UserInfo } from '#apiserver/request.ts';
+import type { PeerAuthorities, UserInfo } from '#apiserver/request.ts';
 import type { AuthorizerSettings } from '#apiserver/authorization/settings.ts';
 import type { JwtSettings } from '#apiserver/authentication/oidc/settings.ts';
 import type { LoggerConfig } from '#machinery/log.ts';
@@ -33,6 +33,8 @@ const VALUES = [
   'runtimeConfig',
   'serviceCidr',
   'serviceNodePortRange',
+  'nodeAddressTypes',
+  'goawayChance',
   'version',
   'flags',
   'requestHeader',
@@ -86,6 +88,8 @@ export interface SettingsSource {
   readonly port: number;
   /** The present certificate of the server. */
   readonly certificate: KeyPair;
+  /** The present authorities of its peers. Absent: those of the configuration. */
+  readonly authorities?: PeerAuthorities;
   readonly logging: Logging | undefined;
 }
 
@@ -98,15 +102,29 @@ export function partsOfProcess(config: ApiServerConfig): readonly string[] {
 }
 
 /** Returns the settings at this moment. */
-export function settingsOf({ config, port, certificate, logging }: SettingsSource): WorkerSettings {
+export function settingsOf({
+  config,
+  port,
+  certificate,
+  authorities,
+  logging,
+}: SettingsSource): WorkerSettings {
   const { maxReads, maxWrites } = config.maxInFlight ?? {};
-  const { tls, tokens } = config;
+  const { tls, tokens, requestHeader } = config;
   const proxyClientCertificate = config.aggregation?.proxyClientCertificate?.();
   const values = Object.fromEntries(VALUES.map((name) => [name, config[name]]));
   return {
     programVersion: COXSWAIN_VERSION,
     ...(logging !== undefined && { logging }),
-    server: { ...values, ...(tls !== undefined && { tls: { ...tls, ...certificate } }) },
+    server: {
+      ...values,
+      ...(tls !== undefined && {
+        tls: { ...tls, ...certificate, clientCa: authorities?.clientCa ?? tls.clientCa },
+      }),
+      ...(requestHeader !== undefined && {
+        requestHeader: { ...requestHeader, ca: authorities?.requestHeaderCa ?? requestHeader.ca },
+      }),
+    },
     port,
     ...(tokens !== undefined && { tokens: [...tokens] }),
     maxInFlight: {

@@ -5,6 +5,7 @@ import { writeSync } from 'node:fs';
 import { Server, Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiServerConfig } from '#apiserver/config.ts';
+import type { PeerAuthorities } from '#apiserver/request.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -79,6 +80,7 @@ interface Worker {
 async function serve(worker: Worker): Promise<void> {
   const { main, storage, logger, onStopped } = worker;
   let { proxyClientCertificate, authorizers, jwt } = worker.settings;
+  let authorities = trustedIn(worker.settings);
   const server = new ApiServer({
     ...configOf(worker),
     aggregation: { proxyClientCertificate: () => proxyClientCertificate },
@@ -108,6 +110,11 @@ async function serve(worker: Worker): Promise<void> {
         if (!isDeepStrictEqual(settings.authorizers, authorizers)) ({ authorizers } = settings);
         if (!isDeepStrictEqual(settings.jwt, jwt)) ({ jwt } = settings);
         if (settings.server.tls !== undefined) server.setServingCertificate(settings.server.tls);
+        const trusted = trustedIn(settings);
+        if (!isDeepStrictEqual(trusted, authorities)) {
+          server.setPeerAuthorities(trusted);
+          authorities = trusted;
+        }
         break;
       }
       case 'shed':
@@ -166,3 +173,8 @@ function tell(message: FromWorker): void {
   // The main process may have ended.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
+
+const trustedIn = ({ server: { tls, requestHeader } }: WorkerSettings): PeerAuthorities => ({
+  clientCa: tls?.clientCa,
+  requestHeaderCa: requestHeader?.ca,
+});

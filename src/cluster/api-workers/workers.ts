@@ -2,6 +2,7 @@
 // stops them in a quiet time.
 
 import type { ApiServerConfig } from '#apiserver/config.ts';
+import type { PeerAuthorities } from '#apiserver/request.ts';
 import type { ApiServer } from '#apiserver/server.ts';
 import type { Timer } from '#machinery/clock.ts';
 import { RestartBackoff } from '../faults/index.ts';
@@ -45,6 +46,7 @@ export class ApiWorkers {
   #server: ApiServer | undefined;
   #port = 0;
   #certificate: KeyPair | undefined;
+  #authorities: PeerAuthorities | undefined;
   #timers: readonly Timer[] = [];
   #restarts = 0;
 
@@ -100,6 +102,12 @@ export class ApiWorkers {
   /** The server and its workers use this certificate from now on. */
   setServingCertificate(pair: KeyPair): void {
     this.#certificate = pair;
+    this.settingsChanged();
+  }
+
+  /** The server and its workers trust these authorities from now on. */
+  setPeerAuthorities(authorities: PeerAuthorities): void {
+    this.#authorities = authorities;
     this.settingsChanged();
   }
 
@@ -186,6 +194,7 @@ export class ApiWorkers {
             config,
             port: this.#port,
             certificate: this.#certificate ?? tls!,
+            ...(this.#authorities !== undefined && { authorities: this.#authorities }),
             logging,
           }),
         nodeConnector,

@@ -2,6 +2,7 @@
 // an expired certificate.
 
 import type { Clock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
 import type { KeyPair } from './pki.ts';
@@ -15,39 +16,39 @@ export const RENEWAL_PERIOD_MS = 12 * 3600 * 1000;
 /** The interval at which certificate files are read again, as in upstream's components. */
 export const RELOAD_PERIOD_MS = 60_000;
 
-export interface CertificateRenewalConfig {
+export interface CertificateRenewalConfig<T = KeyPair> {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The name in the log. */
   readonly name: string;
-  /** The pair that is in use now. */
-  readonly current: KeyPair;
+  /** The pair, or the authorities, that are in use now: a plain value. */
+  readonly current: T;
   readonly periodMs: number;
   /**
-   * Returns the pair that should be in use: the current one, or its successor. May reject; the next
+   * Returns those that should be in use: the current ones, or their successors. May reject; the next
    * period tries again.
    */
-  readonly latest: () => KeyPair | Promise<KeyPair>;
-  /** Takes a pair into use. Called when `latest` returned another one. */
-  readonly use: (pair: KeyPair) => void;
+  readonly latest: () => T | Promise<T>;
+  /** Takes others into use. Called when `latest` returned others. */
+  readonly use: (latest: T) => void;
 }
 
 /**
- * Asks for the latest pair once per period, and resolves when the signal aborts. Does not reject: a
- * pair that cannot be had or used is logged and asked for again.
+ * Asks for the latest certificates once per period, and resolves when the signal aborts. Does not
+ * reject: those that cannot be had or used are logged and asked for again.
  */
-export async function keepRenewed(
-  config: CertificateRenewalConfig,
+export async function keepRenewed<T = KeyPair>(
+  config: CertificateRenewalConfig<T>,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, logger, name, periodMs, latest, use } = config;
   let { current } = config;
   const renew = async (): Promise<void> => {
     try {
-      const pair = await latest();
-      if (signal.aborted || (pair.cert === current.cert && pair.key === current.key)) return;
-      use(pair);
-      current = pair;
+      const next = await latest();
+      if (signal.aborted || deepEqual(next, current)) return;
+      use(next);
+      current = next;
       logger.info('certificate renewed', { certificate: name });
     } catch (error) {
       logger.error('certificate renewal failed, will retry', { certificate: name, err: error });

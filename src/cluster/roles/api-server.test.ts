@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLogger } from '#machinery/log.ts';
-import { systemClock } from '#machinery/clock.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
 import { Pki } from '../credentials/pki.ts';
@@ -148,7 +149,7 @@ test('static tokens, for this server only, and authorization modes', async () =>
   expect([
     await codeOf('/api/v1/nodes', 'admin-token'),
     await codeOf('/api/v1/nodes', 'joe-token'),
-  ]).toEqual([200, 403]);
+  ]).toEqual([200, 401]);
   expect(await codeOf('/api', 'unknown-token')).toBe(401);
   const review = async (audiences: readonly string[]): Promise<unknown> => {
     const body = {
@@ -174,7 +175,7 @@ test('static tokens, for this server only, and authorization modes', async () =>
   expect([
     await codeOf('/api/v1/nodes', 'admin-token'),
     await codeOf('/api/v1/nodes', 'joe-token'),
-  ]).toEqual([200, 403]);
+  ]).toEqual([200, 401]);
 });
 
 test('tokens of accounts by an RSA key, and by other keys and issuers that are named', async () => {
@@ -266,4 +267,31 @@ test('defaults of pods, and how long events are kept', async () => {
   await expect
     .poll(() => codeOf('/api/v1/namespaces/default/events/e', 'admin-token'), { timeout: 20_000 })
     .toBe(404);
+});
+
+test('the authority of clients is read again, and a share of connections is closed', async () => {
+  const authorities = [
+    await makeTestAuthority('first'),
+    await makeTestAuthority('second'),
+  ] as const;
+  const [first, second] = authorities;
+  const clock = new VirtualClock({ start: systemClock.now() });
+  await start({ clock, clientCaFile: file('clients.crt', first.cert), goawayChance: 0.02 });
+  const codes = async () =>
+    Promise.all(
+      authorities.map(async (each) => {
+        const credentials = await each.client('anna', ['system:masters']);
+        return (await ask('/api/v1/namespaces', { ...credentials })).code;
+      }),
+    );
+  expect(await codes()).toEqual([200, 401]);
+  file('clients.crt', 'no certificate');
+  await clock.advance('2m');
+  expect(await codes()).toEqual([200, 401]);
+  file('clients.crt', second.cert);
+  await clock.advance('2m');
+  expect(await codes()).toEqual([401, 200]);
+  await expect(start({ goawayChance: 0.03 })).rejects.toThrow(
+    '--goaway-chance can not be less than 0 or greater than 0.02',
+  );
 });

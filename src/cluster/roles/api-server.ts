@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
+import type { PeerAuthorities } from '#apiserver/request.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
@@ -24,7 +25,7 @@ import { KUBERNETES_VERSION } from '../version.ts';
 import { aggregationOf } from './api-server/aggregation-flags.ts';
 import type { ApiServerRoleConfig } from './api-server/config.ts';
 import { CertificateFiles, readTokenFile } from './api-server/files.ts';
-import { kubeletConnectorOf } from './api-server/kubelets.ts';
+import { kubeletConnectionsOf } from './api-server/kubelets.ts';
 import { serviceAccountsOf } from './api-server/service-accounts.ts';
 import { servingOf } from './api-server/serving.ts';
 import { auditOf } from '../audit/audit-flags.ts';
@@ -50,7 +51,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const files = new CertificateFiles(config.certDir);
   const serving = await servingOf(config, files, firstServiceAddress(ranges));
   const { tls } = serving;
-  const nodeConnector = kubeletConnectorOf(config, files, tls.clientCa);
+  const kubelets = kubeletConnectionsOf(config, files, tls.clientCa);
   const aggregation = aggregationOf(config, files);
   const serviceAccounts = serviceAccountsOf(config, files);
   const tokens =
@@ -110,7 +111,11 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
-      nodeConnector: inner?.connector(nodeConnector) ?? nodeConnector,
+      nodeConnector: inner?.connector(kubelets?.connector) ?? kubelets?.connector,
+      ...(config.kubeletPreferredAddressTypes !== undefined && {
+        nodeAddressTypes: config.kubeletPreferredAddressTypes,
+      }),
+      goawayChance: goawayChance(config.goawayChance),
       otherMetrics: () =>
         (config.otherMetrics?.() ?? '') +
         (workers?.metrics() ?? '') +
@@ -183,6 +188,25 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       },
       reloading.signal,
     );
+    void keepRenewed<PeerAuthorities>(
+      {
+        clock,
+        logger,
+        name: 'authorities of clients',
+        current: { clientCa: tls.clientCa, requestHeaderCa: aggregation.requestHeader?.ca },
+        periodMs: RELOAD_PERIOD_MS,
+        latest: () => ({
+          clientCa: serving.latestClientCa(),
+          requestHeaderCa: aggregation.latestAuthority(),
+        }),
+        use: (authorities) => {
+          server?.setPeerAuthorities(authorities);
+          workers?.setPeerAuthorities(authorities);
+        },
+      },
+      reloading.signal,
+    );
+    void kubelets?.keepRenewed(reloading.signal);
     void aggregation.keepRenewed({ clock, logger }, reloading.signal);
     void encryption?.keepLoaded();
     void access.keepLoaded(reloading.signal, () => workers?.settingsChanged());
@@ -222,6 +246,12 @@ function shutdownDelay(ms: number | undefined): number | undefined {
   if (ms !== undefined && ms < 0)
     throw new UserError('--shutdown-delay-duration can not be negative value');
   return ms;
+}
+
+function goawayChance(share: number | undefined): number | undefined {
+  if (share !== undefined && !(share >= 0 && share <= 0.02))
+    throw new UserError('--goaway-chance can not be less than 0 or greater than 0.02');
+  return share;
 }
 
 function checkPortRange(range: string | undefined): void {

@@ -22,6 +22,7 @@ import {
 } from '#network/index.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
 import { policyTableOf, removePolicies } from '../nodes/policy-table.ts';
+import { keepRenewed, RELOAD_PERIOD_MS } from '../credentials/certificate-renewal.ts';
 import type { KeyPair } from '../credentials/pki.ts';
 import { SYSTEM_LOGS_DIR } from '../nodes/cluster-node.ts';
 import { parsePodRanges } from '../nodes/pod-network.ts';
@@ -179,11 +180,15 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     isRequested || !hasServingFiles(config, nodeName)
       ? undefined
       : servingFiles(config, readServing);
+  const readClientCa = (): string => {
+    const text = file('client-ca-file', config.clientCaFile, 'ca.crt');
+    checkAuthority('--client-ca-file', text);
+    return text;
+  };
   const tls = {
-    clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt'),
+    clientCA: readClientCa(),
     ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
   };
-  checkAuthority('--client-ca-file', tls.clientCA);
   const policyClient =
     config.networkPolicyKubeconfig === undefined
       ? undefined
@@ -202,12 +207,14 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   let policies: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   let identity: KubeletClient | undefined;
   let servingRenewal: Pick<RunningRole, 'failed' | 'stop'> | undefined;
+  let authorityRenewal: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   let hint: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   const health = startHealth(config);
   const stop = async (): Promise<void> => {
     await health?.stop();
     await hint?.stop();
     await servingRenewal?.stop();
+    await authorityRenewal?.stop();
     await network?.stop();
     await kubelet?.stop();
     await policies?.stop();
@@ -333,6 +340,20 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     signal.throwIfAborted();
     signal.addEventListener('abort', giveUp, { once: true });
     servingRenewal = serving.start(listeners);
+    authorityRenewal = supervised('authority of clients', (signal) =>
+      keepRenewed(
+        {
+          clock,
+          logger,
+          name: 'authority of clients',
+          current: tls.clientCA,
+          periodMs: RELOAD_PERIOD_MS,
+          latest: readClientCa,
+          use: (authority) => listeners.setClientAuthority(authority),
+        },
+        signal,
+      ),
+    );
     await kubelet.start();
     signal.removeEventListener('abort', giveUp);
     signal.throwIfAborted();
@@ -359,9 +380,15 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       port,
       description: `node ${nodeName} (${description}), its server on port ${port}`,
       failed: Promise.race(
-        [network, policies, servingRenewal, identity.rotation, health, hint].flatMap((agent) =>
-          agent === undefined ? [] : [agent.failed],
-        ),
+        [
+          network,
+          policies,
+          servingRenewal,
+          authorityRenewal,
+          identity.rotation,
+          health,
+          hint,
+        ].flatMap((agent) => (agent === undefined ? [] : [agent.failed])),
       ),
       stop: () => (stopping ??= stop()),
     };

@@ -71,6 +71,7 @@ export interface PortOpener {
 
 export class TlsListeners implements PortOpener {
   readonly #config: TlsListenersConfig;
+  #settings: ListenerTls;
   /** This server never listens: connections of the ports are passed to it. */
   readonly #tls: TlsServer;
   /** By local port. */
@@ -80,6 +81,7 @@ export class TlsListeners implements PortOpener {
 
   constructor(config: TlsListenersConfig) {
     this.#config = config;
+    this.#settings = config.tls;
     // A client without a valid certificate gets status 401 instead of a failed handshake: it may
     // have a token.
     this.#tls = createTlsServer({
@@ -108,14 +110,27 @@ export class TlsListeners implements PortOpener {
    * do not match.
    */
   setServingCertificate({ key, cert }: ServingPair): void {
-    this.#tls.setSecureContext(secureContext({ ...this.#config.tls, key, cert }));
+    const settings = { ...this.#settings, key, cert };
+    this.#tls.setSecureContext(secureContext(settings));
+    this.#settings = settings;
     this.#withdrawn = false;
+  }
+
+  /**
+   * Trusts another authority of clients, in PEM, on connections that are opened from now on. Throws
+   * for an invalid certificate.
+   */
+  setClientAuthority(clientCA: string): void {
+    const settings = { ...this.#settings, clientCA };
+    this.#tls.setSecureContext(secureContext(settings));
+    this.#settings = settings;
   }
 
   /** Makes handshakes fail until another certificate is set. */
   #withdrawCertificate(): void {
-    const { key: _, cert: __, ...others } = this.#config.tls;
+    const { key: _, cert: __, ...others } = this.#settings;
     this.#tls.setSecureContext(secureContext(others));
+    this.#settings = others;
     this.#withdrawn = true;
     this.#config.logger.warn('kubelet: no serving certificate available for the kubelet');
   }

@@ -106,6 +106,16 @@ test.each<[string, string]>([
       'exemptions.usernames[0]: Invalid value: "": username must not be empty]',
   ],
   [
+    fileWith(
+      plugin('ResourceQuota', {
+        apiVersion: 'apiserver.config.k8s.io/v1',
+        kind: 'ResourceQuotaConfiguration',
+        limitedResources: [{ resource: 'pods' }, { apiGroup: 'apps' }],
+      }),
+    ),
+    `${init('ResourceQuota')}limitedResources[1].resource: Required value`,
+  ],
+  [
     fileWith(plugin('EventRateLimit', { ...EVENTS, limits: [{ type: 'Pod', qps: 0, burst: -1 }] })),
     `${init('EventRateLimit')}[limits[0].type: Unsupported value: "Pod": ` +
       'supported values: "Server", "Namespace", "User", "SourceAndObject", ' +
@@ -129,4 +139,29 @@ test.each<[string, string]>([
   expect(() => readAdmissionConfiguration(text, files)).toThrow(
     expect.objectContaining({ name: 'ConfigurationError', message }),
   );
+});
+
+test.each([
+  { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'ResourceQuotaConfiguration' },
+  { apiVersion: 'resourcequota.admission.k8s.io/v1beta1', kind: 'Configuration' },
+])('limited resources as $kind', (meta) => {
+  const limitedResources = [
+    { resource: 'persistentvolumeclaims', matchContains: ['gold.storageclass'] },
+    { resource: 'pods', matchScopes: [{ scopeName: 'PriorityClass', operator: 'Exists' }] },
+  ];
+  const file = fileWith(plugin('ResourceQuota', { ...meta, limitedResources }));
+  expect(readAdmissionConfiguration(file, files).plugins.limitedResources).toEqual([
+    {
+      group: '',
+      resource: 'persistentvolumeclaims',
+      matchContains: ['gold.storageclass'],
+      matchScopes: [],
+    },
+    {
+      group: '',
+      resource: 'pods',
+      matchContains: [],
+      matchScopes: [{ scopeName: 'PriorityClass', operator: 'Exists' }],
+    },
+  ]);
 });

@@ -28,6 +28,7 @@ import type { PodSecurityConfig } from '../pod-security/index.ts';
 import type { WebhookKubeconfigs } from '../webhook/index.ts';
 import { readImagePolicy } from './image-policy.ts';
 import { readPodSecurity } from './pod-security.ts';
+import { readResourceQuota } from './resource-quota.ts';
 
 const GROUP = 'apiserver.config.k8s.io';
 const EXPECTED = {
@@ -111,6 +112,10 @@ function withPlugin(
     }
     case 'ImagePolicyWebhook':
       return { plugins: { ...plugins, imagePolicy: readImagePolicy(value, files.kubeconfig) } };
+    case 'ResourceQuota':
+      return {
+        plugins: { ...plugins, limitedResources: named(name, () => readResourceQuota(value)) },
+      };
     case 'EventRateLimit':
       return { plugins: { ...plugins, eventLimits: eventLimits(name, value) } };
     case 'PodNodeSelector':

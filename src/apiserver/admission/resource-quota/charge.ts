@@ -24,15 +24,21 @@ export type Charge =
   | { readonly kind: 'charged'; readonly used: Amounts }
   | { readonly kind: 'refused'; readonly message: string };
 
-const NONE: Charge = { kind: 'none' };
+/** The part that a quota has in a request, before any usage is added. */
+export type Interest =
+  | { readonly kind: 'none' }
+  /** The names of its limits for such objects. */
+  | { readonly kind: 'limits'; readonly names: readonly string[] }
+  | { readonly kind: 'refused'; readonly message: string };
 
-export function chargeOf(
+const NONE = { kind: 'none' } as const;
+
+export function interestOf(
   quota: ReadQuota,
   evaluator: QuotaEvaluator,
-  attributes: AdmissionAttributes,
+  { object, resource }: AdmissionAttributes,
   facts: QuotaFacts,
-): Charge {
-  const { object, oldObject, operation, resource } = attributes;
+): Interest {
   const { name } = quota.metadata;
   const names = limitedNames(quota, evaluator, facts.extendedResources);
   if (object === undefined || names.length === 0 || !isInScopes(quota.spec, resource, object))
@@ -47,6 +53,40 @@ export function chargeOf(
       message: `status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`,
     };
   }
+  return { kind: 'limits', names };
+}
+
+/**
+ * Returns the usage that the request adds. An object that the quota counted before adds the
+ * difference. `quota` undefined: none is asked.
+ */
+export function usageGrowth(
+  quota: ReadQuota | undefined,
+  evaluator: QuotaEvaluator,
+  { object, oldObject, operation, resource }: AdmissionAttributes,
+  facts: QuotaFacts,
+): Amounts {
+  const counted =
+    operation === 'UPDATE' &&
+    oldObject !== undefined &&
+    (quota === undefined || isInScopes(quota.spec, resource, oldObject));
+  return growth(
+    evaluator.usage(object, facts),
+    counted ? evaluator.usage(oldObject, facts) : new Map(),
+  );
+}
+
+export function chargeOf(
+  quota: ReadQuota,
+  evaluator: QuotaEvaluator,
+  attributes: AdmissionAttributes,
+  facts: QuotaFacts,
+): Charge {
+  const { object } = attributes;
+  const { name } = quota.metadata;
+  const interest = interestOf(quota, evaluator, attributes, facts);
+  if (interest.kind !== 'limits') return interest;
+  const used = amountsOf(quota.status.used);
   const usage = evaluator.usage(object, facts);
   const negative = [...usage].flatMap(([key, amount]) => (amount.sign() < 0 ? [key] : []));
   if (negative.length > 0) {
@@ -55,11 +95,7 @@ export function chargeOf(
       message: `quota usage is negative for resource(s): ${negative.toSorted().join(',')}`,
     };
   }
-  const counted =
-    operation === 'UPDATE' &&
-    oldObject !== undefined &&
-    isInScopes(quota.spec, resource, oldObject);
-  const more = growth(usage, counted ? evaluator.usage(oldObject, facts) : new Map());
+  const more = usageGrowth(quota, evaluator, attributes, facts);
   const requested = only(more, new Set(Object.keys(quota.status.hard ?? {})));
   if (requested.size === 0) return NONE;
   const hard = amountsOf(quota.status.hard);

@@ -12,6 +12,8 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 
+import type { LimitedResource } from '../configuration.ts';
+
 type Server = Awaited<ReturnType<typeof startTestServer>>;
 
 describe('quotas', () => {
@@ -271,5 +273,64 @@ describe('quotas', () => {
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => pod()));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
     expect(await usedOf('q')).toEqual({ pods: '3' });
+  });
+
+  describe('with limited resources', () => {
+    const limited = (limits: Partial<LimitedResource>): Promise<Server> =>
+      startTestServer({
+        admissionSettings: {
+          limitedResources: [
+            { group: '', resource: 'pods', matchContains: [], matchScopes: [], ...limits },
+          ],
+        },
+      });
+    const forbidden = (message: string) => ({
+      code: 403,
+      message: expect.stringContaining(`is forbidden: ${message}`) as string,
+    });
+
+    test('a usage needs a quota that limits it', async () => {
+      await server.stop();
+      server = await limited({ matchContains: ['requests.memory', '.cpu'] });
+      const needed = 'insufficient quota to consume: ';
+      const all = { limits: { cpu: '1', memory: '1Mi' } };
+      await expect(pod(all)).rejects.toMatchObject(
+        forbidden(`${needed}limits.cpu,requests.cpu,requests.memory`),
+      );
+      await pod();
+      await quota('q', { hard: { 'requests.cpu': '4', 'limits.cpu': '4' } });
+      await expect(pod(all)).rejects.toMatchObject(forbidden(`${needed}requests.memory`));
+      await pod({ limits: { cpu: '1' } });
+      expect(await usedOf('q')).toEqual({ 'requests.cpu': '1', 'limits.cpu': '1' });
+      // The problem of a quota comes first.
+      await expect(pod(requests('1', '1Mi'))).rejects.toMatchObject(
+        forbidden('failed quota: q: must specify limits.cpu for: c'),
+      );
+      // Other resources are not limited.
+      await server.client
+        .resource(configMaps)
+        .namespace('default')
+        .create({ metadata: { name: 'a' } });
+    });
+
+    test('a scope needs a quota of that scope', async () => {
+      await server.stop();
+      const values = ['system-cluster-critical'];
+      const scope = { scopeName: 'PriorityClass', operator: 'In', values } as const;
+      server = await limited({ matchScopes: [scope] });
+      const critical = { priorityClassName: 'system-cluster-critical' };
+      await pod();
+      const message =
+        'insufficient quota to match these scopes: [{PriorityClass In [system-cluster-critical]}]';
+      await expect(pod({}, critical)).rejects.toMatchObject(forbidden(message));
+      await quota('other', { hard: { pods: '9' }, scopes: ['BestEffort'] });
+      await expect(pod({}, critical)).rejects.toMatchObject(forbidden(message));
+      await quota('critical', {
+        hard: { pods: '1' },
+        scopeSelector: { matchExpressions: [scope] },
+      });
+      await pod({}, critical);
+      await expect(pod({}, critical)).rejects.toThrow('exceeded quota: critical');
+    });
   });
 });

@@ -59,6 +59,8 @@ function tokenReview(authenticators: readonly TokenAuthenticator[], own: readonl
         reasons.add(reason);
       };
       const tokenUser = await authenticate(authenticators, token, wanted, refuse);
+      for (const [key, value] of Object.entries(tokenUser?.notes ?? {}))
+        context.audit?.annotate(key, value);
       const status =
         tokenUser === undefined
           ? { user: {}, error: errorText([...reasons]) }

@@ -24,10 +24,11 @@ import {
 
 const MESSAGE = allSchemas.message('metrics/v1beta1.NodeMetrics');
 
-function nodeMetricsRest({ find, findAll, nodeSamples, clock }: ResourceMetricsServices): Rest {
+function nodeMetricsRest(services: ResourceMetricsServices): Rest {
+  const { find, findAll, nodeSamples, nodeAddressTypes, clock } = services;
   /** Returns the metrics of the nodes whose kubelets answer, by name. */
   async function measure(nodes: readonly Immutable<Node>[]): Promise<readonly NodeMetrics[]> {
-    const usages = await nodeSamples?.read(nodes.map(targetOf));
+    const usages = await nodeSamples?.read(nodes.map((node) => targetOf(node, nodeAddressTypes)));
     const created = formatTime(clock.now());
     return nodes.flatMap(({ metadata: { name, labels } }) => {
       const usage = usages?.get(name)?.node;

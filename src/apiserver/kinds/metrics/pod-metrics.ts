@@ -30,7 +30,8 @@ import {
 const MESSAGE = allSchemas.message('metrics/v1beta1.PodMetrics');
 const PODS = { group: '', resource: 'pods' } as const;
 
-function podMetricsRest({ find, findAll, nodeSamples, clock }: ResourceMetricsServices): Rest {
+function podMetricsRest(services: ResourceMetricsServices): Rest {
+  const { find, findAll, nodeSamples, nodeAddressTypes, clock } = services;
   /** Returns the metrics of running pods whose kubelets answer. */
   async function measure(pods: readonly Immutable<Pod>[]): Promise<readonly PodMetrics[]> {
     const running = pods.filter(({ status }) => status.phase === 'Running');
@@ -38,7 +39,7 @@ function podMetricsRest({ find, findAll, nodeSamples, clock }: ResourceMetricsSe
     const targets: NodeTarget[] = [];
     for (const name of names) {
       const node = await find<Immutable<Node>>('', 'nodes', '', name);
-      if (node !== undefined) targets.push(targetOf(node));
+      if (node !== undefined) targets.push(targetOf(node, nodeAddressTypes));
     }
     const usages = await nodeSamples?.read(targets);
     const created = formatTime(clock.now());

@@ -5,12 +5,12 @@ import { formatTime } from '#machinery/text/time.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { FindAll } from '#apiserver/catalog/internal-client.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { NodeProxyServices } from '#apiserver/node-proxy/subresources.ts';
+import type { NodeTargetServices } from '#apiserver/node-proxy/pod-target.ts';
 import type { NodeSamples, Usage } from '#apiserver/resource-metrics/index.ts';
 import { NAME } from '#apiserver/tables/columns.ts';
 import type { TableColumn } from '#apiserver/tables/table.ts';
 
-export interface ResourceMetricsServices extends Pick<NodeProxyServices, 'find'> {
+export interface ResourceMetricsServices extends NodeTargetServices {
   readonly clock: Clock;
   readonly findAll: FindAll;
   /** The usage of nodes. Absent: the server cannot reach kubelets, and does not serve metrics. */

@@ -28,6 +28,8 @@ export interface AggregationFlags {
 export interface AggregationSettings {
   readonly config: AggregationConfig;
   readonly requestHeader: RequestHeaderConfig | undefined;
+  /** Reads the authority of front proxies again. */
+  readonly latestAuthority: () => string | undefined;
   /** Reads the files of the client certificate again, once per minute, until the signal aborts. */
   keepRenewed(
     services: { readonly clock: Clock; readonly logger: Logger },
@@ -56,6 +58,7 @@ export function aggregationOf(
       ...(rejectRedirects !== undefined && { rejectRedirects }),
     },
     requestHeader: requestHeaderOf(config, files),
+    latestAuthority: () => requestHeaderOf(config, files)?.ca,
     async keepRenewed({ clock, logger }, signal) {
       if (current === undefined) return;
       const use = (pair: KeyPair): void => void (current = pair);

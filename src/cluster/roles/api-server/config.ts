@@ -45,6 +45,8 @@ export interface ApiServerRoleConfig
   readonly kubeletClientKey?: string;
   /** Default: the clients' authority. */
   readonly kubeletCertificateAuthority?: string;
+  /** The types of addresses by which kubelets are reached, in order. Default: see ApiServerConfig. */
+  readonly kubeletPreferredAddressTypes?: readonly string[];
   readonly serviceAccountSigningKeyFile?: string;
   /** Public keys or certificates. Tokens of these keys and of the signing key are accepted. */
   readonly serviceAccountKeyFile?: readonly string[];
@@ -58,6 +60,8 @@ export interface ApiServerRoleConfig
    * Default: no limit.
    */
   readonly serviceAccountMaxTokenExpiration?: number;
+  /** See ServiceAccountTokensConfig. Default: true. */
+  readonly serviceAccountExtendTokenExpiration?: boolean;
   /** Default: the issuers. */
   readonly apiAudiences?: readonly string[];
   /** The URL of the public keys. Default: /openid/v1/jwks of this server. */
@@ -75,6 +79,8 @@ export interface ApiServerRoleConfig
   readonly maxMutatingRequestsInflight?: number;
   /** Milliseconds. Default: a minute. */
   readonly requestTimeout?: number;
+  /** Between 0 and 0.02. Default: 0. */
+  readonly goawayChance?: number;
   /** In milliseconds. */
   readonly shutdownDelayDuration?: number;
   /** Seconds that a watch lasts at least. Default: 1800. */

@@ -1,6 +1,11 @@
 // The keys and settings of ServiceAccount tokens.
 
 import type { ApiServerConfig } from '#apiserver/config.ts';
+import {
+  EXTENDED_TOKEN_SECONDS,
+  MOUNTED_TOKEN_SECONDS,
+} from '#apiserver/authentication/service-account-tokens.ts';
+import type { Logger } from '#machinery/log.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
 import { UserError } from '../../user-error.ts';
 import type { ApiServerRoleConfig } from './config.ts';
@@ -18,6 +23,8 @@ export function serviceAccountsOf(
     'sa.key',
   );
   checkKeys('--service-account-signing-key-file', () => tokenSigner(signingKey));
+  const { serviceAccountExtendTokenExpiration: extendExpiration = true } = config;
+  if (extendExpiration) warnOfExtension(config.logger, maxExpirationSeconds);
   const [issuer, ...acceptedIssuers] = config.serviceAccountIssuer ?? [];
   return {
     signingKey,
@@ -27,8 +34,19 @@ export function serviceAccountsOf(
     jwksUri: config.serviceAccountJwksUri,
     audiences: config.apiAudiences,
     mountTokens: true,
+    extendExpiration,
     ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }),
   };
+}
+
+/** Tokens of pods are extended whatever the limit is, as upstream. */
+function warnOfExtension(logger: Logger, maxSeconds = Infinity): void {
+  const flags =
+    '--service-account-extend-token-expiration is true, --service-account-max-token-expiration is';
+  if (maxSeconds < MOUNTED_TOKEN_SECONDS)
+    logger.warn(`${flags} less than ${MOUNTED_TOKEN_SECONDS} s: tokens of pods are not extended`);
+  else if (maxSeconds < EXTENDED_TOKEN_SECONDS)
+    logger.warn(`${flags} ${maxSeconds} s: tokens of pods are valid for a year all the same`);
 }
 
 /** Returns seconds; undefined: there is no limit. */

@@ -13,6 +13,8 @@ export interface Serving {
   readonly tls: NonNullable<ApiServerConfig['tls']>;
   /** Reads the certificate again: a file may have been replaced. */
   readonly latest: () => KeyPair;
+  /** Reads the authority of clients again. */
+  readonly latestClientCa: () => string | undefined;
 }
 
 /**
@@ -25,8 +27,12 @@ export async function servingOf(
   serviceAddress: string,
 ): Promise<Serving> {
   const { clock, random } = config;
-  const clientCa = files.optional('client-ca-file', config.clientCaFile, 'ca.crt');
-  if (clientCa !== undefined) checkAuthority('--client-ca-file', clientCa);
+  const readClientCa = (): string | undefined => {
+    const text = files.optional('client-ca-file', config.clientCaFile, 'ca.crt');
+    if (text !== undefined) checkAuthority('--client-ca-file', text);
+    return text;
+  };
+  const clientCa = readClientCa();
   const read = (): KeyPair | undefined =>
     files.pair(
       { cert: 'tls-cert-file', key: 'tls-private-key-file' },
@@ -39,6 +45,7 @@ export async function servingOf(
   return {
     tls: { ...pair, clientCa, ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites) },
     latest: () => read() ?? pair,
+    latestClientCa: () => (clientCa === undefined ? undefined : readClientCa()),
   };
 }
 

@@ -314,6 +314,12 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
         verbosity: 0,
         options: { text: { infoBufferSize: '0' }, json: { infoBufferSize: '0' } },
       },
+      // The empty values that kubeadm writes.
+      {
+        flushFrequency: 0,
+        verbosity: 0,
+        options: { text: { infoBufferSize: '0' }, json: { infoBufferSize: '0' } },
+      },
     ],
     'settings of this kind have their default values',
   ),

@@ -6,7 +6,6 @@ import type { Node, Pod, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import type { Random } from '#machinery/random.ts';
 import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type {
@@ -21,7 +20,6 @@ import { formatTime } from '#machinery/text/time.ts';
 
 export interface TokenServices {
   readonly clock: Clock;
-  readonly random: Random;
   readonly find: Find;
   /** Signs the tokens. Absent: the server has no signing key. */
   readonly serviceAccountTokens?: ServiceAccountTokens;
@@ -30,11 +28,12 @@ export interface TokenServices {
 const MIN_SECONDS = 10 * 60;
 const MAX_SECONDS = 2 ** 32;
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
+const TOKEN_REQUESTS = { group: 'authentication.k8s.io', resource: 'TokenRequest' };
+const ISSUED_CREDENTIAL = 'authentication.kubernetes.io/issued-credential-id';
 const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
 
 export function tokenSubresource({
   clock,
-  random,
   find,
   serviceAccountTokens,
 }: TokenServices): Omit<Subresource, 'name'> {
@@ -45,7 +44,8 @@ export function tokenSubresource({
         if (serviceAccountTokens === undefined)
           throw apierrors.serviceUnavailable('this API server has no key to sign tokens with');
         const tokenRequest = object as Immutable<TokenRequest>;
-        checkName(tokenRequest.metadata.name ?? '', name);
+        const { name: givenName = '', uid: givenUid = '' } = tokenRequest.metadata;
+        checkName(givenName, name);
         const account = await find<Immutable<ServiceAccount>>(
           '',
           'serviceaccounts',
@@ -53,25 +53,35 @@ export function tokenSubresource({
           name,
         );
         if (account === undefined) throw apierrors.notFound(SERVICE_ACCOUNTS, name);
+        const { uid } = account.metadata;
+        if (givenUid !== '' && givenUid !== uid)
+          throw apierrors.conflict(TOKEN_REQUESTS, name, uidMismatch(givenUid, uid));
         const creationTimestamp = formatTime(clock.now());
         const metadata = {
           ...tokenRequest.metadata,
           name,
           namespace: context.namespace,
-          uid: random.uuid(),
+          uid,
           creationTimestamp,
         };
-        const request: Immutable<TokenRequest> = { ...tokenRequest, metadata };
-        const audiences = request.spec.audiences ?? [];
-        const expirationSeconds = request.spec.expirationSeconds ?? 0;
+        const audiences = tokenRequest.spec.audiences ?? [];
+        const expirationSeconds = tokenRequest.spec.expirationSeconds ?? 0;
+        const request: Immutable<TokenRequest> = {
+          ...tokenRequest,
+          metadata,
+          spec: {
+            ...tokenRequest.spec,
+            audiences: audiences.length > 0 ? audiences : serviceAccountTokens.audiences,
+          },
+        };
         const errors = validateExpiration(expirationSeconds);
         if (errors.length > 0) throw apierrors.invalid(TOKEN_REQUEST, '', errors);
+        await options.validate?.(request, undefined);
         const binding = await resolveBinding(
           find,
           account,
           request.spec.boundObjectRef ?? undefined,
         );
-        await options.validate?.(request, undefined);
         const max = serviceAccountTokens.maxExpirationSeconds;
         const grantedSeconds = Math.min(expirationSeconds, max ?? Infinity);
         if (grantedSeconds < expirationSeconds) {
@@ -79,11 +89,7 @@ export function tokenSubresource({
             `requested expiration of ${expirationSeconds} seconds shortened to ${grantedSeconds} seconds`,
           );
         }
-        const spec = {
-          ...request.spec,
-          audiences: audiences.length > 0 ? audiences : serviceAccountTokens.audiences,
-          expirationSeconds: grantedSeconds,
-        };
+        const spec = { ...request.spec, expirationSeconds: grantedSeconds };
         if (options.dryRun)
           return new FreshObject({
             ...request,
@@ -96,6 +102,7 @@ export function tokenSubresource({
           expirationSeconds: grantedSeconds,
           ...binding,
         });
+        context.audit?.annotate(ISSUED_CREDENTIAL, `JTI=${signed.id}`);
         const status = {
           token: signed.token,
           expirationTimestamp: formatTime(signed.expirationMs),
@@ -117,6 +124,9 @@ function checkName(name: string, account: string): void {
     ),
   ]);
 }
+
+const uidMismatch = (given: string, uid: string | undefined): string =>
+  `the UID in the token request (${given}) does not match the UID of the service account (${uid})`;
 
 function validateExpiration(seconds: number): FieldErrorList {
   const at = new FieldPath('spec', 'expirationSeconds');
@@ -184,5 +194,6 @@ async function nodeOf(
   const { nodeName } = pod.spec;
   if (nodeName === undefined || nodeName === '') return {};
   const node = await find<Immutable<Node>>('', 'nodes', '', nodeName);
-  return node === undefined ? {} : { node: { name: nodeName, uid: node.metadata.uid } };
+  // A node that is gone is still named.
+  return { node: { name: nodeName, ...(node !== undefined && { uid: node.metadata.uid }) } };
 }

@@ -11,7 +11,7 @@ export {
   sameAmounts,
 } from './amounts.ts';
 export type { Amounts } from './amounts.ts';
-export { isInScopes, limitedNames, scopesOf } from './scopes.ts';
+export { isInScopes, limitedNames, matchingScopes, scopesOf } from './scopes.ts';
 export { DEVICE_CLAIMS, isDeviceLimit, podRefOf } from './device-claims.ts';
 export { countName, factsAt } from './evaluator.ts';
 export type { GroupResource, QuotaEvaluator, QuotaFacts } from './evaluator.ts';

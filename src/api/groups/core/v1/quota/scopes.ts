@@ -28,14 +28,29 @@ export function isInScopes(
   { group, resource }: GroupResource,
   object: unknown,
 ): boolean {
-  return scopesOf(spec).every((scope) => {
-    if (group !== '') return false;
-    if (resource === 'pods') return podIsIn(object as ReadPod, scope);
-    return (
-      resource === 'persistentvolumeclaims' &&
-      claimIsIn(object as Immutable<core.PersistentVolumeClaim>, scope)
-    );
-  });
+  return scopesOf(spec).every((scope) => isInScope(scope, { group, resource }, object));
+}
+
+/** Returns those of the scopes that an object of the resource is in. */
+export function matchingScopes(
+  scopes: readonly Requirement[],
+  resource: GroupResource,
+  object: unknown,
+): readonly Requirement[] {
+  return scopes.filter((scope) => isInScope(scope, resource, object));
+}
+
+function isInScope(
+  scope: Requirement,
+  { group, resource }: GroupResource,
+  object: unknown,
+): boolean {
+  if (group !== '') return false;
+  if (resource === 'pods') return podIsIn(object as ReadPod, scope);
+  return (
+    resource === 'persistentvolumeclaims' &&
+    claimIsIn(object as Immutable<core.PersistentVolumeClaim>, scope)
+  );
 }
 
 /** Returns the names of the quota's limits for such objects, according to its status. */
