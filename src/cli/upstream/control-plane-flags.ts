@@ -45,7 +45,7 @@ export const CONTROL_PLANE_FLAGS: readonly UpstreamFlag[] = [
     'reviews are not cached',
   ),
   implemented('bind-address', 'ip', '0.0.0.0'),
-  ignored('client-ca-file', 'string', '', 'the health port authenticates by token only'),
+  implemented('client-ca-file', 'string', ''),
   rejected('disable-http2-serving', 'bool', 'false', 'HTTP/2 cannot be switched off'),
   ignored('disabled-metrics', 'stringSlice', '', 'all metrics are served, with all labels'),
   rejected('emulated-version', 'stringSlice', '', 'only the behaviour of version 1.36 is there', [
