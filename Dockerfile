@@ -8,6 +8,8 @@ COPY . .
 RUN npm install --no-audit --no-fund && npm run build && npm pack --ignore-scripts --pack-destination /
 
 FROM node:22-slim
+# The service proxy makes its rules with nft.
+RUN apt-get update && apt-get install -y --no-install-recommends nftables && rm -rf /var/lib/apt/lists/*
 COPY --from=build /coxswain-*.tgz /tmp/
 RUN npm install --global --no-audit --no-fund /tmp/coxswain-*.tgz && rm /tmp/coxswain-*.tgz && mkdir /data && chown node:node /data
 USER node

@@ -170,6 +170,11 @@ export interface KubeletConfig {
   readonly podCIDRs?: readonly string[];
   /** Additional labels of the Node. Default: none. */
   readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * Whether a cloud controller manager completes the Node: a new Node has the taint that it removes,
+   * and the addresses that it has written stay. Default: false.
+   */
+  readonly externalCloudProvider?: boolean;
   /** Taints of a new Node. Default: none. */
   readonly taints?: readonly v1.Taint[];
   /** A new Node is created as unschedulable. Default: false. */

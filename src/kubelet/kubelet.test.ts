@@ -72,6 +72,39 @@ describe('node', () => {
     );
   });
 
+  test('with a cloud, a new node waits for its controller, and keeps the addresses that it writes', async () => {
+    await harness.stop();
+    harness = await startHarness({ externalCloudProvider: true });
+    const access = harness.client.resource(nodes);
+    const made = await access.get(NODE_NAME);
+    expect(made.metadata.annotations).toMatchObject({
+      'alpha.kubernetes.io/provided-node-ip': '192.168.0.5',
+    });
+    expect(made.spec.taints).toContainEqual({
+      key: 'node.cloudprovider.kubernetes.io/uninitialized',
+      value: 'true',
+      effect: 'NoSchedule',
+    });
+    expect(made.status.addresses?.map(({ type }) => type)).toEqual(['InternalIP', 'Hostname']);
+    const addresses = [
+      { type: 'ExternalIP', address: '203.0.113.7' },
+      { type: 'InternalIP', address: '192.168.0.5' },
+    ];
+    await access.patch(
+      NODE_NAME,
+      'application/merge-patch+json',
+      { status: { addresses } },
+      {
+        subresource: 'status',
+      },
+    );
+    await harness.clock.advance('6m');
+    const later = await access.get(NODE_NAME);
+    expect(later.status.addresses).toEqual(addresses);
+    const heartbeat = (of: typeof made): unknown => of.status.conditions?.[0]?.lastHeartbeatTime;
+    expect(heartbeat(later)).not.toBe(heartbeat(made));
+  });
+
   test('what changes after checks without a change is reported at the next one', async () => {
     await harness.clock.advance('1m');
     const before = await harness.client.resource(nodes).get(NODE_NAME);

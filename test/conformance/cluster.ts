@@ -9,14 +9,16 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
+import { cacheDir, requiredVersion } from './binaries.ts';
 import { cleanUp, removeCgroup } from './clean-up.ts';
 import { run } from './cable.ts';
 import { createCsiObjects, makeDefaultClass, startCsiDriver } from './csi/node-driver.ts';
-import { cgroupRootOf, EVICTION_HARD, startJoinedNode } from './joined-node.ts';
+import { cgroupRootOf, EVICTION_HARD, machineDir, startJoinedNode } from './joined-node.ts';
 import {
   asMachine,
   endGroup,
   initOf,
+  insideMachine,
   KUBELET_ROOT,
   layNetwork,
   type Machine,
@@ -26,8 +28,18 @@ import {
   routePods,
   startGroup,
 } from './machines.ts';
+import { makeLocalDisk } from './local-disk.ts';
+import { busyboxIn } from './images.ts';
 import type { Nodes } from './needs.ts';
 import { makeKeys, type SshKeys, startSshd } from './ssh.ts';
+import {
+  completeNodes,
+  type FirstNode,
+  startStaticPods,
+  STATIC_NODE,
+  type StaticPodsConfig,
+} from './static-pods.ts';
+import { ensureKernel } from './virtual-machine.ts';
 import { mirrorToml, readContent, serveRegistry } from './registry.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -82,6 +94,8 @@ export interface ClusterConfig {
   readonly kubectl: string;
   /** Archives of images, which real nodes get from a registry. Default: published images. */
   readonly archives?: readonly string[];
+  /** A directory for what is made once. Default: that of the programs of the suite. */
+  readonly cache?: string;
 }
 
 /** A handler that tests of RuntimeClasses look for in this file, as upstream's own jobs configure it. */
@@ -90,8 +104,8 @@ const HANDLERS = `version = 2
   runtime_type = "io.containerd.runc.v2"
 `;
 
-/** The host of the images of tests. */
-const REGISTRY = 'registry.k8s.io';
+/** The hosts of images: of those of tests, and of the product's. */
+const REGISTRIES = ['registry.k8s.io', 'docker.io'];
 
 /**
  * Resolves when the cluster is ready. Rejects with a UserError, which has the last lines of its
@@ -105,6 +119,7 @@ export async function startCluster({
   logFile,
   kubectl,
   archives = [],
+  cache = cacheDir(requiredVersion()),
 }: ClusterConfig): Promise<RunningCluster> {
   // Short, since the path of a socket has at most 107 characters, and drivers name theirs after pods.
   const dir = mkdtempSync(join(tmpdir(), 'cox-'));
@@ -115,12 +130,11 @@ export async function startCluster({
   };
   try {
     writeFileSync(logFile, '');
-    const first = join(dir, 'cluster');
-    const kubeconfig = join(first, 'kubeconfig');
     if (simulated) {
-      const up = await startUp(first, SIMULATED, logFile, (command) => command);
+      const clusterDir = join(dir, 'cluster');
+      const up = await startUp(clusterDir, SIMULATED, logFile, (command) => command);
       undo.push(() => up.stop());
-      return { kubeconfig, containerdSockets: [], stop };
+      return { kubeconfig: join(clusterDir, 'kubeconfig'), containerdSockets: [], stop };
     }
     const nodes = typeof places === 'number' ? places : places === 'immediate' ? 1 : 2;
     const network = networkOf(networkNumber);
@@ -129,67 +143,88 @@ export async function startCluster({
     layNetwork(network, nodes);
     undo.push(() => removeNetwork(network));
     for (const each of [machine, ...joined]) undo.push(() => removeCgroup(cgroupRootOf(each)));
-    const ownRoot = join(dir, 'kubelet');
-    mkdirSync(ownRoot);
     // The mount point of the directory of each machine.
     mkdirSync(KUBELET_ROOT, { recursive: true });
     const etc: Record<string, string> = { 'containerd/config.toml': HANDLERS };
     if (archives.length > 0) {
-      const registry = await serveRegistry(await readContent(archives), REGISTRY, network.gateway);
-      undo.push(() => registry.close());
-      etc[`containerd/certs.d/${REGISTRY}/hosts.toml`] = mirrorToml(REGISTRY, registry);
+      const content = await readContent(archives);
+      for (const host of REGISTRIES) {
+        const registry = await serveRegistry(content, host, network.gateway);
+        undo.push(() => registry.close());
+        etc[`containerd/certs.d/${host}/hosts.toml`] = mirrorToml(host, registry);
+      }
     }
-    const files = { dir: join(dir, 'machine'), binds: [[ownRoot, KUBELET_ROOT] as const], etc };
-    const flags = realFlags(network);
-    const onFirst = (command: readonly string[]): readonly [string, ...string[]] =>
-      asMachine(machine, files, command);
-    const up = await startUp(first, flags, logFile, onFirst);
-    undo.push(() => up.stop());
-    const inits = [{ machine, init: initOf(up.pid) }];
-    const containerdSockets = [join(first, 'containerd', 'containerd.sock')];
+    const hasKeys = ['workers', 'local', 'static', 'kernel'].includes(String(places));
+    const ssh = hasKeys ? makeKeys(join(dir, 'ssh')) : undefined;
+    const virtual =
+      places === 'kernel' && ssh !== undefined
+        ? { kernel: ensureKernel(cache, busyboxIn(cache)), keys: ssh }
+        : undefined;
+    const isStatic = places === 'static';
+    const start = isStatic ? startStaticPods : startFirst;
+    const first = await start({ network, dir: join(dir, 'first'), etc, logFile });
+    undo.push(() => first.stop());
+    const { clusterDir } = first;
+    const kubeconfig = join(clusterDir, 'kubeconfig');
+    const nodesOf = [{ machine, inside: first.inside }];
+    const containerdSockets = [first.containerdSocket ?? []].flat();
     for (const other of joined) {
-      const node = await startJoinedNode(
+      const node = await startJoinedNode({
         network,
-        other,
-        join(dir, other.node),
-        first,
+        machine: other,
+        dir: join(dir, other.node),
+        clusterDir,
         etc,
         logFile,
-      );
+        ...(isStatic && STATIC_NODE),
+        ...(virtual !== undefined && { virtual }),
+      });
       undo.push(() => node.stop());
-      containerdSockets.push(node.containerdSocket);
-      inits.push({ machine: other, init: node.init });
+      if (node.containerdSocket !== undefined) containerdSockets.push(node.containerdSocket);
+      nodesOf.push({ machine: other, inside: node.inside });
     }
-    if (csiDriver || places === 'aws') {
+    if (isStatic) await completeNodes(kubectl, clusterDir, network, [machine, ...joined]);
+    const hasDefaultClass = places === 'aws' || isStatic;
+    if (csiDriver || hasDefaultClass) {
       createCsiObjects(kubectl, kubeconfig, dir);
-      for (const each of inits) {
-        const driver = await startCsiDriver({ ...each, dir, clusterDir: first, logFile });
+      for (const each of nodesOf) {
+        const driver = await startCsiDriver({ ...each, dir, clusterDir, logFile });
         undo.push(() => driver.stop());
       }
     }
-    if (places === 'aws') makeDefaultClass(kubectl, kubeconfig);
+    if (hasDefaultClass) makeDefaultClass(kubectl, kubeconfig);
     for (const each of [machine, ...joined]) routePods(podCidrOf(kubectl, kubeconfig, each), each);
     labelZones(kubectl, kubeconfig);
-    let ssh: SshKeys | undefined;
-    if (places === 'workers' || places === 'local') {
+    if (hasKeys && !isStatic) {
       const taint = 'node-role.kubernetes.io/control-plane:NoSchedule';
       run(kubectl, `--kubeconfig=${kubeconfig}`, 'taint', 'node', machine.node, taint);
-      ssh = makeKeys(join(dir, 'ssh'));
-      for (const each of inits) {
-        const sshd = await startSshd({ ...each, keys: ssh, dir: join(dir, 'ssh'), logFile });
-        undo.push(() => sshd.stop());
-      }
+    }
+    // A virtual machine has its server from the start.
+    for (const each of ssh === undefined
+      ? []
+      : virtual === undefined
+        ? nodesOf
+        : nodesOf.slice(0, 1)) {
+      const sshd = await startSshd({
+        ...each,
+        keys: ssh as SshKeys,
+        dir: join(dir, 'ssh'),
+        logFile,
+      });
+      undo.push(() => sshd.stop());
     }
     // A test reads the results of health checks, which a kubelet asks an API server in a pod for.
     run(kubectl, `--kubeconfig=${kubeconfig}`, 'get', '--raw', '/readyz');
     undo.push(() => removeNamespaces(kubectl, kubeconfig));
     return {
       kubeconfig,
-      containerdSockets,
+      // Images of such a cluster are pulled: few are needed.
+      containerdSockets: isStatic ? [] : containerdSockets,
       kubeletRoot: KUBELET_ROOT,
       nodes,
       ...(ssh !== undefined && { ssh }),
-      ...((places === 'local' || places === 'aws') && { provider: places }),
+      ...(places === 'local' && { provider: places }),
+      ...(hasDefaultClass && { provider: 'aws' }),
       ...(places === 'immediate' && { immediateVolumes: true }),
       ...(places === 'dns' && { startPods: () => startDnsPods(kubectl, kubeconfig) }),
       stop,
@@ -198,6 +233,25 @@ export async function startCluster({
     await stop();
     throw error;
   }
+}
+
+/** Starts the first node: a whole cluster in one process. */
+async function startFirst({ network, dir, etc, logFile }: StaticPodsConfig): Promise<FirstNode> {
+  const [machine] = network.machines;
+  const ownRoot = join(dir, 'kubelet');
+  mkdirSync(ownRoot, { recursive: true });
+  const clusterDir = join(dir, 'cluster');
+  const binds = [[ownRoot, KUBELET_ROOT] as const, makeLocalDisk(dir)];
+  const files = { dir: machineDir(dir), binds, etc };
+  const onMachine = (command: readonly string[]): readonly [string, ...string[]] =>
+    asMachine(machine, files, command);
+  const up = await startUp(clusterDir, realFlags(network), logFile, onMachine);
+  return {
+    clusterDir,
+    containerdSocket: join(clusterDir, 'containerd', 'containerd.sock'),
+    inside: insideMachine(initOf(up.pid)),
+    stop: up.stop,
+  };
 }
 
 /**

@@ -23,6 +23,7 @@ import { UserError } from '#cluster/user-error.ts';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';
 import { ensureCoredns, ensureEtcd, etcdVersion, goBuild, moduleSource } from './binaries.ts';
 import { ensureCsiImages } from './csi/images.ts';
+import { ensureNfsImage } from './nfs-image.ts';
 import { ensureProductImage } from './product-image.ts';
 import {
   type Descriptor,
@@ -262,6 +263,9 @@ function copyPage(animal: string, dir: string): void {
     copyFileSync(source(`${animal}/html/${file}`), join(dir, file));
 }
 
+/** The file of busybox, a program without libraries, once ensureImages has made it. */
+export const busyboxIn = (cache: string): string => join(cache, 'images', 'busybox-1.37.0');
+
 /**
  * Returns the archives of all images, for `ctr images import`; missing ones are made and kept in
  * `cache`. Rejects with a UserError if a program that makes them is missing.
@@ -272,7 +276,7 @@ export async function ensureImages(
 ): Promise<readonly string[]> {
   const dir = join(cache, 'images');
   const programs = join(dir, `programs-${recipe()}.tar`);
-  const busybox = join(dir, 'busybox-1.37.0');
+  const busybox = busyboxIn(cache);
   const busyboxImages = `${busybox}.tar`;
   if (!existsSync(busybox)) {
     progress('making busybox; this takes a minute or two, once');
@@ -296,6 +300,7 @@ export async function ensureImages(
     busyboxImages,
     programs,
     await ensureCsiImages(dir, programs, progress),
+    await ensureNfsImage(dir, programs, progress),
     await ensureProductImage(dir, programs, progress),
   ];
 }

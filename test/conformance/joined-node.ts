@@ -12,7 +12,15 @@ import {
   type Machine,
   type MachineFiles,
   type Network,
+  type OnMachine,
 } from './machines.ts';
+import {
+  asVirtualMachine,
+  insideVirtualMachine,
+  type VirtualMachineConfig,
+} from './virtual-machine.ts';
+import { run } from './cable.ts';
+import { makeLocalDisk } from './local-disk.ts';
 import { makeServices } from './services.ts';
 import { runCox, type RunningRole, startRole } from './role.ts';
 
@@ -24,32 +32,59 @@ export const EVICTION_HARD =
 export const cgroupRootOf = ({ namespace }: Machine): string => `/${namespace}`;
 
 export interface JoinedNode {
-  readonly containerdSocket: string;
-  /** Process 1 of its machine, by its number on this machine. */
-  readonly init: number;
+  /** Absent: this machine cannot reach it. */
+  readonly containerdSocket?: string;
+  /** Runs a command on its machine, once that has started. */
+  readonly inside: OnMachine;
   /** Stops the node with its containers. */
   stop(): Promise<void>;
 }
 
+export interface JoinedNodeConfig {
+  readonly network: Network;
+  readonly machine: Machine;
+  /** The directory of the node. */
+  readonly dir: string;
+  /**
+   * The data directory of the cluster that it joins, whose kubeconfig names an address that the node
+   * can reach.
+   */
+  readonly clusterDir: string;
+  /** Files of its machine: see MachineFiles. */
+  readonly etc: MachineFiles['etc'];
+  readonly binds?: MachineFiles['binds'];
+  /** More flags of its kubelet. */
+  readonly kubelet?: Readonly<Record<string, string>>;
+  /** Whether its service proxy is a process of its own; otherwise it is a pod. Default: true. */
+  readonly hasProxy?: boolean;
+  /** Makes its machine one with this kernel. Default: it has that of this machine. */
+  readonly virtual?: Pick<VirtualMachineConfig, 'kernel' | 'keys'>;
+  readonly logFile: string;
+}
+
+/** The files of a node's machine. Its directory `etc` is /etc there, where it has files. */
+export const machineDir = (dir: string): string => join(dir, 'machine');
+
 /**
- * Starts the node in `dir`. `clusterDir` is the data directory of the cluster that it joins, whose
- * kubeconfig names an address that the node can reach. `etc`: see MachineFiles. Resolves when the node
- * reports that it is ready; rejects with a UserError if it ends instead.
+ * Resolves when the node reports that it is ready; rejects with a UserError if it ends instead.
  */
-export async function startJoinedNode(
-  { pods, dns }: Network,
-  machine: Machine,
-  dir: string,
-  clusterDir: string,
-  etc: MachineFiles['etc'],
-  logFile: string,
-): Promise<JoinedNode> {
+export async function startJoinedNode(config: JoinedNodeConfig): Promise<JoinedNode> {
+  const { network, machine, dir, clusterDir, etc, logFile } = config;
+  const { pods, dns } = network;
   const { node, address } = machine;
   const ownRoot = join(dir, 'kubelet-root');
   mkdirSync(ownRoot, { recursive: true });
   const services = makeServices(join(dir, 'services'));
-  const binds = [[ownRoot, KUBELET_ROOT] as const, ...services.binds];
-  const files = { dir: join(dir, 'machine'), binds, etc };
+  const binds = [...services.binds, ...(config.binds ?? [])];
+  const files = { dir: machineDir(dir), binds, etc };
+  const { virtual } = config;
+  const own = [join(dir, 'containerd'), join(dir, 'logs'), KUBELET_ROOT];
+  const ownBinds =
+    virtual === undefined ? [[ownRoot, KUBELET_ROOT] as const, makeLocalDisk(dir)] : [];
+  const onMachine: OnMachine = (command) =>
+    virtual === undefined
+      ? asMachine(machine, { ...files, binds: [...ownBinds, ...binds] }, command)
+      : asVirtualMachine({ ...virtual, network, machine, files, own }, command);
   const pki = join(clusterDir, 'pki');
   const kubeconfig = (role: string, ...flags: readonly string[]): string =>
     roleKubeconfig(clusterDir, join(dir, `${role}.conf`), role, ...flags);
@@ -62,7 +97,7 @@ export async function startJoinedNode(
     roles.push(
       await startRole(
         `${node} kubelet`,
-        (command) => asMachine(machine, files, services.kept('kubelet', command)),
+        (command) => onMachine(services.kept('kubelet', command)),
         'kubelet',
         {
           kubeconfig: kubeconfig('kubelet', '--node', node),
@@ -78,21 +113,27 @@ export async function startJoinedNode(
           'eviction-hard': EVICTION_HARD,
           'cgroup-root': cgroupRootOf(machine),
           'network-policy-kubeconfig': kubeconfig('network-policy'),
+          ...config.kubelet,
         },
         logFile,
       ),
     );
-    const proxyFlags = {
-      kubeconfig: kubeconfig('proxy'),
-      'hostname-override': node,
-      'cluster-cidr': pods,
-    };
-    const init = initOf(roles[0]?.pid ?? 0);
-    const inside = (command: readonly string[]): readonly [string, ...string[]] =>
-      insideMachine(init, services.kept('kube-proxy', command));
-    roles.push(await startRole(`${node} proxy`, inside, 'proxy', proxyFlags, logFile));
-    services.keep();
-    return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), init, stop };
+    const inside =
+      virtual === undefined
+        ? insideMachine(initOf(roles[0]?.pid ?? 0))
+        : insideVirtualMachine(machine, virtual.keys);
+    if (config.hasProxy !== false) {
+      const proxyFlags = {
+        kubeconfig: kubeconfig('proxy'),
+        'hostname-override': node,
+        'cluster-cidr': pods,
+      };
+      const kept: OnMachine = (command) => inside(services.kept('kube-proxy', command));
+      roles.push(await startRole(`${node} proxy`, kept, 'proxy', proxyFlags, logFile));
+    }
+    services.keep(virtual && ((file) => void run(...inside(['touch', file]))));
+    const containerdSocket = join(dir, 'containerd', 'containerd.sock');
+    return { ...(virtual === undefined && { containerdSocket }), inside, stop };
   } catch (error) {
     await stop();
     throw error;

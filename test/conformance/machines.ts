@@ -222,19 +222,13 @@ export function initOf(starter: number): number {
   return init;
 }
 
-/** Returns the command that runs a program on a running machine: with its mounts and processes. */
-export const insideMachine = (
-  init: number,
-  command: readonly string[],
-): readonly [string, ...string[]] => [
-  'nsenter',
-  `--target=${init}`,
-  '--mount',
-  '--uts',
-  '--net',
-  '--pid',
-  ...command,
-];
+/** Returns the command that runs another on a machine. */
+export type OnMachine = (command: readonly string[]) => readonly [string, ...string[]];
+
+/** Runs programs on a running machine: with its mounts and processes. */
+export const insideMachine =
+  (init: number): OnMachine =>
+  (command) => ['nsenter', `--target=${init}`, '--mount', '--uts', '--net', '--pid', ...command];
 
 /** Starts a program in a process group of its own, with pipes for its output. */
 export function startGroup(command: readonly [string, ...string[]], cwd?: string): ChildProcess {

@@ -222,6 +222,8 @@ interface Group {
   readonly folder: string;
   /** Whether its containers are real ones of this machine, which need images. */
   readonly needsImages: boolean;
+  /** Whether each test runs by itself: some end parts that others use. Default: false. */
+  readonly alone?: boolean;
   /**
    * @param outputDir an existing directory
    * @param archives of images, which the nodes pull from a registry
@@ -277,6 +279,7 @@ function groupsOf(
         on: simulated ? on : `${on}, nodes: ${places}`,
         folder,
         needsImages: !simulated,
+        alone: places === 'static',
         start: (outputDir, archives) =>
           startCluster({
             archives,
@@ -295,8 +298,9 @@ function groupsOf(
 const order = (kind: string): number => ['simulated', 'containers', 'csi'].indexOf(kind);
 
 async function runGroup(group: Group, options: Options): ReturnType<typeof runSuite> {
-  const { tests, on } = group;
-  const { binaries, parallel, timeoutSeconds, signal } = options;
+  const { tests, on, alone = false } = group;
+  const parallel = alone ? 1 : Math.min(options.parallel, tests.length);
+  const { binaries, timeoutSeconds, signal } = options;
   const outputDir = join(options.output, group.folder);
   mkdirSync(outputDir, { recursive: true });
   const archives =
@@ -309,7 +313,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
     cluster.startPods?.();
     say(`${tests.length} tests on ${on}, ${parallel} at a time`);
     let done = 0;
-    return await (timeoutSeconds === undefined ? runSuite : runEach)({
+    return await (timeoutSeconds === undefined && !alone ? runSuite : runEach)({
       binaries,
       kubeconfig: cluster.kubeconfig,
       ...(cluster.kubeletRoot !== undefined && { kubeletRoot: cluster.kubeletRoot }),
@@ -318,7 +322,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
       ...(cluster.provider !== undefined && { provider: cluster.provider }),
       ...(cluster.ssh !== undefined && { sshKey: cluster.ssh.clientKey }),
       tests,
-      parallel: Math.min(parallel, tests.length),
+      parallel,
       outputDir,
       onTest: (name, outcome) => say(`[${++done}/${tests.length}] ${outcome} ${name}`),
       signal,

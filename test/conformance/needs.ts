@@ -68,12 +68,17 @@ export const isTestSet = (text: string): text is TestSet =>
  * - 'aws': two nodes, and that provider, which tests ask for that need nothing of a cloud but a
  *   default storage class with block volumes: upstream's suite does nothing else for it. The class is
  *   one of the CSI driver.
+ * - 'static': two nodes as kubeadm makes them: the control plane is static pods of the first, the
+ *   service proxies are pods of a DaemonSet (examples/static-pods). The suite can log in to both, has
+ *   that provider, and there is that class. Nodes have external addresses.
+ * - 'kernel': the same as 'workers', and the node that has joined is an emulated computer with
+ *   Debian's kernel.
  * - 'dns': two nodes, and the cluster's DNS runs in pods (examples/dns).
  * - 'immediate': one node, and volumes of the CSI driver do not wait for their first pod.
  */
 export type Nodes = number | (typeof kinds)[number];
 
-const kinds = ['workers', 'local', 'aws', 'dns', 'immediate'] as const;
+const kinds = ['workers', 'local', 'aws', 'static', 'kernel', 'dns', 'immediate'] as const;
 
 const isKind = (text: string): text is (typeof kinds)[number] =>
   (kinds as readonly string[]).includes(text);
@@ -95,7 +100,7 @@ export function parseNeeds(table: string): Needs {
       !isTestSet(set) ||
       key === '' ||
       sets.has(key) ||
-      !/^(?:[2-6]|workers|local|aws|dns|immediate)$/.test(count ?? '2')
+      !/^(?:[2-6]|workers|local|aws|static|kernel|dns|immediate)$/.test(count ?? '2')
     )
       throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
     sets.set(key, set);

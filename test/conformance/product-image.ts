@@ -14,8 +14,10 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findProgram } from '#cluster/machine/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { run } from './cable.ts';
 import {
   baseLayer,
   copyProgram,
@@ -31,7 +33,7 @@ const MAX_AGE_MS = 3_600_000;
 
 const IMAGE: Image = {
   names: ['docker.io/library/coxswain:latest'],
-  layers: ['base', 'node', 'cox'],
+  layers: ['base', 'node', 'nft', 'cox'],
   entrypoint: ['/usr/local/bin/node', '/cox/bin/cox.js'],
   cmd: [],
 };
@@ -69,6 +71,8 @@ export async function ensureProductImage(
           copyProgram(process.execPath, join(to, 'usr/local/bin/node')),
         ),
       ],
+      // Service proxies make their rules with it.
+      ['nft', await writeLayer(blobs, layout, copyNft)],
       ['cox', await writeLayer(blobs, layout, (to) => copyProduct(join(to, 'cox')))],
     ]);
     writeArchive(layout, [IMAGE], layers, output);
@@ -76,6 +80,18 @@ export async function ensureProductImage(
     rmSync(layout, { recursive: true, force: true });
   }
   return output;
+}
+
+/** The libraries of each program of this machine's release, which the base has. */
+const COMMON = /\/(?:libc|libm|ld-linux[\w-]*)\.so/;
+
+function copyNft(to: string): void {
+  const program = findProgram('nft');
+  if (program === undefined)
+    throw new UserError('the image of the product has nft: apt-get install nftables');
+  copyProgram(program, join(to, 'usr/sbin/nft'));
+  for (const [, library = ''] of run('ldd', program).matchAll(/ (\/\S+) \(0x/g))
+    if (!COMMON.test(library)) copyProgram(library, join(to, 'usr', library));
 }
 
 /** Removes archives that no run can be about to read. */

@@ -55,8 +55,11 @@ export interface Services {
   readonly binds: readonly (readonly [string, string])[];
   /** Returns the command that runs a service under this name. */
   kept(name: string, command: readonly string[]): readonly string[];
-  /** From now on the services are started again when they end. */
-  keep(): void;
+  /**
+   * From now on the services are started again when they end. `write` makes an empty file on the
+   * machine. Default: it is a file of this machine.
+   */
+  keep(write?: (file: string) => void): void;
 }
 
 /** Makes the files of a machine's services in `dir`, which the machine has at the same path. */
@@ -72,8 +75,8 @@ export function makeServices(dir: string): Services {
       names.push(name);
       return ['sh', '-c', KEEP, dir, name, ...command];
     },
-    keep() {
-      for (const name of names) writeFileSync(join(dir, `${name}.kept`), '');
+    keep(write = (file) => writeFileSync(file, '')) {
+      for (const name of names) write(join(dir, `${name}.kept`));
     },
   };
 }

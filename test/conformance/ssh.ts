@@ -1,11 +1,11 @@
 // Lets the suite log in to machines by SSH, as root, with a key that is made for the run.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram } from '#cluster/machine/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { run } from './cable.ts';
-import { insideMachine, type Machine } from './machines.ts';
+import type { Machine, OnMachine } from './machines.ts';
 import { type RunningRole, startProgram } from './role.ts';
 
 /** The files of private keys; that of the public key ends with '.pub'. */
@@ -33,10 +33,24 @@ export function makeKeys(dir: string): SshKeys {
   return { clientKey: make('client'), hostKey: make('host') };
 }
 
+/** Returns the configuration of the server of a machine. */
+export const sshdSettings = ({ address }: Machine, { clientKey, hostKey }: SshKeys): string =>
+  [
+    `ListenAddress ${address}`,
+    `HostKey ${hostKey}`,
+    `AuthorizedKeysFile ${clientKey}.pub`,
+    'PermitRootLogin prohibit-password',
+    'PasswordAuthentication no',
+    'UsePAM no',
+    'StrictModes no',
+    'PidFile none',
+    'MaxStartups 100',
+    '',
+  ].join('\n');
+
 interface SshdConfig {
   readonly machine: Machine;
-  /** Process 1 of the machine. */
-  readonly init: number;
+  readonly inside: OnMachine;
   readonly keys: SshKeys;
   /** A directory for its files. */
   readonly dir: string;
@@ -45,29 +59,16 @@ interface SshdConfig {
 
 /** Resolves when the server listens at the machine's address. */
 export async function startSshd(config: SshdConfig): Promise<RunningRole> {
-  const { machine, init, keys, dir, logFile } = config;
-  const { node, address } = machine;
-  const authorized = join(dir, `${node}-authorized`);
-  writeFileSync(authorized, readFileSync(`${keys.clientKey}.pub`), { mode: 0o600 });
+  const { machine, inside, keys, dir, logFile } = config;
+  const { node } = machine;
   const settings = join(dir, `${node}-sshd`);
-  const lines = [
-    `ListenAddress ${address}`,
-    `HostKey ${keys.hostKey}`,
-    `AuthorizedKeysFile ${authorized}`,
-    'PermitRootLogin prohibit-password',
-    'PasswordAuthentication no',
-    'UsePAM no',
-    'StrictModes no',
-    'PidFile none',
-    'MaxStartups 100',
-  ];
-  writeFileSync(settings, `${lines.join('\n')}\n`);
+  writeFileSync(settings, sshdSettings(machine, keys));
   // The directory of sshd's unprivileged part, which its service makes on a machine with systemd.
   mkdirSync('/run/sshd', { recursive: true });
   const program = findProgram('sshd') ?? 'sshd';
   return await startProgram(
     `${node} sshd`,
-    insideMachine(init, [program, '-D', '-e', '-f', settings]),
+    inside([program, '-D', '-e', '-f', settings]),
     (line) => line.startsWith('Server listening on'),
     logFile,
   );

@@ -87,7 +87,11 @@ export function withServing(command: Command, defaultPort: number): Command {
       '--tls-cert-file <file>',
       'certificate of that port (default: one that is made at each start)',
     )
-    .option('--tls-private-key-file <file>', 'key of that certificate');
+    .option('--tls-private-key-file <file>', 'key of that certificate')
+    .option(
+      '--client-ca-file <file>',
+      'authority of client certificates on that port (default: the one that the API server publishes)',
+    );
 }
 
 /** Returns the flag that chooses what runs the containers. */

@@ -133,6 +133,12 @@ export function addKubelet(program: Command): void {
         'print the role that nodes need for --pod-network, for an administrator to apply, and end',
       )
       .option('--node-ip <address>', "address of the node (default: the machine's)", ipAddress)
+      .addOption(
+        new Option(
+          '--cloud-provider <kind>',
+          'external: a cloud controller manager completes the node, and gives it its addresses',
+        ).choices(['', 'external'] as const),
+      )
       .option('--node-labels <labels>', 'labels of the node: a=b,c=d', labels)
       .option('--max-pods <number>', 'number of pods that may run on it (default: 110)', count)
       .option('--pod-manifest-path <dir>', 'manifests of pods that run here without the API')

@@ -44,7 +44,7 @@ export const CONTROL_PLANE_FLAGS: readonly UpstreamFlag[] = [
     '10s',
     'reviews are not cached',
   ),
-  ignored('client-ca-file', 'string', '', 'the health port authenticates by token only'),
+  implemented('client-ca-file', 'string', ''),
   ignored(
     'kube-api-content-type',
     'string',

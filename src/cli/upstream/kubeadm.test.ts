@@ -76,14 +76,13 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Flags without an effect here, each with a warning. Health ports know their callers by token only, and
+ * Flags without an effect here, each with a warning. Health ports know no front proxies, and
  * reviews are requested with --kubeconfig, whose file these flags name again.
  */
 const WARNED: Readonly<Record<string, readonly string[]>> = {
   'controller-manager': [
     'authentication-kubeconfig',
     'authorization-kubeconfig',
-    'client-ca-file',
     'requestheader-client-ca-file',
   ],
   scheduler: ['authentication-kubeconfig', 'authorization-kubeconfig'],

@@ -37,7 +37,7 @@ export const KUBELET_FLAGS: readonly UpstreamFlag[] = byName([
   implemented('cgroup-root', 'string', ''),
   ignored('cgroups-per-qos', 'bool', 'true', 'pods have cgroups of their own with --cgroup-root'),
   implemented('client-ca-file', 'string', ''),
-  rejected('cloud-provider', 'string', '', 'there is no cloud provider', ['', 'external']),
+  implemented('cloud-provider', 'string', ''),
   implemented('cluster-dns', 'stringSlice', ''),
   implemented('cluster-domain', 'string', ''),
   implemented('config', 'string', ''),

@@ -8,7 +8,7 @@ import { versionInfo } from '#machinery/version-info.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { Pki } from '../credentials/pki.ts';
+import { type KeyPair, Pki } from '../credentials/pki.ts';
 import { type ComponentServer, startComponentServer } from './component-server.ts';
 import { checkAccess } from './delegated-access.ts';
 
@@ -80,7 +80,7 @@ beforeAll(async () => {
       ],
     },
     metrics: { '/metrics': () => 'answers 42\n' },
-    checkAccess: (authorization, path) => checkAccess(component, authorization, path),
+    checkAccess: (credentials, path) => checkAccess(component, credentials, path),
   });
 });
 afterAll(async () => {
@@ -134,6 +134,28 @@ test.each<[path: string, begin: string]>([
   );
   expect(await reasonOf('nonsense')).toBe('401 Unauthorized');
   expect(await reasonOf()).toBe(`403 forbidden: User "system:anonymous" cannot get path "${path}"`);
+});
+
+test('a client certificate is known once its authority is', async () => {
+  const clients = await Pki.open({ clock: systemClock, random: systemRandom });
+  const certificateOf = (commonName: string, of = clients) =>
+    of.sign({ commonName, organizations: ['monitors'], usage: 'client' });
+  const answerTo = (client: KeyPair): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: server.port, path: '/metrics', ca, agent: false };
+      get({ ...options, ...client }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on('error', reject);
+    });
+  const prometheus = await certificateOf('prometheus');
+  expect(await answerTo(prometheus)).toBe(403);
+  server.setClientAuthority(clients.caCertificate);
+  expect(await answerTo(prometheus)).toBe(200);
+  expect(await answerTo(await certificateOf('joe'))).toBe(403);
+  expect(await answerTo(await certificateOf('prometheus', pki))).toBe(403);
+  expect(() => server.setClientAuthority('nonsense')).toThrow(/no certificate/);
+  expect(await answerTo(prometheus)).toBe(200);
 });
 
 test('statusz as an object, and in no form that there is not', async () => {

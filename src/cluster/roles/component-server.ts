@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import {
   type HealthCheck,
   HealthEndpoint,
@@ -13,7 +13,9 @@ import {
 } from '#machinery/serving/health.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
+import { fingerprintsOf, peerCertificateOf } from '#apiserver/http/peer-certificate.ts';
 import { PROMETHEUS_TEXT } from '#apiserver/metrics.ts';
+import type { PeerCertificate } from '#apiserver/request.ts';
 import type { VersionInfo } from '#machinery/version-info.ts';
 import { flagz, statusz } from '#machinery/serving/zpages.ts';
 import { StatusError } from '#machinery/apierrors.ts';
@@ -41,10 +43,18 @@ export interface ComponentServerConfig {
   /** By path, in the form that Prometheus reads. */
   readonly metrics: Readonly<Record<string, () => string | Promise<string>>>;
   /**
-   * Resolves if a request for the path may be served, by its header `authorization`; rejects with
-   * StatusError if not. Not called for the health endpoints themselves, which are public.
+   * Resolves if a request for the path may be served; rejects with StatusError if not. Not called for
+   * the health endpoints themselves, which are public.
    */
-  checkAccess(authorization: string | undefined, path: string): Promise<void>;
+  checkAccess(credentials: Credentials, path: string): Promise<void>;
+}
+
+/** The proofs of a request's sender. */
+export interface Credentials {
+  /** The header of that name. */
+  readonly authorization?: string;
+  /** A client certificate that the authority of clients has signed, and that has not expired. */
+  readonly certificate?: PeerCertificate;
 }
 
 export interface ComponentServer {
@@ -54,6 +64,11 @@ export interface ComponentServer {
    * in use then stays.
    */
   setCertificate(pair: KeyPair): void;
+  /**
+   * Accepts client certificates of this authority, as PEM, on new connections. Until then no client
+   * is known by a certificate. Throws if it has no certificate.
+   */
+  setClientAuthority(ca: string): void;
   close(): Promise<void>;
 }
 
@@ -84,15 +99,26 @@ export async function startComponentServer(
     ([path, checks]) => new HealthEndpoint({ path, checks, logger, slis }),
   );
   const served: Served = { config, health, slis, startedAt: clock.now() };
-  const secureContext = ({ cert, key }: KeyPair): SecureContextOptions => ({
-    cert,
-    key,
+  let pair = tls;
+  let clientCa: string | undefined;
+  const secureContext = (): SecureContextOptions => ({
+    cert: pair.cert,
+    key: pair.key,
+    // Without an authority of clients, Node.js' own list of authorities must not take its place.
+    ca: clientCa ?? [],
     ...TLS_SERVER_OPTIONS,
   });
   const server = createServer(
-    { ...secureContext(tls), handshakeTimeout: HEADER_TIMEOUT_MS },
+    // A client without a valid certificate may have a token.
+    {
+      ...secureContext(),
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: HEADER_TIMEOUT_MS,
+    },
     (request, response) => {
-      answer(served, request, response).catch((error: unknown) => {
+      const credentials = credentialsOf(request, clientCa !== undefined, clock);
+      answer(served, credentials, request, response).catch((error: unknown) => {
         if (error instanceof StatusError) {
           send(response, {
             code: error.code,
@@ -124,7 +150,22 @@ export async function startComponentServer(
   });
   return {
     port: (server.address() as AddressInfo).port,
-    setCertificate: (pair) => server.setSecureContext(secureContext(pair)),
+    setCertificate(next) {
+      const before = pair;
+      try {
+        pair = next;
+        server.setSecureContext(secureContext());
+      } catch (error) {
+        pair = before;
+        throw error;
+      }
+    },
+    setClientAuthority(ca) {
+      if (fingerprintsOf({ clientCa: ca }).client.size === 0)
+        throw new Error('the authority of client certificates has no certificate');
+      clientCa = ca;
+      server.setSecureContext(secureContext());
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -133,8 +174,20 @@ export async function startComponentServer(
   };
 }
 
+function credentialsOf(request: IncomingMessage, hasAuthority: boolean, clock: Clock): Credentials {
+  const { authorization } = request.headers;
+  const certificate = hasAuthority ? peerCertificateOf(request.socket as TLSSocket) : undefined;
+  // A certificate that has expired since the handshake does not count.
+  const isValid = certificate !== undefined && clock.now() <= certificate.notAfter;
+  return {
+    ...(authorization !== undefined && { authorization }),
+    ...(isValid && { certificate }),
+  };
+}
+
 async function answer(
   served: Served,
+  credentials: Credentials,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -144,7 +197,7 @@ async function answer(
     return send(response, { code: 405, contentType: TEXT, text: 'method not allowed\n' });
   }
   // Health is public, the reasons for failures are not.
-  if (!PUBLIC.has(path)) await served.config.checkAccess(request.headers.authorization, path);
+  if (!PUBLIC.has(path)) await served.config.checkAccess(credentials, path);
   send(
     response,
     (await respond(served, path, target.searchParams, request.headers.accept)) ?? NOT_FOUND,

@@ -19,10 +19,14 @@ import {
 import { type KeyPair, Pki } from '../credentials/pki.ts';
 import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
-import { checkAccess } from './delegated-access.ts';
+import {
+  checkAccess,
+  followClientAuthority,
+  publishedClientAuthority,
+} from './delegated-access.ts';
 import { leading, type LeaderElectionSettings } from '../leading.ts';
 import { clientFor, supervised, type RoleConfig, type RunningRole } from './role.ts';
-import { readFlagFile, readKubeconfig } from '../flag-files.ts';
+import { checkAuthority, readFlagFile, readKubeconfig } from '../flag-files.ts';
 
 export interface ControlRoleConfig extends RoleConfig {
   /** The kubeconfig with the address of the API server and the role's credentials. */
@@ -34,6 +38,8 @@ export interface ControlRoleConfig extends RoleConfig {
   /** Absent: a self-signed certificate is created at each start. */
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
+  /** The authority of client certificates. Default: the one that the API server publishes. */
+  readonly clientCaFile?: string;
   readonly leaderElection?: LeaderElectionSettings;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -105,6 +111,7 @@ export async function startControlRole(
   };
   const version = versionInfo(KUBERNETES_VERSION.gitVersion);
   const serving = await servingCertificates(config);
+  const authority = clientAuthority(config, client);
   const server = await startComponentServer({
     component,
     version,
@@ -123,11 +130,15 @@ export async function startControlRole(
         componentMetricsText(await metricsText(component, () => leads, work.metrics), version),
       ...work.otherMetrics,
     },
-    checkAccess: (authorization, path) => checkAccess(client, authorization, path),
+    checkAccess: (credentials, path) => checkAccess(client, credentials, path),
   });
   const renewing = new AbortController();
   const use = (pair: KeyPair): void => server.setCertificate(pair);
   void keepRenewed({ clock, logger, name: component, ...serving, use }, renewing.signal);
+  void followClientAuthority(
+    { clock, logger, latest: authority, use: (ca) => server.setClientAuthority(ca) },
+    renewing.signal,
+  );
   const running = supervised(component, (signal) =>
     leading(
       {
@@ -160,6 +171,17 @@ export async function startControlRole(
     failed: running.failed,
     stop: () => (stopping ??= stop()),
   };
+}
+
+/** Throws a UserError if the file of the flag has no certificate. */
+function clientAuthority(
+  { clientCaFile: file }: ControlRoleConfig,
+  client: Client,
+): (signal: AbortSignal) => Promise<string | undefined> {
+  if (file === undefined) return (signal) => publishedClientAuthority(client, signal);
+  const read = (): string => readFlagFile('--client-ca-file', file);
+  checkAuthority('--client-ca-file', read());
+  return async () => read();
 }
 
 let processMetrics: Registry | undefined;

@@ -1,9 +1,16 @@
-// Delegated authentication and authorization: a role asks the API server whose a token is, and what that user may do.
+// Delegated authentication and authorization: a role asks the API server whose a token is, which authority signs
+// certificates of clients, and what a user may do.
 
 import { tokenReviews } from '#api/groups/authentication/v1/index.ts';
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
+import { configMaps } from '#api/groups/core/v1/index.ts';
+import { AUTHENTICATED_GROUP } from '#apiserver/authentication/authenticator.ts';
+import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Credentials } from './component-server.ts';
 
 interface Asker {
   readonly username?: string;
@@ -21,14 +28,14 @@ const ANONYMOUS: Asker = { username: 'system:anonymous', groups: ['system:unauth
 /**
  * Resolves if the asker may get the path; rejects with StatusError (401, 403) otherwise, and with
  * other errors if the API server cannot be asked. `client`: of a user who may review tokens and
- * access. `authorization`: the header of that name.
+ * access.
  */
 export async function checkAccess(
   client: Client,
-  authorization: string | undefined,
+  credentials: Credentials,
   path: string,
 ): Promise<void> {
-  const { username = '', groups = [], uid, extra } = await askerOf(client, authorization);
+  const { username = '', groups = [], uid, extra } = await askerOf(client, credentials);
   const review = await client.resource(subjectAccessReviews).create({
     metadata: {},
     spec: {
@@ -44,7 +51,17 @@ export async function checkAccess(
   throw apierrors.forbidden({ group: '', resource: '' }, '', why);
 }
 
-async function askerOf(client: Client, authorization: string | undefined): Promise<Asker> {
+const certificates = new ClientCertificateAuthenticator();
+
+async function askerOf(
+  client: Client,
+  { authorization, certificate: peerCertificate }: Credentials,
+): Promise<Asker> {
+  const proved = certificates.authenticate({ peerCertificate });
+  if (proved !== undefined) {
+    const { name: username, groups = [], ...more } = proved;
+    return { ...more, username, groups: [...groups, AUTHENTICATED_GROUP] };
+  }
   if (authorization === undefined) return ANONYMOUS;
   const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   if (token === undefined) throw apierrors.unauthorized('Unauthorized');
@@ -52,4 +69,70 @@ async function askerOf(client: Client, authorization: string | undefined): Promi
   if (status.authenticated !== true || status.user === undefined)
     throw apierrors.unauthorized('Unauthorized');
   return status.user;
+}
+
+/** The ConfigMap in which API servers say how they authenticate clients. */
+const NAMESPACE = 'kube-system';
+const NAME = 'extension-apiserver-authentication';
+
+/**
+ * Resolves to the authority of client certificates, as PEM, that API servers publish; undefined: they
+ * know none, or have not published it yet. `client`: of a user with the role
+ * extension-apiserver-authentication-reader.
+ */
+export async function publishedClientAuthority(
+  client: Client,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const access = client.resource(configMaps).namespace(NAMESPACE);
+    return (await access.get(NAME, { signal })).data?.['client-ca-file'];
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The interval at which upstream's components read files of certificates again. */
+const PERIOD_MS = 60_000;
+const RETRY_MS = 1000;
+
+interface AuthorityConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Returns the authority of client certificates, as PEM, if there is one. May reject. */
+  readonly latest: (signal: AbortSignal) => Promise<string | undefined>;
+  /** Takes an authority into use; called when it is another one. */
+  readonly use: (ca: string) => void;
+}
+
+/**
+ * Asks for the authority every second until there is one, then every minute. Resolves when the
+ * signal aborts.
+ */
+export async function followClientAuthority(
+  { clock, logger, latest, use }: AuthorityConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  let current: string | undefined;
+  let hasFailed = false;
+  while (!signal.aborted) {
+    try {
+      const ca = await latest(signal);
+      if (ca !== undefined && ca !== current) use(ca);
+      current = ca ?? current;
+      hasFailed = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      // Once: the API server may start later.
+      if (!hasFailed)
+        logger.warn('the authority of client certificates cannot be used, will retry', {
+          err: error,
+        });
+      hasFailed = true;
+    }
+    await clock.sleep(current === undefined ? RETRY_MS : PERIOD_MS, signal).catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+  }
 }

@@ -111,6 +111,8 @@ export interface KubeletRoleConfig
   readonly clusterCidr?: string;
   /** Default: the machine's addresses. */
   readonly nodeIp?: string;
+  /** 'external': see KubeletConfig.externalCloudProvider. */
+  readonly cloudProvider?: 'external';
   readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly maxPods?: number;
   readonly podManifestPath?: string;
@@ -316,6 +318,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
           { type: 'Hostname', address: nodeName },
         ],
       }),
+      externalCloudProvider: config.cloudProvider === 'external',
       labels: config.nodeLabels,
       maxPods: config.maxPods,
       staticPodPath: config.podManifestPath,

@@ -5,7 +5,7 @@ import { databaseForm } from '#apiserver/registry/database-form.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import type { Storage } from '#storage/interface.ts';
+import { type Storage, StorageError } from '#storage/interface.ts';
 import { TransformedStorage } from '#storage/transformed-storage.ts';
 import { finishRestore } from './snapshot.ts';
 import { UserError } from '../user-error.ts';
@@ -86,6 +86,10 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
       key: pem('--etcd-keyfile', keyFile),
     },
     prefix: etcdPrefix(etcd.prefix),
+  }).catch((error: unknown) => {
+    if (!(error instanceof StorageError) || error.reason !== 'Unavailable') throw error;
+    const message = `etcd cannot be used (--etcd-servers ${etcd.servers.join(',')}): ${error.message}`;
+    throw new UserError(message, { cause: error });
   });
   const storage = new TransformedStorage({
     storage: stored,

@@ -24,6 +24,7 @@ export interface NodeSettings {
   readonly allocatable?: ResourceList;
   readonly maxPods?: number;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly externalCloudProvider?: boolean;
   readonly machine?: Partial<MachineInfo>;
   readonly kubeletVersion?: string;
 }
@@ -175,6 +176,7 @@ export class NodeFactsSource {
     const devices = this.#config.devices?.();
     return {
       addresses: this.addresses,
+      ...(this.#config.kubelet.externalCloudProvider === true && { keepsAddresses: true }),
       capacity: this.capacity,
       allocatable: this.allocatable,
       ...(devices !== undefined && { devices }),

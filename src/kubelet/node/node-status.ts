@@ -23,6 +23,8 @@ export interface NodeDeviceFacts {
 
 export interface NodeFacts {
   readonly addresses: readonly NodeAddress[];
+  /** The addresses that the API has are not replaced: a cloud's controller writes them. */
+  readonly keepsAddresses?: boolean;
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
   /** Absent: the node has no device plugins. */
@@ -79,7 +81,10 @@ export function makeNodeStatus(
 ): NodeStatus {
   const now = formatTime(nowMs);
   return {
-    addresses: facts.addresses,
+    addresses:
+      facts.keepsAddresses === true && (previous?.addresses ?? []).length > 0
+        ? previous?.addresses
+        : facts.addresses,
     allocatable: withExtended(facts, facts.allocatable, previous?.capacity, 'allocatable'),
     capacity: withExtended(facts, facts.capacity, previous?.capacity, 'capacity'),
     conditions: [
@@ -275,8 +280,9 @@ export function nodeStatusPatch(
     ({ type }) =>
       isOwned(type) && !(status.conditions ?? []).some((condition) => condition.type === type),
   );
+  const { addresses, ...others } = status;
   return {
-    ...status,
+    ...others,
     ...(gone.length > 0 && {
       conditions: [
         ...(status.conditions ?? []),
@@ -284,8 +290,10 @@ export function nodeStatusPatch(
       ],
     }),
     // The list is merged by type, so of two addresses with one type (one per family) one would be
-    // lost: the list is replaced.
-    addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
+    // lost: the list is replaced. Addresses that are kept may have changed in the API.
+    ...((addresses === undefined || addresses !== previous?.addresses) && {
+      addresses: [...(addresses ?? []), { $patch: 'replace' }],
+    }),
     ...(status.volumesInUse === undefined &&
       previous?.volumesInUse !== undefined && { volumesInUse: null }),
     // The runtime is another one now.

@@ -14,6 +14,14 @@ import type { Settings } from './settings.ts';
 const DEFAULT_PORT = 10_250;
 /** The annotation of the Node that names the directory of the built-in provisioner's volumes. */
 const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';
+/** The taint that a cloud controller manager removes when it has completed a new Node. */
+const UNINITIALIZED = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  value: 'true',
+  effect: 'NoSchedule',
+} as const;
+/** The annotation by which it knows the address that the administrator has chosen. */
+const PROVIDED_IP = 'alpha.kubernetes.io/provided-node-ip';
 
 export interface ReporterParts {
   readonly base: Base;
@@ -69,6 +77,7 @@ export function makeNodeReporter(sources: ReporterSources): NodeReporter {
   const { base, settings, node, port, volumesInUse, known } = sources;
   const { config, recorder, logger } = base;
   const { client, clock } = config;
+  const isCloud = config.externalCloudProvider === true;
   const nodePort = (): number =>
     config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : port());
   return new NodeReporter({
@@ -80,12 +89,13 @@ export function makeNodeReporter(sources: ReporterSources): NodeReporter {
     nodeName: config.nodeName,
     takesOver: config.takesOver ?? false,
     labels: node.labels,
-    taints: config.taints ?? [],
+    taints: [...(config.taints ?? []), ...(isCloud ? [UNINITIALIZED] : [])],
     podCIDRs: config.podCIDRs ?? [],
     annotations: {
       'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
       // Without files there are no directories to remove.
       [LOCAL_VOLUMES]: settings.hostFiles ? settings.localVolumesDir : '',
+      ...(isCloud && config.addresses !== undefined && { [PROVIDED_IP]: node.hostIPs.join() }),
     },
     unschedulable: config.unschedulable ?? false,
     ...(volumesInUse === undefined && { isUnchanged: () => node.isCurrent(nodePort()) }),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from '../cable.ts';
 import { roleKubeconfig } from '../joined-node.ts';
-import { insideMachine, KUBELET_ROOT, type Machine } from '../machines.ts';
+import { KUBELET_ROOT, type Machine, type OnMachine } from '../machines.ts';
 import { runCox, type RunningRole, startRole } from '../role.ts';
 
 /**
@@ -36,8 +36,7 @@ export function makeDefaultClass(kubectl: string, kubeconfig: string): void {
 
 interface NodeDriverConfig {
   readonly machine: Machine;
-  /** Process 1 of the machine. */
-  readonly init: number;
+  readonly inside: OnMachine;
   /** The directory of the whole cluster. */
   readonly dir: string;
   readonly clusterDir: string;
@@ -46,11 +45,11 @@ interface NodeDriverConfig {
 
 /** Resolves when the driver serves. */
 export async function startCsiDriver(config: NodeDriverConfig): Promise<RunningRole> {
-  const { machine, init, dir, clusterDir, logFile } = config;
+  const { machine, inside, dir, clusterDir, logFile } = config;
   const { node } = machine;
   return await startRole(
     `${node} csi-driver`,
-    (command) => insideMachine(init, command),
+    inside,
     'csi-driver',
     {
       kubeconfig: roleKubeconfig(clusterDir, join(dir, `${node}-csi-driver.conf`), 'csi-driver'),
