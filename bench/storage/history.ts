@@ -16,6 +16,7 @@ import { type EmbeddedEngine, openEmbeddedEngine } from '#storage/embedded/index
 import { DEFAULT_HISTORY_LIMITS } from '#storage/mvcc/history-keeper.ts';
 import { heading, note, show } from '../report.ts';
 import { Turns } from '../thread-cpu.ts';
+import { Progress } from './progress.ts';
 
 export interface HistoryOptions {
   readonly objects: number;
@@ -36,6 +37,12 @@ const SAMPLES = 40;
 
 const clock = systemClock;
 
+/** A promise of the store, and whether it was kept. */
+interface Promised {
+  readonly kept: boolean;
+  readonly what: string;
+}
+
 export async function history({ objects, megabytes }: HistoryOptions): Promise<void> {
   const writes = Math.ceil((megabytes * 1e6) / VALUE_BYTES);
   heading(
@@ -45,92 +52,152 @@ export async function history({ objects, megabytes }: HistoryOptions): Promise<v
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
   const open = (): Promise<EmbeddedEngine> =>
     openEmbeddedEngine({ clock, logger: silentLogger, dataDir });
-  const broken: string[] = [];
-  const promise = (isKept: boolean, what: string): void => {
-    if (!isKept) broken.push(what);
-  };
+  const promises: Promised[] = [];
   try {
-    let engine = await open();
-    await inParallel(objects, FILLERS, (index) => engine.create(keyOf(index), newValue()));
-    await engine.compact(await engine.currentRevision());
-    await engine.close();
-    const [emptyStart, opened] = await timed(open);
-    engine = opened;
+    await fill(await open(), objects);
+    const [emptyStart, engine] = await timed(open);
     show({
       what: 'start, processor time: nothing but the objects',
       unit: 'ms',
       values: [emptyStart],
     });
-
-    const random = new SeededRandom(1);
-    const pauses = new Turns();
-    const sizes: number[] = [];
-    const began = clock.monotonic();
-    let next = Math.ceil(writes / SAMPLES);
-    let sampling: Promise<unknown> = Promise.resolve();
-    await inParallel(writes, WRITERS, async (index) => {
-      const key = keyOf(Math.floor(random.float() * objects));
-      await engine.guaranteedUpdate(key, () => ({ action: 'put', value: newValue() }));
-      if (index < next) return;
-      next += Math.ceil(writes / SAMPLES);
-      sampling = engine.sizeBytes().then((bytes) => sizes.push(bytes));
-    });
-    await sampling;
-    const seconds = (clock.monotonic() - began) / 1000;
-    const longest = pauses.stop();
-    show({ what: 'writes by 64 writers', unit: '/s', values: [writes / seconds] });
-    show({
-      what: 'longest turn of the event loop, processor time',
-      unit: 'ms',
-      values: [longest],
-      goal: { atMost: MAX_PAUSE_MS },
-    });
-    promise(longest <= MAX_PAUSE_MS, `a turn of the event loop took ${longest.toFixed(0)} ms`);
-
-    const { maxHistoryBytes, maxHistoryRevisions } = DEFAULT_HISTORY_LIMITS;
-    const kept = Math.min(writes, maxHistoryRevisions, maxHistoryBytes / VALUE_BYTES);
-    const alive = (objects + kept) * (VALUE_BYTES + ROW_BYTES);
-    const largest = Math.max(...sizes);
-    show({
-      what: 'largest file, of the bytes of objects and history',
-      unit: '×',
-      values: [largest / alive],
-      goal: { atMost: MAX_FILE_FACTOR },
-    });
-    const half = sizes.length >> 1;
-    const growth = Math.max(...sizes.slice(half)) / Math.max(...sizes.slice(0, half));
-    show({ what: 'largest file of the second half, of the first', unit: '×', values: [growth] });
-    promise(
-      largest <= MAX_FILE_FACTOR * alive,
-      `the file grew to ${(largest / 1e6).toFixed(0)} MB`,
-    );
-
-    await engine.compact(await engine.currentRevision());
+    promises.push(...(await replace(engine, objects, writes)));
     await engine.close();
-    const [start, again] = await timed(open);
-    show({
-      what: 'start after all writes, of the first one',
-      unit: '×',
-      values: [start / emptyStart],
-      goal: { atMost: MAX_START_FACTOR },
-    });
-    promise(start <= MAX_START_FACTOR * emptyStart, `a start took ${start.toFixed(0)} ms`);
-    const count = await again.count('/registry/');
-    promise(count === objects, `there are ${count} objects after the start, not ${objects}`);
-    await again.close();
+    promises.push(...(await startAgain(open, objects, emptyStart)));
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
+  const broken = promises.filter(({ kept }) => !kept);
   if (broken.length === 0) return;
-  for (const what of broken) note(`broken: ${what}`);
+  for (const { what } of broken) note(`broken: ${what}`);
   process.exitCode = 1;
 }
+
+/** Creates the objects, and closes the store without history. */
+async function fill(engine: EmbeddedEngine, objects: number): Promise<void> {
+  const progress = new Progress({
+    clock,
+    what: 'created',
+    total: objects,
+    more: async () => `, file ${megabytesOf(await engine.sizeBytes())} MB`,
+  });
+  await inParallel(objects, FILLERS, async (index) => {
+    await engine.create(keyOf(index), newValue(index, 0));
+    progress.done++;
+  });
+  progress.stop();
+  await forgetHistory(engine);
+  await engine.close();
+}
+
+/** Replaces random objects again and again. */
+async function replace(
+  engine: EmbeddedEngine,
+  objects: number,
+  writes: number,
+): Promise<readonly Promised[]> {
+  const random = new SeededRandom(1);
+  const turns = new Turns();
+  const sizes: number[] = [];
+  const began = clock.monotonic();
+  let next = Math.ceil(writes / SAMPLES);
+  let sampling: Promise<unknown> = Promise.resolve();
+  const progress = new Progress({
+    clock,
+    what: 'replaced',
+    total: writes,
+    more: async () =>
+      `, file ${megabytesOf(await engine.sizeBytes())} MB, longest turn ${turns.lap().toFixed(1)} ms`,
+  });
+  await inParallel(writes, WRITERS, async (index) => {
+    const object = Math.floor(random.float() * objects);
+    const value = newValue(object, index + 1);
+    await engine.guaranteedUpdate(keyOf(object), () => ({ action: 'put', value }));
+    progress.done++;
+    if (index < next) return;
+    next += Math.ceil(writes / SAMPLES);
+    sampling = engine.sizeBytes().then((bytes) => sizes.push(bytes));
+  });
+  await sampling;
+  progress.stop();
+  const seconds = (clock.monotonic() - began) / 1000;
+  const longest = turns.stop();
+  show({ what: 'writes by 64 writers', unit: '/s', values: [writes / seconds] });
+  show({
+    what: 'longest turn of the event loop, processor time',
+    unit: 'ms',
+    values: [longest],
+    goal: { atMost: MAX_PAUSE_MS },
+  });
+  const largest = showSizes(sizes, objects, writes);
+  await forgetHistory(engine);
+  return [
+    {
+      kept: longest <= MAX_PAUSE_MS,
+      what: `a turn of the event loop took ${longest.toFixed(0)} ms`,
+    },
+    { kept: largest <= MAX_FILE_FACTOR, what: `the file grew to ${largest.toFixed(2)} times` },
+  ];
+}
+
+/** Returns the largest size, as a multiple of the bytes of objects and history. */
+function showSizes(sizes: readonly number[], objects: number, writes: number): number {
+  const { maxHistoryBytes, maxHistoryRevisions } = DEFAULT_HISTORY_LIMITS;
+  const kept = Math.min(writes, maxHistoryRevisions, maxHistoryBytes / VALUE_BYTES);
+  const alive = (objects + kept) * (VALUE_BYTES + ROW_BYTES);
+  const largest = Math.max(...sizes) / alive;
+  show({
+    what: 'largest file, of the bytes of objects and history',
+    unit: '×',
+    values: [largest],
+    goal: { atMost: MAX_FILE_FACTOR },
+  });
+  const half = sizes.length >> 1;
+  const growth = Math.max(...sizes.slice(half)) / Math.max(...sizes.slice(0, half));
+  show({ what: 'largest file of the second half, of the first', unit: '×', values: [growth] });
+  const tenths = sizes.filter((_, index) => (index + 1) % (SAMPLES / 10) === 0);
+  note(`file after each tenth of the writes: ${tenths.map(megabytesOf).join(', ')} MB`);
+  return largest;
+}
+
+async function startAgain(
+  open: () => Promise<EmbeddedEngine>,
+  objects: number,
+  emptyStart: number,
+): Promise<readonly Promised[]> {
+  const [start, engine] = await timed(open);
+  show({
+    what: 'start after all writes, of the first one',
+    unit: '×',
+    values: [start / emptyStart],
+    goal: { atMost: MAX_START_FACTOR },
+  });
+  const count = await engine.count('/registry/');
+  await engine.close();
+  return [
+    { kept: start <= MAX_START_FACTOR * emptyStart, what: `a start took ${start.toFixed(0)} ms` },
+    { kept: count === objects, what: `there are ${count} objects after the start, not ${objects}` },
+  ];
+}
+
+/** Forgets all history, and waits until its rows are deleted. */
+async function forgetHistory(engine: EmbeddedEngine): Promise<void> {
+  await engine.compact(await engine.currentRevision());
+}
+
+const megabytesOf = (bytes: number): string => Math.round(bytes / 1e6).toLocaleString('en');
 
 const keyOf = (index: number): string =>
   `/registry/things/default/thing-${String(index).padStart(9, '0')}`;
 
-/** Returns a value with its own buffer, as a server would hand in. */
-const newValue = (): Uint8Array => new Uint8Array(VALUE_BYTES).fill(97);
+/** Returns a value of VALUE_BYTES, unlike all others, with its own buffer, as a server would hand in. */
+function newValue(object: number, write: number): Uint8Array {
+  const start = `{"kind":"Thing","metadata":{"name":"thing-${object}","generation":${write}},"data":"`;
+  const value = Buffer.allocUnsafeSlow(VALUE_BYTES).fill('a');
+  value.write(start);
+  value.write('"}', VALUE_BYTES - 2);
+  return value;
+}
 
 async function inParallel(
   count: number,

@@ -75,7 +75,7 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
     openLog: (sink) => {
       const log = new WorkerLog(worker, sink);
       if (obsolete.length > 0) {
-        log.compact(store.compactedRevision, obsolete).catch((error: unknown) => {
+        log.compact(store.compactedRevision, obsolete, 0).catch((error: unknown) => {
           logger.warn('store: deleting history failed, retrying at the next start', {
             dataDir,
             err: error,

@@ -193,11 +193,11 @@ describe('WorkerLog', () => {
     append(2);
     await turn();
     append();
-    const waiting = [log.probe(), log.compact(2, [1])].map(reason);
+    const waiting = [log.probe(), log.compact(2, [1], 0)].map(reason);
     fail(worker);
     expect(sink.received).toEqual(['failed (Unavailable) 2 3 4']);
     expect(await Promise.all(waiting)).toEqual(['Unavailable', 'Unavailable']);
-    expect(await Promise.all([log.probe(), log.compact(2, [1])].map(reason))).toEqual([
+    expect(await Promise.all([log.probe(), log.compact(2, [1], 0)].map(reason))).toEqual([
       'Unavailable',
       'Unavailable',
     ]);
@@ -214,7 +214,7 @@ describe('WorkerLog', () => {
     append();
     await turn();
     append();
-    const compaction = reason(log.compact(2, [1]));
+    const compaction = reason(log.compact(2, [1], 0));
     const closed = log.close();
     worker.answer();
     worker.answer();
@@ -227,11 +227,11 @@ describe('WorkerLog', () => {
     expect(sink.received).toEqual(['committed 2', 'committed 3']);
   });
 
-  test('deletes rows in small pieces, alternating with writes', async () => {
+  test('deletes rows in small pieces, alternating with writes, in order of revision', async () => {
     const { worker, log, append } = setup();
     const rows = Array.from({ length: 600 }, (_, i) => i + 1000);
-    const first = reason(log.compact(700, rows));
-    const second = reason(log.compact(800, [5, 6]));
+    const first = reason(log.compact(700, rows.toReversed(), 0));
+    const second = reason(log.compact(800, [5, 6], 0));
     for (let i = 0; i < 6; i++) {
       append();
       await turn();
@@ -239,68 +239,87 @@ describe('WorkerLog', () => {
     }
     worker.answer();
     expect(worker.asked).toEqual([
-      'compact to 700: 256 rows from 1000',
       'commit 2',
-      'compact to 700: 256 rows from 1256',
-      'commit 3 4',
-      // The rest of one compaction is sent together with the next.
-      'compact to 800: 90 rows from 1512',
-      'commit 5 6',
-      'commit 7',
+      'compact to 800: 256 rows from 5',
+      'commit 3',
+      'compact to 800: 256 rows from 1254',
+      'commit 4 5',
+      'compact to 800: 90 rows from 1510',
+      'commit 6 7',
     ]);
     expect(await Promise.all([first, second])).toEqual(['done', 'done']);
   });
 
   test('deletes more rows when there are more writes, so that it keeps up with them', async () => {
     const { worker, log, append } = setup();
+    append(400);
+    await turn();
     const compactions = [700, 800, 900].map((revision, i) =>
       reason(
         log.compact(
           revision,
           Array.from({ length: 500 }, (_, j) => 1000 * (i + 1) + j),
+          0,
         ),
       ),
     );
-    for (let i = 0; i < 2; i++) {
-      append(400);
-      await turn();
-      worker.answer();
-    }
-    worker.answer();
+    for (let i = 0; i < 3; i++) worker.answer();
     const compacting = (): string[] => worker.asked.filter((text) => text.startsWith('compact'));
-    // Compactions are sent in the order of the calls.
     expect(compacting()).toEqual([
-      'compact to 700: 256 rows from 1000',
-      'compact to 900: 800 rows from 1256',
+      'compact to 900: 800 rows from 1000',
+      'compact to 900: 700 rows from 2300',
     ]);
-    const request = worker.requests.filter(({ type }) => type === 'compact')[1];
-    expect(
-      request?.type === 'compact' && [...request.obsolete.slice(243, 245), request.obsolete[799]],
-    ).toEqual([1499, 2000, 3055]);
-    await turn();
-    while (worker.asked.at(-1)?.startsWith('commit') === true) worker.answer();
-    worker.answer();
-    expect(compacting().at(-1)).toBe('compact to 900: 444 rows from 3056');
     expect(await Promise.all(compactions)).toEqual(['done', 'done', 'done']);
   });
 
-  test('keeps the rows of a compaction without space for the next one, in order', async () => {
+  test('rows wait for others while there are writes', async () => {
+    const { worker, log, append } = setup();
+    const answerAll = async (): Promise<void> => {
+      for (let i = 0; i < 3; i++) {
+        append();
+        await turn();
+        worker.answer();
+      }
+    };
+    append();
+    await turn();
+    const compactions = [log.compact(9000, [1], 0)].map(reason);
+    await answerAll();
+    const compacting = (): string[] => worker.asked.filter((text) => text.startsWith('compact'));
+    // The first one does not wait: how long ago the last one was is unknown.
+    expect(compacting()).toEqual(['compact to 9000: 1 rows from 1']);
+    compactions.push(
+      reason(log.compact(9100, [20, 10], 0)),
+      reason(log.compact(9200, [7], 16 * 1024 * 1024 - 1)),
+    );
+    await answerAll();
+    expect(compacting()).toHaveLength(1);
+    compactions.push(reason(log.compact(9300, [], 1)));
+    await answerAll();
+    expect(compacting().slice(1)).toEqual(['compact to 9300: 3 rows from 7']);
+    compactions.push(reason(log.compact(9300 + 8192, [30], 0)));
+    await answerAll();
+    expect(compacting().slice(2)).toEqual(['compact to 17492: 1 rows from 30']);
+    expect(await Promise.all(compactions)).toEqual(['done', 'done', 'done', 'done', 'done']);
+  });
+
+  test('keeps the rows of a compaction without space for the next one', async () => {
     const { worker, log } = setup();
     const rows = Array.from({ length: 300 }, (_, i) => i + 1000);
-    const outcomes = [log.compact(700, rows), log.compact(800, [5, 6])].map(reason);
+    const outcomes = [log.compact(700, rows, 0), log.compact(800, [5, 6], 0)].map(reason);
     await turn();
     worker.answer();
     worker.fail('NoSpace');
     expect(await Promise.all(outcomes)).toEqual(['NoSpace', 'NoSpace']);
-    const later = reason(log.compact(900, [7]));
+    const later = reason(log.compact(900, [7], 0));
     await turn();
     worker.answer();
     expect(await later).toBe('done');
-    expect(worker.asked.slice(2)).toEqual(['compact to 900: 47 rows from 1256']);
-    const request = worker.requests[2];
-    expect(request?.type === 'compact' && request.obsolete.slice(-3)).toEqual(
-      Float64Array.of(5, 6, 7),
-    );
+    expect(worker.asked).toEqual([
+      'compact to 800: 256 rows from 5',
+      'compact to 800: 46 rows from 1254',
+      'compact to 900: 47 rows from 7',
+    ]);
   });
 
   test('reports the outcome of a probe', async () => {

@@ -7,6 +7,7 @@
 
 import { type Revision, StorageError } from '../interface.ts';
 import type { CommitLog, CommitSink, PendingWrite } from '../mvcc/commit-log.ts';
+import { ObsoleteRows } from './obsolete-rows.ts';
 import type { Request, Response } from './protocol.ts';
 import { RecordWriter } from './record.ts';
 import { inNextTurn } from '#machinery/pending-work.ts';
@@ -34,16 +35,6 @@ const COMPACT_ROWS_PER_WRITE = 2;
  */
 const PUBLISHED_PER_TURN = 24;
 
-/** Rows to delete for one call of compact(). */
-interface Compaction {
-  readonly compactedRevision: Revision;
-  readonly obsolete: readonly Revision[];
-  /** How many of the rows are deleted so far. */
-  deleted: number;
-  readonly resolve: () => void;
-  readonly reject: (error: StorageError) => void;
-}
-
 /** The part of a worker thread that the log uses. */
 export interface WorkerPort {
   postMessage(request: Request, transfer: readonly ArrayBuffer[]): void;
@@ -60,11 +51,7 @@ interface Probe {
 /** The request that the worker is processing. */
 type InFlight<W> =
   | { readonly type: 'commit'; readonly writes: readonly W[] }
-  /** The number of rows taken from each compaction, in order. */
-  | {
-      readonly type: 'compact';
-      readonly parts: readonly { readonly compaction: Compaction; readonly rows: number }[];
-    }
+  | { readonly type: 'compact' }
   | { readonly type: 'probe'; readonly probe: Probe }
   | { readonly type: 'close' };
 
@@ -79,15 +66,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
    * them.
    */
   #unpublished: W[] = [];
-  /**
-   * Compactions in the order of the calls. Older rows must be deleted first, so that a crash in
-   * between never leaves a replaced value.
-   */
-  #compactions: Compaction[] = [];
-  /**
-   * Rows of a compaction that found no space. They are deleted before those of the next compaction.
-   */
-  #leftOver: readonly Revision[] = [];
+  readonly #obsolete = new ObsoleteRows();
   #probes: Probe[] = [];
   #sendScheduled = false;
   /** Rows were deleted since the last commit, so writes go next. */
@@ -122,19 +101,15 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     this.#schedule();
   }
 
-  compact(compactedRevision: Revision, obsolete: readonly Revision[]): Promise<void> {
+  compact(
+    compactedRevision: Revision,
+    obsolete: readonly Revision[],
+    bytes: number,
+  ): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    return new Promise((resolve, reject) => {
-      this.#compactions.push({
-        compactedRevision,
-        obsolete: [...this.#leftOver, ...obsolete],
-        deleted: 0,
-        resolve,
-        reject,
-      });
-      this.#leftOver = [];
-      this.#schedule();
-    });
+    const deleted = this.#obsolete.add(compactedRevision, obsolete, bytes);
+    this.#schedule();
+    return deleted;
   }
 
   probe(): Promise<void> {
@@ -166,16 +141,16 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
 
   #sendNext(): void {
     if (this.#inFlight !== undefined) return;
-    const compactions = this.#compactions.length > 0;
+    const deletes = !this.#obsolete.isEmpty;
+    const deletesFirst = this.#obsolete.isDue && !this.#compactedLast;
     const probe = this.#probes.shift();
     if (probe !== undefined) this.#send({ type: 'probe', probe }, { type: 'probe' });
-    else if (this.#queue.length > 0 && (!compactions || this.#compactedLast)) this.#sendBatch();
+    else if (this.#queue.length > 0 && !deletesFirst) this.#sendBatch();
     // Rows that are left when the store is closed are found again when it is opened.
-    else if (compactions && this.#closing === undefined) this.#sendCompaction();
+    else if (deletes && this.#closing === undefined) this.#sendCompaction();
     else if (this.#queue.length > 0) this.#sendBatch();
     else if (this.#closing !== undefined) {
-      for (const waiting of this.#compactions.splice(0))
-        waiting.reject(new StorageError('Closed', 'the store is closed'));
+      this.#obsolete.failAll(new StorageError('Closed', 'the store is closed'));
       this.#send({ type: 'close' }, { type: 'close' });
     }
   }
@@ -198,29 +173,11 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     this.#send({ type: 'commit', writes }, { type: 'commit', records }, [records.buffer]);
   }
 
-  /**
-   * Sends rows of several compactions in one request, with the compaction revision of the last one.
-   */
   #sendCompaction(): void {
     const most = Math.max(COMPACT_ROWS, COMPACT_ROWS_PER_WRITE * this.#lastBatch);
-    const rows: Revision[] = [];
-    const parts: { readonly compaction: Compaction; readonly rows: number }[] = [];
-    let compactedRevision = 0;
-    for (const compaction of this.#compactions) {
-      if (rows.length === most) break;
-      const part = compaction.obsolete.slice(
-        compaction.deleted,
-        compaction.deleted + most - rows.length,
-      );
-      rows.push(...part);
-      parts.push({ compaction, rows: part.length });
-      compactedRevision = Math.max(compactedRevision, compaction.compactedRevision);
-    }
-    const obsolete = Float64Array.from(rows);
+    const slice = this.#obsolete.take(most);
     this.#compactedLast = true;
-    this.#send({ type: 'compact', parts }, { type: 'compact', compactedRevision, obsolete }, [
-      obsolete.buffer,
-    ]);
+    this.#send({ type: 'compact' }, { type: 'compact', ...slice }, [slice.obsolete.buffer]);
   }
 
   #send(inFlight: InFlight<W>, request: Request, transfer: ArrayBuffer[] = []): void {
@@ -255,7 +212,8 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
         this.#committed(done.writes);
         break;
       case 'compact':
-        this.#compacted(done, full);
+        if (full !== undefined) this.#obsolete.postpone(full);
+        else this.#obsolete.deleted();
         break;
       case 'probe':
         if (full !== undefined) done.probe.reject(full);
@@ -283,25 +241,6 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     if (writes.length > 0) this.#sink.committed(writes);
   }
 
-  #compacted(
-    { parts }: Extract<InFlight<W>, { readonly type: 'compact' }>,
-    full: StorageError | undefined,
-  ): void {
-    if (full !== undefined) {
-      for (const waiting of this.#compactions.splice(0)) {
-        this.#leftOver = [...this.#leftOver, ...waiting.obsolete.slice(waiting.deleted)];
-        waiting.reject(full);
-      }
-      return;
-    }
-    for (const { compaction, rows } of parts) {
-      compaction.deleted += rows;
-      if (compaction.deleted < compaction.obsolete.length) return;
-      this.#compactions.shift();
-      compaction.resolve();
-    }
-  }
-
   /**
    * Fails everything: no more writes are possible, and the outcome of those in flight is unknown.
    */
@@ -319,7 +258,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     );
     if (inFlight?.type === 'probe') inFlight.probe.reject(this.#failure);
     for (const probe of this.#probes.splice(0)) probe.reject(this.#failure);
-    for (const compaction of this.#compactions.splice(0)) compaction.reject(this.#failure);
+    this.#obsolete.failAll(this.#failure);
     // A thread that has ended ignores this; a live thread releases the lock.
     this.#send({ type: 'close' }, { type: 'close' });
   }

@@ -22,11 +22,13 @@ export interface CommitLog<W extends PendingWrite = PendingWrite> {
    */
   append(write: W): void;
   /**
-   * Deletes the versions of these revisions, in this order, and stores that history before
-   * `compactedRevision` is gone. Resolves when done. Rejects with NoSpace (the next compaction
+   * Deletes the versions of these revisions, and stores that history before `compactedRevision` is
+   * gone. `bytes`: of their values; 0 if they are few or unknown. An older version of a key must
+   * come before a newer one, in this call or an earlier one. While there are writes, the rows may
+   * wait until there are many. Resolves when done. Rejects with NoSpace (the next compaction
    * deletes them), or Unavailable.
    */
-  compact(compactedRevision: Revision, obsolete: readonly Revision[]): Promise<void>;
+  compact(compactedRevision: Revision, obsolete: readonly Revision[], bytes: number): Promise<void>;
   /** Throws StorageError if a write could not be committed now. */
   probe(): Promise<void>;
   /** Commits all appended writes, then releases every resource. */

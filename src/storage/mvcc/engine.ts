@@ -398,9 +398,7 @@ export class MvccEngine implements Storage {
     this.#checkWritable();
     if (!Number.isSafeInteger(revision))
       throw new TypeError(`storage: ${revision} is not a revision`);
-    const obsolete = this.#store.compact(revision);
-    this.#times.compact(revision);
-    await this.#log?.compact(this.#store.compactedRevision, obsolete);
+    await this.#forget(revision);
   }
 
   /**
@@ -604,14 +602,21 @@ export class MvccEngine implements Storage {
   }
 
   #compactAutomatically(revision: Revision): void {
-    const obsolete = this.#store.compact(revision);
-    this.#times.compact(revision);
-    this.#log?.compact(revision, obsolete).catch((error: unknown) => {
+    this.#forget(revision)?.catch((error: unknown) => {
       if (this.#closing === undefined)
         this.#logger.warn('store: deleting history failed, retrying at the next compaction', {
           err: error,
         });
     });
+  }
+
+  /** Forgets history up to the revision. Resolves when it is deleted from the log, if there is one. */
+  #forget(revision: Revision): Promise<void> | undefined {
+    const before = this.#store.historyBytes;
+    const obsolete = this.#store.compact(revision);
+    this.#times.compact(revision);
+    const bytes = before - this.#store.historyBytes;
+    return this.#log?.compact(this.#store.compactedRevision, obsolete, bytes);
   }
 
   #deleteExpired(due: readonly Expiration[]): void {
