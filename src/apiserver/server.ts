@@ -51,6 +51,7 @@ import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { RenewalRecord } from './registry/renewed-states.ts';
 import { type LeaseRenewalBatch, LeaseRenewals } from './renewals/index.ts';
 import { kubeletScraper, NodeSamples } from './resource-metrics/index.ts';
 import { StartWrites } from './start-writes.ts';
@@ -116,6 +117,7 @@ export class ApiServer {
   readonly #audit: AuditLog | undefined;
   /** Absent: each renewal of a Lease is a request. */
   readonly #renewals: LeaseRenewals | undefined;
+  readonly #renewed = new RenewalRecord();
   #stopping: Promise<void> | undefined;
 
   /**
@@ -295,6 +297,7 @@ export class ApiServer {
         admission,
         metrics: metrics.requests,
         flowControl: this.#flowControl,
+        renewed: this.#renewed,
         ...(this.#audit !== undefined && { audit: this.#audit }),
         serves: () => !this.#stopped && this.#aggregator.servesLocally(leases),
       });
@@ -319,6 +322,7 @@ export class ApiServer {
     const kinds = buildRegistry({
       storage,
       storageMetrics: metrics.storage,
+      renewed: this.#renewed,
       clock,
       random,
       logger,

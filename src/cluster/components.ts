@@ -410,6 +410,7 @@ export class Components implements RunningComponents {
   #startControl(control: ControlConfig): void {
     const { clock, random, logger, simulation, instance = '' } = this.#config;
     const { authority, serviceAccountKey } = control;
+    const renewals = this.#renewals;
     if (simulation !== undefined) {
       for (const controller of control.controllers ?? CONTROLLER_NAMES) {
         const { account } = controllerEntry(controller);
@@ -439,6 +440,7 @@ export class Components implements RunningComponents {
           ...(this.#config.heartbeats !== undefined && {
             isAlive: (name) => this.#config.heartbeats?.isKept(name) === true,
           }),
+          ...(renewals !== undefined && { renewedAt: (name) => renewals.renewedAt(name) }),
         },
         ...(control.loadBalancerPool !== undefined && {
           'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },
