@@ -171,7 +171,7 @@ function createAdmission(
 
 function createRenewals(
   { storage, clock, intercept, wrapHandler }: ApiServerConfig,
-  { catalog, authorizer, metrics, flowControl, aggregator }: ServerParts,
+  { catalog, authorizer, metrics, flowControl, aggregator, renewed }: ServerParts,
   {
     admission,
     audit,
@@ -193,6 +193,7 @@ function createRenewals(
     admission,
     metrics: metrics.requests,
     flowControl,
+    renewed,
     ...(audit !== undefined && { audit }),
     serves: () => !signal.aborted && aggregator.servesLocally(leases),
   });

@@ -31,6 +31,7 @@ import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/serv
 import { buildRegistry } from './kinds/index.ts';
 import { kubeletScraper, NodeSamples } from './resource-metrics/index.ts';
 import { servedUnder } from './runtime-config.ts';
+import { RenewalRecord } from './registry/renewed-states.ts';
 import type { ServerEntries } from './server-entries.ts';
 import { ServerHealth } from './server-health.ts';
 import { ServerMetrics } from './server-metrics.ts';
@@ -63,6 +64,8 @@ export interface ServerParts {
   readonly webhooks: WebhookClients;
   /** The RBAC objects that the server's own authorizer needs. */
   readonly roles: RoleCache;
+  /** The states of Leases that were written by renewals of this process. */
+  readonly renewed: RenewalRecord;
   readonly nodeGraph: NodeGraphFollower;
   readonly authorizer: Authorizer;
   readonly authentication: Authentication;
@@ -127,6 +130,7 @@ export function createServerParts(
     nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
   });
   const base = {
+    renewed: new RenewalRecord(),
     scheme,
     version,
     catalog,
@@ -196,7 +200,13 @@ function installBuiltInKinds(
   config: ApiServerConfig,
   parts: Pick<
     ServerParts,
-    'catalog' | 'metrics' | 'objects' | 'authorizer' | 'authentication' | 'serviceAllocators'
+    | 'catalog'
+    | 'metrics'
+    | 'renewed'
+    | 'objects'
+    | 'authorizer'
+    | 'authentication'
+    | 'serviceAllocators'
   >,
 ): void {
   const { storage, clock, random, logger, nodeConnector, nodeAddressTypes, componentHealth } =
@@ -205,6 +215,7 @@ function installBuiltInKinds(
   const kinds = buildRegistry({
     storage,
     storageMetrics: metrics.storage,
+    renewed: parts.renewed,
     clock,
     random,
     logger,

@@ -84,6 +84,11 @@ export interface InProcessTransportConfig {
    * current state. Default: false.
    */
   readonly latestHeartbeats?: boolean;
+  /**
+   * Watches leave out the renewals of Leases that were made together (apiserver/renewals). For
+   * components that share their process with what makes them. Default: false.
+   */
+  readonly withoutRenewals?: boolean;
   /** Called with every warning that the server adds to a response. */
   readonly onWarning?: (message: string) => void;
 }
@@ -98,6 +103,7 @@ const REQUESTS_PER_TURN = 100;
 /** A year, in seconds. */
 const NO_TIMEOUT = 365 * 86_400;
 const LATEST_HEARTBEATS = { 'coxswain-heartbeats': 'latest' } as const;
+const WITHOUT_RENEWALS = { 'coxswain-heartbeats': 'unrenewed' } as const;
 
 export function createInProcessTransport(config: InProcessTransportConfig): Transport {
   return new InProcessTransport(config);
@@ -231,6 +237,7 @@ class InProcessTransport implements Transport {
         request.body === undefined ? undefined : (request.contentType ?? 'application/json'),
       'user-agent': this.#config.userAgent ?? 'coxswain',
       ...(this.#config.latestHeartbeats === true && LATEST_HEARTBEATS),
+      ...(this.#config.withoutRenewals === true && WITHOUT_RENEWALS),
     };
     const answer = this.#config.handler(new OutgoingRequest(request, headers, warnings, call));
     let response: InProcessResponse;

@@ -48,11 +48,12 @@ export async function handleWatch(
   // Timeouts are random, so that watches that began together do not end together.
   const chosen = services.minWatchTimeoutMs * (1 + services.random.float());
   const timeoutMs = options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : chosen;
-  const latestBeats = request.headers['coxswain-heartbeats'] === 'latest';
+  const heartbeats = request.headers['coxswain-heartbeats'];
   const events = await rest.watch(new ScopedContext(scope, request), {
     ...options,
     timeoutMs,
-    latestBeats,
+    latestBeats: heartbeats === 'latest',
+    withoutRenewals: heartbeats === 'unrenewed',
     emptyObject: () => scope.codec.emptyObject(),
   });
   if (options.sendInitialEvents === true && options.allowBookmarks)

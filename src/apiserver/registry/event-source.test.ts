@@ -12,6 +12,7 @@ import { RecordingLogger } from '../testing/server.ts';
 import { ObjectFormat } from './encoded-object.ts';
 import { EventSource, type Subscription } from './event-source.ts';
 import { ObjectCache } from './object-cache.ts';
+import { RenewalRecord } from './renewed-states.ts';
 import { metadataFields } from './selectable-fields.ts';
 import { everything, Selection } from './selection.ts';
 
@@ -22,12 +23,15 @@ const turns = async () => {
 };
 
 let storage: Storage;
+let renewals: RenewalRecord;
 let source: EventSource;
 beforeEach(() => {
   const clock = new VirtualClock();
   const logger = new RecordingLogger();
   storage = createMemoryStorage({ clock, logger });
+  renewals = new RenewalRecord();
   source = new EventSource({
+    renewed: renewals,
     storage,
     clock,
     logger,
@@ -257,4 +261,40 @@ test('changes that share a revision are all delivered, also when a watch resumes
     for await (const event of stream) types.push(event.type);
     expect(types).toEqual(['DELETED', 'DELETED']);
   }
+});
+
+/** Writes the object as a renewal. */
+async function renew(name: string, text: string): Promise<number> {
+  const key = `${PREFIX}ns/${name}`;
+  const metadata = { name, namespace: 'ns', uid: 'u', resourceVersion: '', labels: { text } };
+  const value = format.encode({ metadata: { ...metadata, creationTimestamp: '' } });
+  renewals.renewing(key, value);
+  const { revision } = await storage.guaranteedUpdate(key, () => ({ action: 'put', value }));
+  return revision;
+}
+
+test('a watcher may leave out renewals, and gets all other changes and bookmarks', async () => {
+  const afterRevision = await put('ns/a');
+  const without = await subscribe({ afterRevision, withoutRenewals: true });
+  const each = await subscribe({ afterRevision });
+  await renew('a', '1');
+  await put('ns/b');
+  await renew('a', '2');
+  await put('ns/a', { labels: { text: '3' } });
+  expect(await take(each, 4)).toEqual(['MODIFIED a', 'ADDED b', 'MODIFIED a', 'MODIFIED a']);
+  expect(await take(without, 2)).toEqual(['ADDED b', 'MODIFIED a']);
+});
+
+test('a new watcher gets renewals that all others have left out', async () => {
+  const afterRevision = await put('ns/a');
+  const without = await subscribe({ afterRevision, withoutRenewals: true });
+  const renewed = await renew('a', '1');
+  await renew('a', '2');
+  await turns();
+  const late = await subscribe({ afterRevision });
+  const later = await subscribe({ afterRevision: renewed });
+  await put('ns/b');
+  expect(await take(late, 3)).toEqual(['MODIFIED a', 'MODIFIED a', 'ADDED b']);
+  expect(await take(later, 2)).toEqual(['MODIFIED a', 'ADDED b']);
+  expect(await take(without, 1)).toEqual(['ADDED b']);
 });

@@ -20,6 +20,7 @@ import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, type ServedObject, SharedWatchEvent } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { ConversionError } from './object-converter.ts';
+import type { RenewedStates } from './renewed-states.ts';
 import type { SelectableFields } from './selectable-fields.ts';
 import type { Selection } from './selection.ts';
 import { type ChangedPlace, concerns, type Place, SubscriberIndex } from './subscriber-index.ts';
@@ -36,6 +37,8 @@ export interface EventSourceConfig {
   readonly apiVersion: string;
   readonly kind: string;
   readonly selectableFields: SelectableFields;
+  /** Which states were renewed together. Default: none. */
+  readonly renewed?: RenewedStates;
   /** Counts the events that the storage sends. Default: they are not counted. */
   readonly received?: Counter;
   /** The minimum number of past events that are kept; the maximum is twice that. Default: 128. */
@@ -58,6 +61,10 @@ export interface Subscription {
   readonly bookmarks: boolean;
   /** Only the last of several beats (see StorageBeats) is wanted, and no bookmark is due. Default: false. */
   readonly latestBeats?: boolean;
+  /**
+   * Events of objects that were renewed together (RenewedStates) may be left out. Default: false.
+   */
+  readonly withoutRenewals?: boolean;
   /** The time in ms after which the watch will be ended. Default: no timeout. */
   readonly timeoutMs?: number;
   /** Events that are delivered first. */
@@ -135,6 +142,8 @@ interface Subscriber {
   readonly selection: Selection;
   readonly place: Place;
   readonly bookmarks: boolean;
+  /** See Subscription. */
+  readonly withoutRenewals: boolean;
   readonly emptyObject?: () => object;
   /** The revision up to which all events were delivered. */
   sentRevision: number;
@@ -163,6 +172,8 @@ export class EventSource {
   readonly #subscribers = new SubscriberIndex<Subscriber>();
   /** Subscribers that receive each beat, and bookmarks if requested. */
   readonly #exact = new Set<Subscriber>();
+  /** The subscribers in `#subscribers` that get the events of renewals. */
+  readonly #renewalReaders = new Set<Subscriber>();
   /** The number of subscribers in `#exact` that receive bookmarks. */
   #exactBookmarks = 0;
   /** Changes with a revision in (#historyStart, #revision], oldest first. */
@@ -224,6 +235,7 @@ export class EventSource {
       selection: subscription.selection,
       place: this.#placeOf(subscription),
       bookmarks: subscription.bookmarks,
+      withoutRenewals: subscription.withoutRenewals ?? false,
       ...(subscription.emptyObject !== undefined && { emptyObject: subscription.emptyObject }),
       sentRevision: subscription.afterRevision,
       afterRevision: subscription.afterRevision,
@@ -363,8 +375,11 @@ export class EventSource {
       this.#partial = false;
       return 'observed';
     }
-    const change = this.#changeOf(event, read);
-    if (change === undefined && this.#subscribers.size > 0) return 'unconverted';
+    const isRenewal = this.#isRenewal(event);
+    // The history is for watchers, too, and there is none that this change concerns.
+    const isUnseen = isRenewal && this.#renewalReaders.size === 0;
+    const change = isUnseen ? undefined : this.#changeOf(event, read);
+    if (change === undefined && !isUnseen && this.#subscribers.size > 0) return 'unconverted';
     this.#revision = event.revision;
     this.#partial = event.more === true;
     const coalesced = event.type === 'put' && event.coalesced === true;
@@ -388,13 +403,22 @@ export class EventSource {
       this.#history = this.#history.slice(dropped);
     }
     if (this.#subscribers.size > 0)
-      this.#subscribers.forEachConcerned(change, (subscriber) => this.#deliver(change, subscriber));
+      this.#subscribers.forEachConcerned(change, (subscriber) => {
+        if (!isRenewal || !subscriber.withoutRenewals) this.#deliver(change, subscriber);
+      });
     if (coalesced) {
       // The history has no gaps.
       this.#history = [];
       this.#historyStart = event.revision;
     }
     return 'observed';
+  }
+
+  /** Reports whether a watcher may leave out the event. */
+  #isRenewal(event: ChangeEvent): boolean {
+    const { renewed } = this.#config;
+    if (renewed === undefined || event.type !== 'put' || event.previous === undefined) return false;
+    return this.#subscribers.size > this.#renewalReaders.size && renewed.has(event.kv);
   }
 
   /**
@@ -483,7 +507,9 @@ export class EventSource {
   /** Delivers the history after the watcher's revision, and adds it to the watchers. */
   #join(subscriber: Subscriber): void {
     for (const change of this.#history) this.#deliverIfConcerned(change, subscriber);
-    if (!subscriber.queue.ended) this.#subscribers.add(subscriber);
+    if (subscriber.queue.ended) return;
+    this.#subscribers.add(subscriber);
+    if (!subscriber.withoutRenewals) this.#renewalReaders.add(subscriber);
   }
 
   /** The revision up to which all changes were published. */
@@ -540,6 +566,7 @@ export class EventSource {
       subscriber.queue.close();
     }
     this.#subscribers.clear();
+    this.#renewalReaders.clear();
   }
 
   get #topic(): string {
@@ -573,6 +600,7 @@ export class EventSource {
     subscriber.exact?.end();
     subscriber.lastBookmark?.cancel();
     this.#subscribers.delete(subscriber);
+    this.#renewalReaders.delete(subscriber);
   }
 
   #placeOf({ namespace: requested, selection }: Subscription): Place {

@@ -36,6 +36,7 @@ import type {
   UpdateOptions,
   WatchOptions,
 } from './rest.ts';
+import type { RenewedStates } from './renewed-states.ts';
 import { parseResourceVersion } from './resource-version.ts';
 import { metadataFields, type SelectableFields } from './selectable-fields.ts';
 import { storageToStatus } from './storage-errors.ts';
@@ -55,6 +56,8 @@ export interface StoreServices {
   readonly logger: Logger;
   /** Counts objects and events of the storage. Default: they are not counted. */
   readonly storageMetrics?: StorageMetrics;
+  /** Which states were renewed together. Default: none. */
+  readonly renewed?: RenewedStates;
   /** Freezes objects, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
 }
@@ -154,6 +157,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       kind: type.kind,
       selectableFields: this.#selectableFields,
       received: this.#metrics?.events,
+      ...(config.renewed !== undefined && { renewed: config.renewed }),
     });
     this.#indexes = new FieldIndexes({
       storage: config.storage,
@@ -214,12 +218,14 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const { selection } = options;
     const requested = parseResourceVersion(options.resourceVersion);
     const withState = options.sendInitialEvents ?? requested === 0;
-    const { allowBookmarks: bookmarks, timeoutMs, latestBeats = false, emptyObject } = options;
+    const { allowBookmarks: bookmarks, timeoutMs, emptyObject } = options;
+    const { latestBeats = false, withoutRenewals = false } = options;
     const subscription = {
       namespace,
       selection,
       bookmarks,
       latestBeats,
+      withoutRenewals,
       ...(emptyObject !== undefined && { emptyObject }),
       ...(timeoutMs !== undefined && { timeoutMs }),
     };

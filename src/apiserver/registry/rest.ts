@@ -49,6 +49,8 @@ export interface WatchOptions {
   readonly timeoutMs?: number;
   /** See Subscription. */
   readonly latestBeats?: boolean;
+  /** See Subscription. */
+  readonly withoutRenewals?: boolean;
   /**
    * Creates the object of a bookmark, which gets its metadata: the fields that the kind always has.
    * Default: none.

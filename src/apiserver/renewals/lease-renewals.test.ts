@@ -425,3 +425,27 @@ test('a pending write of another client wins', async () => {
   expect((await lease('a')(cluster)).metadata.labels).toEqual({ a: 'b' });
   expect(refused.every((node) => node === 'a')).toBe(true);
 });
+
+test('a client in the process may leave out the events of renewals', async () => {
+  const { server, clock, renewAll, renewOne } = await start();
+  const namesIn = async (withoutRenewals: boolean, count: number): Promise<readonly string[]> => {
+    const handler = server.inProcess({ name: 'admin', groups: ['system:masters'] });
+    const client = createClient(createInProcessTransport({ handler, withoutRenewals }));
+    const namespace = client.resource(leases).namespace('kube-node-lease');
+    const { resourceVersion } = (await namespace.list()).metadata;
+    const names: string[] = [];
+    for await (const { object } of await namespace.watch({ resourceVersion }))
+      if (names.push(object.metadata.name) === count) break;
+    return names;
+  };
+  const watched = Promise.all([namesIn(true, 2), namesIn(false, NODES.length + 2)]);
+  await clock.advance(10_000);
+  expect(await renewAll(NODES)).toEqual([]);
+  await clock.advance(10_000);
+  await renewOne('b-1');
+  await renewOne('a');
+  expect(await watched).toEqual([
+    ['b-1', 'a'],
+    [...NODES, 'b-1', 'a'],
+  ]);
+});

@@ -32,6 +32,7 @@ import { attributesOf } from '../filters/authorization.ts';
 import { parseRequestInfo } from '../filters/request-info.ts';
 import type { FlowControl } from '../flow-control/index.ts';
 import type { Flow } from '../flow-control/flow.ts';
+import type { RenewalRecord } from '../registry/renewed-states.ts';
 import { storagePrefix } from '../registry/storage-prefix.ts';
 import type { UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
@@ -57,6 +58,8 @@ export interface LeaseRenewalsConfig {
   readonly flowControl: FlowControl;
   /** Absent: there is no audit log. */
   readonly audit?: AuditLog;
+  /** Gets each state before it is written. */
+  readonly renewed: RenewalRecord;
   /** Reports whether the server itself serves Leases, to clients in the process. */
   readonly serves: () => boolean;
 }
@@ -72,6 +75,8 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** A node whose Lease has been renewed here. */
 interface RenewedNode {
+  /** The key of the Lease. */
+  readonly key: string;
   readonly user: UserInfo;
   /** The state of the Lease to which `places` belongs. */
   revision: number;
@@ -204,12 +209,13 @@ export class LeaseRenewals {
     holder: Omit<LeaseHolder, 'nodeName'>,
     now: StorageNow,
   ): Renewal | undefined {
-    const current = now.get(PREFIX + nodeName);
+    const node = this.#nodeOf(nodeName);
+    const current = now.get(node.key);
     if (current === undefined) {
       this.#nodes.delete(nodeName);
+      this.#config.renewed.forget(node.key);
       return undefined;
     }
-    const node = this.#nodeOf(nodeName);
     const places = placesIn(current, node, { ...holder, nodeName });
     if (places === undefined) return undefined;
     const { authorizer, audit } = this.#config;
@@ -228,7 +234,12 @@ export class LeaseRenewals {
   #nodeOf(nodeName: string): RenewedNode {
     let node = this.#nodes.get(nodeName);
     if (node === undefined) {
-      node = { user: userOf(nodeName), revision: 0, places: undefined };
+      node = {
+        key: PREFIX + nodeName,
+        user: userOf(nodeName),
+        revision: 0,
+        places: undefined,
+      };
       this.#nodes.set(nodeName, node);
     }
     return node;
@@ -259,17 +270,18 @@ export class LeaseRenewals {
 
   /** Reports whether the Lease was written. */
   async #writeOne(
-    { nodeName, node, places, current }: Renewal,
+    { node, places, current }: Renewal,
     renewedMs: number,
     nowMs: number,
   ): Promise<boolean> {
-    const { storage } = this.#config;
+    const { storage, renewed } = this.#config;
     const value = renewedLease(current.value, places, renewedMs, nowMs);
     if (value === undefined) return false;
     const put: UpdateDecision = { action: 'put', value };
+    renewed.renewing(node.key, value);
     try {
       const { kv } = await storage.guaranteedUpdate(
-        PREFIX + nodeName,
+        node.key,
         (state) => (state?.modRevision === current.modRevision ? put : KEEP),
         { guess: current },
       );

@@ -25,7 +25,10 @@ export class Components implements RunningComponents {
     const supervisor = new Supervisor(config);
     this.#supervisor = supervisor;
     if (config.control !== undefined)
-      this.#controlPlane = new ControlPlane(config, config.control, supervisor);
+      this.#controlPlane = new ControlPlane(config, config.control, {
+        supervisor,
+        renewedAt: (node) => this.kubelets.renewedAt(node),
+      });
     const network = new NodeNetwork(config, {
       supervisor,
       onChange: (node) => this.kubelets.checkNode(node),

@@ -21,21 +21,29 @@ const SCHEDULER = 'scheduler';
 /** The user of the controller manager. It may follow all objects. */
 export const CONTROLLER_MANAGER_USER = componentUser('system:kube-controller-manager');
 
+export interface ControlPlaneServices {
+  readonly supervisor: Supervisor;
+  /** See NodeLifecycleConfig. */
+  readonly renewedAt: (node: string) => number | undefined;
+}
+
 export class ControlPlane {
   readonly #config: ComponentsConfig;
   readonly #control: ControlConfig;
   readonly #supervisor: Supervisor;
+  readonly #renewedAt: ControlPlaneServices['renewedAt'];
   readonly #schedulerMetrics: SchedulerMetrics;
   readonly #controllerMetrics: ControllerManagerMetrics;
   readonly #decisions: DecisionLog;
   /** Distinguishes this process from others that stand for the same leases. */
   readonly #identity: string;
 
-  constructor(config: ComponentsConfig, control: ControlConfig, supervisor: Supervisor) {
+  constructor(config: ComponentsConfig, control: ControlConfig, services: ControlPlaneServices) {
     const { clock, random, simulation, instance = '' } = config;
     this.#config = config;
     this.#control = control;
-    this.#supervisor = supervisor;
+    this.#supervisor = services.supervisor;
+    this.#renewedAt = services.renewedAt;
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
     this.#decisions = new DecisionLog(clock);
@@ -108,6 +116,7 @@ export class ControlPlane {
         'node-lifecycle': {
           takesOver: resumes ?? false,
           ...(heartbeats !== undefined && { isAlive: (name) => heartbeats.isKept(name) }),
+          renewedAt: this.#renewedAt,
         },
         ...(control.loadBalancerPool !== undefined && {
           'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },

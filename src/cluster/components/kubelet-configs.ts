@@ -63,6 +63,11 @@ export class KubeletConfigs {
     this.#eventCorrelator = new EventCorrelator({ clock, cacheSize: CORRELATED_EVENTS });
   }
 
+  /** See Kubelets.renewedAt. */
+  renewedAt(node: string): number | undefined {
+    return this.#renewals?.renewedAt(node);
+  }
+
   /** `takesOver`: see KubeletConfig. */
   of(node: ClusterNode, takesOver: boolean): KubeletConfig {
     const { random, logger, podDns } = this.#config;

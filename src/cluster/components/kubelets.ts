@@ -63,6 +63,11 @@ export class Kubelets {
     if (config.dormantNodes === true) this.#dormant = this.#makeDormantNodes();
   }
 
+  /** See RenewalBatches. Undefined: the Lease of the node is not renewed in batches. */
+  renewedAt(node: string): number | undefined {
+    return this.#configs.renewedAt(node);
+  }
+
   /** Once. Resolves when the kubelets have begun. */
   async start(): Promise<void> {
     const { nodes, onNodeStarted, resumes = false, stoppedNodes } = this.#config;

@@ -13,7 +13,7 @@ import {
 } from '#machinery/serving/health.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
-import { fingerprintsOf, peerCertificateOf } from '#apiserver/http/peer-certificate.ts';
+import { peerCertificateOf, type Trust, trustIn } from '#apiserver/http/peer-certificate.ts';
 import { PROMETHEUS_TEXT } from '#apiserver/metrics.ts';
 import type { PeerCertificate } from '#apiserver/request.ts';
 import type { VersionInfo } from '#machinery/version-info.ts';
@@ -101,6 +101,7 @@ export async function startComponentServer(
   const served: Served = { config, health, slis, startedAt: clock.now() };
   let pair = tls;
   let clientCa: string | undefined;
+  let trust: Trust | undefined;
   const secureContext = (): SecureContextOptions => ({
     cert: pair.cert,
     key: pair.key,
@@ -117,7 +118,7 @@ export async function startComponentServer(
       handshakeTimeout: HEADER_TIMEOUT_MS,
     },
     (request, response) => {
-      const credentials = credentialsOf(request, clientCa !== undefined, clock);
+      const credentials = credentialsOf(request, trust, clock);
       answer(served, credentials, request, response).catch((error: unknown) => {
         if (error instanceof StatusError) {
           send(response, {
@@ -161,9 +162,11 @@ export async function startComponentServer(
       }
     },
     setClientAuthority(ca) {
-      if (fingerprintsOf({ clientCa: ca }).client.size === 0)
+      const trusted = trustIn({ clientCa: ca });
+      if (trusted.client.certificates.length === 0)
         throw new Error('the authority of client certificates has no certificate');
       clientCa = ca;
+      trust = trusted;
       server.setSecureContext(secureContext());
     },
     close: () =>
@@ -174,9 +177,14 @@ export async function startComponentServer(
   };
 }
 
-function credentialsOf(request: IncomingMessage, hasAuthority: boolean, clock: Clock): Credentials {
+function credentialsOf(
+  request: IncomingMessage,
+  trust: Trust | undefined,
+  clock: Clock,
+): Credentials {
   const { authorization } = request.headers;
-  const certificate = hasAuthority ? peerCertificateOf(request.socket as TLSSocket) : undefined;
+  const certificate =
+    trust === undefined ? undefined : peerCertificateOf(request.socket as TLSSocket, trust);
   // A certificate that has expired since the handshake does not count.
   const isValid = certificate !== undefined && clock.now() <= certificate.notAfter;
   return {

@@ -59,7 +59,14 @@ export function runComponents(
       random,
       logger,
       clientOf: (user, userAgent) =>
-        createClient(createInProcessTransport({ handler: clients.handlerOf(user), userAgent })),
+        createClient(
+          createInProcessTransport({
+            handler: clients.handlerOf(user),
+            userAgent,
+            // The renewals are made here, and known to what needs them (RenewalBatches).
+            withoutRenewals: true,
+          }),
+        ),
       control: message.control,
       nodes,
       nodesInAll: message.nodesInAll,

@@ -172,6 +172,25 @@ describe('NodeLifecycleController', () => {
     expect(await taints('a')).toEqual([]);
   });
 
+  test('counts renewals that its watches leave out', async () => {
+    let renewedAt: number | undefined;
+    await cluster.run(
+      (config) =>
+        new NodeLifecycleController({
+          ...config,
+          renewedAt: (name) => (name === 'a' ? renewedAt : undefined),
+        }),
+    );
+    for (const name of ['a', 'b', 'c']) await addNode(name);
+    await pass(40, ['c']);
+    renewedAt = cluster.clock.monotonic();
+    await pass(40, ['c']);
+    expect((await conditions('a'))['Ready']).toBe('True r');
+    expect((await conditions('b'))['Ready']).toBe('Unknown NodeStatusUnknown');
+    await pass(20, ['c']);
+    expect((await conditions('a'))['Ready']).toBe('Unknown NodeStatusUnknown');
+  });
+
   test('reports a node that never reported', async () => {
     await start();
     await addNode('b');

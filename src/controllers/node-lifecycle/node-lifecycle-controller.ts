@@ -24,6 +24,7 @@ import {
 } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ANYTHING, pause } from '#machinery/clock.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import {
   type Counter,
   exponentialBuckets,
@@ -74,6 +75,11 @@ export interface NodeLifecycleConfig extends ControllerConfig {
    */
   readonly isAlive?: (nodeName: string) => boolean;
   /**
+   * Returns when a renewal of the node's Lease was begun that the API has stored, on the monotonic
+   * clock: for renewals that watches leave out. Default: watches have all of them.
+   */
+  readonly renewedAt?: (nodeName: string) => number | undefined;
+  /**
    * The controller takes over from one that ran until this moment: it does not report the nodes
    * that exist as new, and counts silence from their last report. Default: false.
    */
@@ -95,6 +101,9 @@ interface EvictionPermit {
 
 /** A write of a node's status is tried this many times before the node is left out of the pass. */
 const STATUS_WRITE_ATTEMPTS = 5;
+
+/** The number of nodes at which a pass looks in one turn of the event loop. */
+const NODES_PER_TURN = 1000;
 
 const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 
@@ -202,37 +211,41 @@ export class NodeLifecycleController implements Controller {
   }
 
   async #monitorUntil(signal: AbortSignal, periodMs: number): Promise<void> {
-    const { clock, isAlive = () => false } = this.#config;
+    const { clock, isAlive } = this.#config;
     while (!signal.aborted) {
       const began = clock.monotonic();
       await this.#monitor(signal);
       if (signal.aborted) return;
       this.#lastPass = { at: began, periodMs };
-      this.#alive = new Set(
-        this.#nodes.lister
-          .list()
-          .map(({ metadata }) => metadata.name)
-          .filter(isAlive),
-      );
-      const allAlive = this.#nodes.lister
-        .list()
-        .every((node) => this.#alive.has(node.metadata.name) && readyStatus(node) === 'True');
-      if (allAlive) await pause(clock, periodMs, began, { topic: ANYTHING, signal });
+      if (isAlive !== undefined) {
+        const names = this.#nodes.lister.list().map(({ metadata }) => metadata.name);
+        this.#alive = new Set(names.filter(isAlive));
+      }
+      if (this.#areAllAlive()) await pause(clock, periodMs, began, { topic: ANYTHING, signal });
       else await clock.sleep(periodMs, signal);
     }
+  }
+
+  #areAllAlive(): boolean {
+    return this.#nodes.lister
+      .list()
+      .every((node) => this.#alive.has(node.metadata.name) && readyStatus(node) === 'True');
   }
 
   /** Runs one monitor pass over all nodes. */
   async #monitor(signal: AbortSignal): Promise<void> {
     const { clock, workers = 8 } = this.#config;
     const begun = clock.monotonic();
-    const observed: ReadNode[] = [];
-    await forEachConcurrently(this.#nodes.lister.list(), workers, async (node) => {
+    const nodesNow = this.#nodes.lister.list();
+    const observed: (ReadNode | undefined)[] = [...nodesNow];
+    await forEachConcurrently(await this.#needingWork(nodesNow), workers, async (at) => {
+      const node = nodesNow[at]!;
       const looked = clock.monotonic();
       try {
+        observed[at] = undefined;
         const current = await this.#updateHealth(node, signal);
         if (current === undefined) return;
-        observed.push(current);
+        observed[at] = current;
         if (readyCondition(current)?.status === 'Unknown') await this.#markPods(current, signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -248,8 +261,42 @@ export class NodeLifecycleController implements Controller {
       }
     });
     if (signal.aborted) return;
-    this.#decideEvictions(observed);
+    this.#decideEvictions(observed.filter((node) => node !== undefined));
     this.#roundDuration.observe((clock.monotonic() - begun) / 1000);
+  }
+
+  /**
+   * Returns the indices of the nodes that are silent or in status Unknown. Nearly all nodes are
+   * neither, and are looked at without a promise, a thousand in each turn of the event loop.
+   */
+  async #needingWork(nodesNow: readonly ReadNode[]): Promise<readonly number[]> {
+    const { clock } = this.#config;
+    const found: number[] = [];
+    for (const [at, node] of nodesNow.entries()) {
+      if (at > 0 && at % NODES_PER_TURN === 0) await nextTurn();
+      const looked = clock.monotonic();
+      if (this.#isSilent(node) || readyCondition(node)?.status === 'Unknown') found.push(at);
+      else this.#lookDuration.observe((clock.monotonic() - looked) / 1000);
+    }
+    return found;
+  }
+
+  /** Reports whether the node has had no heartbeat for longer than its grace period. */
+  #isSilent(node: ReadNode): boolean {
+    const {
+      clock,
+      isAlive,
+      renewedAt,
+      monitorGracePeriodMs = 50_000,
+      startupGracePeriodMs = 60_000,
+    } = this.#config;
+    const { name } = node.metadata;
+    const { seenAtMs } = this.#observe(node);
+    if (isAlive?.(name) === true) return false;
+    const graceMs =
+      readyCondition(node) === undefined ? startupGracePeriodMs : monitorGracePeriodMs;
+    const latest = Math.max(seenAtMs, renewedAt?.(name) ?? Number.NEGATIVE_INFINITY);
+    return clock.monotonic() - latest > graceMs;
   }
 
   /** Records a heartbeat if the node or its lease shows a new one. */
@@ -290,20 +337,12 @@ export class NodeLifecycleController implements Controller {
    * each attempt; the pass then leaves it out.
    */
   async #updateHealth(cached: ReadNode, signal: AbortSignal): Promise<ReadNode | undefined> {
-    const {
-      client,
-      clock,
-      monitorGracePeriodMs = 50_000,
-      startupGracePeriodMs = 60_000,
-    } = this.#config;
+    const { client, clock } = this.#config;
     const { name, uid } = cached.metadata;
     let node = cached;
     for (let attempt = 1; attempt <= STATUS_WRITE_ATTEMPTS; attempt++) {
-      const heartbeat = this.#observe(node);
+      if (!this.#isSilent(node)) return node;
       const ready = readyCondition(node);
-      const graceMs = ready === undefined ? startupGracePeriodMs : monitorGracePeriodMs;
-      const { isAlive = () => false } = this.#config;
-      if (isAlive(name) || clock.monotonic() - heartbeat.seenAtMs <= graceMs) return node;
       const conditions = conditionsOfSilentNode(node, formatTime(clock.now()));
       if (conditions === node.status.conditions) return node;
       try {

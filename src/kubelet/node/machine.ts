@@ -4,6 +4,7 @@ import { readdir, readFile, statfs } from 'node:fs/promises';
 import { arch, cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
 import { newQuantity } from '#machinery/text/quantity.ts';
 import type { ResourceList } from '../types.ts';
@@ -128,7 +129,9 @@ export function sharedMachineAddresses(clock: Clock): () => readonly string[] {
   return () => {
     const now = clock.monotonic();
     if (now - readAt >= SHARED_FOR_MS) {
-      addresses = machineAddresses();
+      const current = machineAddresses();
+      // Each node of a process compares them with the last ones.
+      if (!deepEqual(current, addresses)) addresses = current;
       readAt = now;
     }
     return addresses;

@@ -15,6 +15,7 @@ interface Started {
   /** Answers wait until it is called. */
   hold(): () => void;
   keep(node: string, nextDue: number, leaseDurationSeconds?: number): () => void;
+  renewedAt(node: string): number | undefined;
 }
 
 function start(): Started {
@@ -37,6 +38,7 @@ function start(): Started {
     sent,
     released,
     refused,
+    renewedAt: (node) => batches.renewedAt(node),
     hold: () => {
       const { promise, resolve } = withResolvers();
       held = promise;
@@ -83,6 +85,24 @@ test('a refused renewal is left to the kubelet at once', async () => {
   expect(released).toEqual([['b', 1000]]);
   await clock.advance(PERIOD_MS);
   expect(sent.map(({ nodes }) => nodes)).toEqual([['a', 'b'], ['a']]);
+});
+
+test('the time of a renewal is known once it is stored, and stays so', async () => {
+  const { clock, keep, refused, renewedAt, hold } = start();
+  const resume = hold();
+  refused.add('b');
+  const end = keep('a', 1000);
+  keep('b', 1000);
+  await clock.advance(1500);
+  expect(renewedAt('a')).toBeUndefined();
+  resume();
+  await clock.advance(0);
+  expect(renewedAt('a')).toBe(1000);
+  expect(renewedAt('b')).toBeUndefined();
+  end();
+  expect(renewedAt('a')).toBe(1000);
+  keep('a', 20_000);
+  expect(renewedAt('a')).toBe(1000);
 });
 
 test('renewals end', async () => {

@@ -33,6 +33,8 @@ interface KeptLease {
   readonly leaseDurationSeconds: number;
   readonly onReleased: (nextDue: number) => void;
   nextDue: number;
+  /** When the last renewal here was made, on the monotonic scale. Undefined: none was. */
+  renewedAt: number | undefined;
   /** Absent: a renewal is in flight. */
   instant: Instant | undefined;
   isEnded: boolean;
@@ -50,6 +52,8 @@ export class RenewalBatches implements HeartbeatKeeper {
   readonly #config: RenewalBatchesConfig;
   /** By number. None is empty. */
   readonly #instants = new Map<number, Instant>();
+  /** By node: the Leases that are renewed here, or were last. */
+  readonly #latest = new Map<string, KeptLease>();
   /** The instant with the number 0, on the monotonic scale. */
   #origin: number | undefined;
 
@@ -68,11 +72,21 @@ export class RenewalBatches implements HeartbeatKeeper {
       leaseDurationSeconds,
       onReleased,
       nextDue,
+      renewedAt: this.#latest.get(nodeName)?.renewedAt,
       instant: undefined,
       isEnded: false,
     };
+    this.#latest.set(nodeName, lease);
     this.#plan(lease);
     return () => this.#end(lease);
+  }
+
+  /**
+   * Returns when a renewal of the node's Lease that was made here, and is stored, was begun last, on
+   * the monotonic scale. Undefined: none was made.
+   */
+  renewedAt(nodeName: string): number | undefined {
+    return this.#latest.get(nodeName)?.renewedAt;
   }
 
   #plan(lease: KeptLease): void {
@@ -113,11 +127,15 @@ export class RenewalBatches implements HeartbeatKeeper {
   async #renewAll(leases: readonly KeptLease[], leaseDurationSeconds: number): Promise<void> {
     const { clock, renew } = this.#config;
     const nodes = leases.map(({ nodeName }) => nodeName);
+    const began = clock.monotonic();
     const refused = new Set(await renew({ nodes, renewedMs: clock.now(), leaseDurationSeconds }));
     const now = clock.monotonic();
     for (const lease of leases) {
       const isRefused = refused.has(lease.nodeName);
-      if (!isRefused) lease.nextDue = dueAfter(now, lease);
+      if (!isRefused) {
+        lease.nextDue = dueAfter(now, lease);
+        lease.renewedAt = began;
+      }
       if (isRefused || lease.isEnded) lease.onReleased(lease.nextDue);
       else this.#plan(lease);
     }
