@@ -87,7 +87,7 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
   );
   return {
     completed,
-    failed: new IndexSet(failed.values().filter((index) => !completed.has(index))),
+    failed: failed.without(completed),
     failures,
     remembered,
   };
@@ -102,9 +102,13 @@ export function nextIndexes(
 ): readonly number[] {
   const next: number[] = [];
   const completions = job.spec.completions ?? 0;
-  for (let index = 0; index < completions && next.length < count; index++) {
-    if (!taken.has(index) && !facts.completed.has(index) && facts.failed?.has(index) !== true)
-      next.push(index);
+  const ended = facts.failed === undefined ? facts.completed : facts.completed.union(facts.failed);
+  for (
+    let index = ended.nextAbsent(0);
+    index < completions && next.length < count;
+    index = ended.nextAbsent(index + 1)
+  ) {
+    if (!taken.has(index)) next.push(index);
   }
   return next;
 }
@@ -115,10 +119,9 @@ export function metSuccessRule({ spec }: ReadJob, completed: IndexSet): number |
     ({ succeededIndexes, succeededCount }) => {
       if (succeededIndexes === undefined)
         return completed.size >= (succeededCount ?? Number.POSITIVE_INFINITY);
-      const wanted = IndexSet.parse(succeededIndexes, spec.completions).values();
-      return (
-        wanted.filter((each) => completed.has(each)).length >= (succeededCount ?? wanted.length)
-      );
+      const wanted = IndexSet.parse(succeededIndexes, spec.completions);
+      const succeeded = wanted.size - wanted.without(completed).size;
+      return succeeded >= (succeededCount ?? wanted.size);
     },
   );
   return index < 0 ? undefined : index;

@@ -23,6 +23,9 @@ import { isAvailable, isTerminating, isUnavailable } from './status.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 
+/** The maximum number of pods that one sync creates: a set may want two billion. */
+const BURST = 500;
+
 export interface Situation {
   readonly set: ReadStatefulSet;
   /** The pods that the set controls. */
@@ -69,19 +72,19 @@ export function plan(situation: Situation): Plan {
   const { set, pods } = situation;
   if (set.metadata.deletionTimestamp !== undefined) return draft;
   const inOrder = set.spec.podManagementPolicy !== 'Parallel';
-  const wanted: (ReadPod | undefined)[] = Array.from({ length: replicasOf(set) }, () => undefined);
+  const wanted = new Map<number, ReadPod>();
   const condemned: ReadPod[] = [];
   for (const pod of pods) {
     const ordinal = ordinalOf(set, pod);
     if (ordinal === undefined) continue;
     const index = ordinal - firstOrdinal(set);
-    if (index >= 0 && index < wanted.length) wanted[index] = pod;
+    if (index >= 0 && index < replicasOf(set)) wanted.set(index, pod);
     else condemned.push(pod);
   }
   condemned.sort((a, b) => (ordinalOf(set, b) ?? 0) - (ordinalOf(set, a) ?? 0));
 
-  for (const [index, pod] of wanted.entries()) {
-    const blocks = planWanted(draft, situation, firstOrdinal(set) + index, pod);
+  for (const index of indexesOf(wanted, replicasOf(set))) {
+    const blocks = planWanted(draft, situation, firstOrdinal(set) + index, wanted.get(index));
     if (blocks && inOrder) return draft;
   }
   for (const pod of condemned) reclaim(draft, situation, pod);
@@ -89,6 +92,19 @@ export function plan(situation: Situation): Plan {
   if (blocks) return draft;
   if (set.spec.updateStrategy.type !== 'OnDelete') planUpdate(draft, situation, wanted);
   return draft;
+}
+
+/**
+ * Returns the indexes to look at, in rising order: up to BURST without a pod, and all with one. The
+ * events of the new pods lead to the others.
+ */
+function* indexesOf(wanted: ReadonlyMap<number, ReadPod>, replicas: number): Iterable<number> {
+  let index = 0;
+  for (let missing = 0; index < replicas && missing < BURST; index++) {
+    if (!wanted.has(index)) missing++;
+    yield index;
+  }
+  yield* [...wanted.keys()].filter((each) => each >= index).sort((a, b) => a - b);
 }
 
 /** Plans a pod that should exist. Returns whether the following pods have to wait. */
@@ -168,11 +184,11 @@ function removeAll(draft: Draft, condemned: readonly ReadPod[]): boolean {
 function planUpdate(
   draft: Draft,
   { set, updateRevision, nowMs }: Situation,
-  wanted: readonly (ReadPod | undefined)[],
+  wanted: ReadonlyMap<number, ReadPod>,
 ): void {
   const { partition = 0 } = set.spec.updateStrategy.rollingUpdate ?? {};
-  for (let index = wanted.length - 1; index >= partition; index--) {
-    const pod = wanted[index];
+  for (let index = replicasOf(set) - 1; index >= partition; index--) {
+    const pod = wanted.get(index);
     if (pod === undefined) return;
     if (podRevision(pod) !== updateRevision && !isTerminating(pod)) {
       if (!draft.remove.includes(pod)) draft.remove.push(pod);

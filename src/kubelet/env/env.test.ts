@@ -83,6 +83,34 @@ test.each([
   expect(expand(text, (name) => known[name])).toBe(expected);
 });
 
+test('many parentheses that nothing closes are expanded in linear time', () => {
+  const text = '$('.repeat(500_000);
+  expect(expand(text, () => undefined)).toBe(text);
+});
+
+describe('texts that no program takes', () => {
+  const doubled = Array.from({ length: 40 }, (_, n) => ({
+    name: `V${n}`,
+    value: n === 0 ? 'xx' : `$(V${n - 1})$(V${n - 1})`,
+  }));
+
+  test('a variable that doubles the one before it, again and again', async () => {
+    await expect(environment({ env: doubled })).rejects.toThrow('argument list too long');
+  });
+
+  test('many variables that are long together', async () => {
+    const long = Array.from({ length: 100 }, (_, n) => ({ name: `L${n}`, value: '$(V15)' }));
+    await expect(environment({ env: [...doubled.slice(0, 16), ...long] })).rejects.toThrow(
+      'argument list too long',
+    );
+  });
+
+  test('a long value without references is not the concern of the expansion', async () => {
+    const value = 'x'.repeat(200_000);
+    expect((await environment({ env: [{ name: 'X', value }] })).variables['X']).toBe(value);
+  });
+});
+
 describe('variables', () => {
   test('refer to earlier variables and to services', async () => {
     const { variables } = await environment({

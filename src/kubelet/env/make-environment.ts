@@ -7,7 +7,7 @@ import type { ObjectSource } from '../objects.ts';
 import type { Container, Pod } from '../types.ts';
 import { fieldValue, resourceValue, type DownwardContext } from './downward.ts';
 import { parseEnvFile, readEnvFile } from './env-file.ts';
-import { expand } from './expand.ts';
+import { limitedExpand } from './expand.ts';
 import type { ServiceVariables } from './service-variables.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
@@ -39,6 +39,7 @@ export async function makeEnvironment(input: EnvironmentInput): Promise<Environm
   const own = new Map<string, string>();
   for (const source of container.envFrom ?? []) await addFrom(input, namespace, source, own);
   const lookup = (name: string): string | undefined => own.get(name) ?? services.get(name);
+  const expand = limitedExpand();
   for (const variable of container.env ?? []) {
     if (variable.valueFrom === undefined) {
       own.set(variable.name, expand(variable.value ?? '', lookup));

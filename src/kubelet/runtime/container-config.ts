@@ -2,7 +2,7 @@
 
 import type { ContainerConfig, Device, LinuxContainerResources, Mount } from '#cri/index.ts';
 import type { ContainerDevices } from '../devices/container-devices.ts';
-import { expand } from '../env/expand.ts';
+import { limitedExpand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
@@ -30,6 +30,7 @@ const encoder = new TextEncoder();
 
 export function makeContainerConfig(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, environment } = input;
+  const expand = limitedExpand();
   const expanded = (words: readonly string[] | undefined): readonly string[] =>
     (words ?? []).map((word) => expand(word, (name) => environment.get(name)));
   const signal = stopSignal(container);
