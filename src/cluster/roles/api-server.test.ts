@@ -149,7 +149,7 @@ test('static tokens, for this server only, and authorization modes', async () =>
   expect([
     await codeOf('/api/v1/nodes', 'admin-token'),
     await codeOf('/api/v1/nodes', 'joe-token'),
-  ]).toEqual([200, 401]);
+  ]).toEqual([200, 403]);
   expect(await codeOf('/api', 'unknown-token')).toBe(401);
   const review = async (audiences: readonly string[]): Promise<unknown> => {
     const body = {
@@ -175,7 +175,7 @@ test('static tokens, for this server only, and authorization modes', async () =>
   expect([
     await codeOf('/api/v1/nodes', 'admin-token'),
     await codeOf('/api/v1/nodes', 'joe-token'),
-  ]).toEqual([200, 401]);
+  ]).toEqual([200, 403]);
 });
 
 test('tokens of accounts by an RSA key, and by other keys and issuers that are named', async () => {
