@@ -74,14 +74,25 @@ export class DormantKubelet {
   async isAtRest(pods: readonly Pod[]): Promise<boolean> {
     const begun = this.#begun;
     if (begun === undefined) throw new Error('the dormant kubelet has not been registered');
-    const { runtime } = this.#config.kubelet.runtime;
-    this.#background.push(this.#followRuntime());
+    const { runtime } = this.#config.kubelet;
+    const changes = runtime.changes?.();
+    if (changes === undefined) this.#background.push(this.#followRuntime());
     const [sandboxes, containers] = await Promise.all([
-      runtime.listPodSandbox({}),
-      runtime.listContainers({}),
+      runtime.runtime.listPodSandbox({}),
+      runtime.runtime.listContainers({}),
     ]);
     const { runtimeName, facts } = begun;
-    return isAtRest({ pods, sandboxes, containers, runtimeName, hostIP: facts.hostIPs[0] });
+    const hostIP = facts.hostIPs[0];
+    if (!isAtRest({ pods, sandboxes, containers, runtimeName, hostIP })) return false;
+    // A runtime that can be released does not change by itself.
+    if (changes === undefined || runtime.release?.() === true) return true;
+    this.#background.push(this.#followRuntime());
+    return runtime.changes?.() === changes;
+  }
+
+  /** Frees what the runtime can make again. Only before isAtRest(). */
+  release(): void {
+    this.#config.kubelet.runtime.release?.();
   }
 
   /** See NodeReporter. */

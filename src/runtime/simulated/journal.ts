@@ -1,8 +1,10 @@
 // A journal of the sandboxes and containers of simulated nodes: simulated containers survive a
 // restart of the process, as real ones do.
 //
-// The file has JSON lines, which are appended as records change. At the start it is read, and
-// rewritten if most of it is history. Changes of one turn of the event loop are written together.
+// The file has JSON lines, which are appended as records change. At the start only the places of
+// each node's lines are noted; the records are made when the node's runtime is, and are forgotten
+// with it as long as nothing has changed. The file is rewritten if most of it is history. Changes of
+// one turn of the event loop are written together.
 // Nothing is synced: if a crash of the whole machine loses containers, the kubelet starts them
 // again. Only one process at a time has the file open.
 
@@ -17,18 +19,32 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { LinuxContainerResources } from '#cri/index.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
-import { shareParts } from '#machinery/collections/share-parts.ts';
-import { inNextTurn } from '#machinery/pending-work.ts';
-import { withSharedEnvironment } from './shared-environment.ts';
+import {
+  changeOf,
+  encode,
+  headOf,
+  isContainer,
+  type Line,
+  RecordReader,
+  type Stored,
+} from './journal-lines.ts';
 
-/** The records of one node when the journal was opened, and the sink for its changes. */
+/** The records of one node, and the sink for its changes. */
 export interface NodeJournal {
-  readonly sandboxes: readonly SandboxRecord[];
-  /** The containers of these sandboxes. */
-  readonly containers: readonly ContainerRecord[];
+  /** Returns the present records. Throws errors of the file system. */
+  records(): {
+    readonly sandboxes: readonly SandboxRecord[];
+    /** The containers of these sandboxes. */
+    readonly containers: readonly ContainerRecord[];
+  };
+  /**
+   * Forgets the records, which are read again when they are needed. Returns false if they have
+   * changed since they were read: then they stay.
+   */
+  forget(): boolean;
   sandboxAdded(record: SandboxRecord): void;
   containerAdded(record: ContainerRecord): void;
   /**
@@ -53,33 +69,35 @@ export interface SimulationJournalConfig {
   readonly readBytes?: number;
 }
 
-type Kind = 'sandbox' | 'container';
-type Stored = SandboxRecord | ContainerRecord;
-
-type Line =
-  | readonly [op: 'sandbox', node: string, record: SandboxRecord]
-  | readonly [op: 'container', node: string, record: ContainerRecord]
-  | readonly [op: 'changed', node: string, id: string, change: Change]
-  | readonly [op: 'removed', node: string, id: string];
+/** A node's part of the journal. At least one of `places` and `records` is there. */
+interface NodePart {
+  /**
+   * Where its lines are in the file: offsets and lengths in turns. Undefined: the records have
+   * changed since they were read.
+   */
+  places: number[] | undefined;
+  /** By ID, sandboxes before their containers. Undefined: they are not in memory. */
+  records: Map<string, Stored> | undefined;
+  /** Whether some of its lines are history. */
+  hasHistory: boolean;
+}
 
 const REWRITE_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
 /** Fewer lines of history than this do not lead to a rewrite. */
 const SMALL_LINES = 1000;
-/** The number of lines per write. */
-const CHUNK_LINES = 500;
+/** The number of bytes that a rewrite writes in one turn. */
+const CHUNK_BYTES = 1024 * 1024;
 /** The number of bytes per read: a file of a million containers is larger than a buffer can be. */
 const READ_BYTES = 4 * 1024 * 1024;
 
 export class SimulationJournal {
   readonly #config: SimulationJournalConfig;
-  /**
-   * By node, then by ID, sandboxes before their containers. It includes nodes that are not
-   * simulated in this run.
-   */
-  readonly #nodes = new Map<string, Map<string, Stored>>();
-  /** The last records that were read: neighbours in the file share their equal parts. */
-  readonly #latest = new Map<Kind, object>();
+  /** By node. It includes nodes that are not simulated in this run. */
+  readonly #nodes = new Map<string, NodePart>();
+  readonly #reader = new RecordReader();
+  /** The file with the places of nodes, which outlives a failed write. Undefined: there was none. */
+  #source: number | undefined;
   /** Undefined after a failed write. */
   #file: number | undefined;
   #pending: string[] = [];
@@ -94,36 +112,42 @@ export class SimulationJournal {
     this.#config = config;
     const { path } = config;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const { lines, complete } = existsSync(path) ? this.#read(path) : { lines: 0, complete: true };
-    this.#latest.clear();
+    const { lines, records, complete } = existsSync(path)
+      ? this.#scan(path)
+      : { lines: 0, records: 0, complete: true };
     this.#file = openSync(path, 'a', 0o600);
-    let records = 0;
-    for (const stored of this.#nodes.values()) records += stored.size;
     // Half of it is history, or the last line is incomplete and the next one would be appended to
     // it.
     if (lines > 2 * records + SMALL_LINES || !complete) this.#rewrite();
   }
 
   node(name: string): NodeJournal {
-    const stored = this.#nodes.get(name) ?? new Map<string, Stored>();
-    this.#nodes.set(name, stored);
-    const records = [...stored.values()];
+    const part = this.#partOf(name);
+    const change = (line: Line, apply?: (records: Map<string, Stored>) => void): void => {
+      const records = this.#recordsOf(part);
+      part.places = undefined;
+      apply?.(records);
+      this.#append(line);
+    };
+    const add = (op: 'sandbox' | 'container', record: Stored): void =>
+      change([op, name, record] as Line, (records) => records.set(record.id, record));
     return {
-      sandboxes: records.filter((record) => !isContainer(record)),
-      containers: records.filter(isContainer),
-      sandboxAdded: (record) => {
-        stored.set(record.id, record);
-        this.#append(['sandbox', name, record]);
+      records: () => {
+        const records = [...this.#recordsOf(part).values()];
+        return {
+          sandboxes: records.filter((record) => !isContainer(record)),
+          containers: records.filter(isContainer),
+        };
       },
-      containerAdded: (record) => {
-        stored.set(record.id, record);
-        this.#append(['container', name, record]);
+      forget: () => {
+        if (part.places === undefined) return false;
+        part.records = undefined;
+        return true;
       },
-      changed: (record) => this.#append(['changed', name, record.id, changeOf(record)]),
-      removed: (id) => {
-        stored.delete(id);
-        this.#append(['removed', name, id]);
-      },
+      sandboxAdded: (record) => add('sandbox', record),
+      containerAdded: (record) => add('container', record),
+      changed: (record) => change(['changed', name, record.id, changeOf(record)]),
+      removed: (id) => change(['removed', name, id], (records) => records.delete(id)),
       flush: () => this.#flush(),
     };
   }
@@ -134,76 +158,100 @@ export class SimulationJournal {
     this.#abandonRewrite();
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
+    if (this.#source !== undefined) closeSync(this.#source);
+    this.#source = undefined;
   }
 
-  /** Returns the number of lines, and whether the last one was finished. */
-  #read(path: string): { readonly lines: number; readonly complete: boolean } {
-    const file = openSync(path, 'r');
+  #partOf(name: string): NodePart {
+    let part = this.#nodes.get(name);
+    if (part === undefined) {
+      part = { places: [], records: undefined, hasHistory: false };
+      this.#nodes.set(name, part);
+    }
+    return part;
+  }
+
+  #recordsOf(part: NodePart): Map<string, Stored> {
+    if (part.records !== undefined) return part.records;
+    const records = new Map<string, Stored>();
+    for (const text of this.#linesOf(part.places ?? [])) {
+      try {
+        this.#reader.apply(records, text);
+      } catch (error) {
+        // A crash left an incomplete line, with others after it.
+        this.#config.logger.warn('a line of the simulated containers cannot be read', {
+          path: this.#config.path,
+          err: error,
+        });
+      }
+    }
+    return (part.records = records);
+  }
+
+  *#linesOf(places: readonly number[]): Generator<string> {
+    for (let i = 0; i < places.length; i += 2)
+      yield* this.#bytesAt(places[i]!, places[i + 1]!)
+        .toString()
+        .trimEnd()
+        .split('\n');
+  }
+
+  #bytesAt(offset: number, length: number): Buffer {
+    if (this.#source === undefined) throw new Error('the journal is closed');
+    const bytes = Buffer.allocUnsafe(length);
+    const read = readSync(this.#source, bytes, 0, length, offset);
+    if (read < length) throw new Error(`${this.#config.path} is shorter than before`);
+    return bytes;
+  }
+
+  /**
+   * Notes the places of the lines. Returns the number of lines and of records, and whether the last
+   * line was finished.
+   */
+  #scan(path: string): {
+    readonly lines: number;
+    readonly records: number;
+    readonly complete: boolean;
+  } {
+    const file = (this.#source = openSync(path, 'r'));
     const chunk = Buffer.allocUnsafe(this.#config.readBytes ?? READ_BYTES);
     /** The beginning of a line that ends in a later chunk. */
     let begun: Buffer[] = [];
-    let lines = 0;
-    try {
-      for (let size = readSync(file, chunk); size > 0; size = readSync(file, chunk)) {
-        let start = 0;
-        for (
-          let end = chunk.indexOf(NEWLINE);
-          end !== -1 && end < size;
-          end = chunk.indexOf(NEWLINE, start)
-        ) {
-          const rest = chunk.subarray(start, end);
-          this.#apply((begun.length === 0 ? rest : Buffer.concat([...begun, rest])).toString());
-          begun = [];
-          start = end + 1;
-          lines++;
-        }
-        if (start < size) begun.push(Buffer.from(chunk.subarray(start, size)));
+    let [lines, records, offset] = [0, 0, 0];
+    for (let size = readSync(file, chunk); size > 0; size = readSync(file, chunk)) {
+      let start = 0;
+      for (
+        let end = chunk.indexOf(NEWLINE);
+        end !== -1 && end < size;
+        end = chunk.indexOf(NEWLINE, start)
+      ) {
+        const rest = chunk.subarray(start, end);
+        const line = begun.length === 0 ? rest : Buffer.concat([...begun, rest]);
+        begun = [];
+        records += this.#note(line, offset);
+        offset += line.length + 1;
+        start = end + 1;
+        lines++;
       }
-    } finally {
-      closeSync(file);
+      if (start < size) begun.push(Buffer.from(chunk.subarray(start, size)));
     }
-    return { lines, complete: begun.length === 0 };
+    return { lines, records, complete: begun.length === 0 };
   }
 
-  #apply(text: string): void {
-    let line: Line;
-    try {
-      line = JSON.parse(text) as Line;
-    } catch (error) {
-      // A crash left an incomplete line, with others after it.
+  /** Notes the place of a line. Returns by how many records there are more. */
+  #note(line: Buffer, offset: number): number {
+    const head = headOf(line);
+    if (head === undefined) {
       this.#config.logger.warn('a line of the simulated containers cannot be read', {
         path: this.#config.path,
-        err: error,
       });
-      return;
+      return 0;
     }
-    const [op, node] = line;
-    if (op === 'sandbox' || op === 'container') {
-      shareParts(this.#latest.get(op), line[2]);
-      this.#latest.set(op, line[2]);
-    }
-    let stored = this.#nodes.get(node);
-    if (stored === undefined) this.#nodes.set(node, (stored = new Map()));
-    switch (op) {
-      case 'sandbox':
-        shareTexts(line[2], line[2]);
-        stored.set(line[2].id, line[2]);
-        break;
-      case 'container': {
-        const [, , record] = line;
-        const sandbox = stored.get(record.podSandboxId);
-        if (sandbox !== undefined && !isContainer(sandbox)) shareTexts(sandbox, record);
-        stored.set(record.id, withBytes(record));
-        break;
-      }
-      case 'changed': {
-        const record = stored.get(line[2]);
-        if (record !== undefined) applyChange(record, line[3]);
-        break;
-      }
-      case 'removed':
-        stored.delete(line[2]);
-    }
+    const part = this.#partOf(head.node);
+    addPlace((part.places ??= []), offset, line.length + 1);
+    if (head.op === 'sandbox' || head.op === 'container') return 1;
+    part.hasHistory = true;
+    return head.op === 'removed' ? -1 : 0;
   }
 
   #append(line: Line): void {
@@ -257,34 +305,49 @@ export class SimulationJournal {
 
   #beginRewrite(): Rewriting {
     const file = openSync(`${this.#config.path}.new`, 'w', 0o600);
-    const next: NewFile = { file, length: 0, since: [] };
+    const next: NewFile = { file, length: 0, since: [], places: new Map() };
     this.#rewriting = { next, steps: this.#writeAll(next) };
     return this.#rewriting;
   }
 
   /** Writes all records, and stops after each piece. */
   *#writeAll(next: NewFile): Generator<void, void> {
-    let lines: string[] = [];
-    const flush = (): void => {
-      write(next, lines);
-      lines = [];
-    };
-    for (const [node, stored] of this.#nodes) {
-      for (const record of stored.values()) {
-        lines.push(encode([isContainer(record) ? 'container' : 'sandbox', node, record] as Line));
-        if (lines.length < CHUNK_LINES) continue;
-        flush();
-        yield;
+    let written = 0;
+    for (const [node, part] of this.#nodes) {
+      const from = next.length;
+      if (part.records === undefined && !part.hasHistory) {
+        const { places = [] } = part;
+        for (let i = 0; i < places.length; i += 2)
+          write(next, this.#bytesAt(places[i]!, places[i + 1]!));
+      } else {
+        const isInMemory = part.records !== undefined;
+        const records = this.#recordsOf(part);
+        const lines = [...records.values()].map((record) =>
+          encode([isContainer(record) ? 'container' : 'sandbox', node, record] as Line),
+        );
+        if (!isInMemory) part.records = undefined;
+        write(next, Buffer.from(lines.join('')));
       }
+      next.places.set(part, next.length > from ? [from, next.length - from] : []);
+      written += next.length - from;
+      if (written < CHUNK_BYTES) continue;
+      written = 0;
+      yield;
     }
-    flush();
   }
 
   /** Replaces the file by the new one. */
   #endRewrite({ next }: Rewriting): void {
     const { path } = this.#config;
-    write(next, next.since);
+    write(next, Buffer.from(next.since.join('')));
     renameSync(`${path}.new`, path);
+    if (this.#source !== undefined) closeSync(this.#source);
+    this.#source = openSync(path, 'r');
+    for (const [part, places] of next.places) {
+      part.hasHistory = false;
+      // A node that has changed meanwhile has further lines.
+      if (part.places !== undefined) part.places = places;
+    }
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = next.file;
     this.#rewritten = next.length;
@@ -330,6 +393,8 @@ interface NewFile {
   length: number;
   /** Lines that were written to the old file since the beginning. */
   readonly since: string[];
+  /** Where the lines of nodes are. */
+  readonly places: Map<NodePart, number[]>;
 }
 
 interface Rewriting {
@@ -338,89 +403,15 @@ interface Rewriting {
   readonly steps: Iterator<void, void>;
 }
 
-function write(next: NewFile, lines: readonly string[]): void {
-  if (lines.length > 0) next.length += writeSync(next.file, lines.join(''));
+function write(next: NewFile, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(next.file, bytes, at);
+  next.length += bytes.length;
 }
 
-/**
- * Makes a record that was just parsed use the sandbox's own texts: the names and IDs of a pod are in
- * half a dozen places, and each would be kept in memory.
- */
-function shareTexts(
-  { id, config: { metadata } }: SandboxRecord,
-  record: SandboxRecord | ContainerRecord,
-): void {
-  const texts = [metadata?.uid, metadata?.name, metadata?.namespace];
-  const labels = record.config.labels as Record<string, string>;
-  for (const [key, value] of Object.entries(labels ?? {})) {
-    const text = texts.find((each) => each === value);
-    if (text !== undefined) labels[key] = text;
-  }
-  if (isContainer(record)) Object.assign(record, { podSandboxId: id });
-}
-
-function isContainer(record: Stored): record is ContainerRecord {
-  return 'podSandboxId' in record;
-}
-
-/** `resources`: of a container that was resized. */
-type Change = Partial<Omit<ContainerRecord, 'state'>> & {
-  readonly state: string;
-  readonly resources?: LinuxContainerResources;
-};
-
-function changeOf(record: SandboxRecord | ContainerRecord): Change {
-  if (!isContainer(record)) return { state: record.state };
-  const { state, startedAt, finishedAt, exitCode, reason, message, config } = record;
-  return {
-    state,
-    startedAt,
-    finishedAt,
-    exitCode,
-    reason,
-    message,
-    resources: config.linux?.resources,
-  };
-}
-
-function applyChange(
-  record: SandboxRecord | ContainerRecord,
-  { resources, ...fields }: Change,
-): void {
-  Object.assign(record, fields);
-  if (resources === undefined || !isContainer(record)) return;
-  const { config } = record;
-  Object.assign(record, { config: { ...config, linux: { ...config.linux, resources } } });
-}
-
-/** Values of environment variables are bytes, which JSON cannot represent. */
-function encode(line: Line): string {
-  if (line[0] !== 'container') return `${JSON.stringify(line)}\n`;
-  const [op, node, record] = line;
-  const envs = record.config.envs?.map(({ key, value }) => ({ key, value: base64(value) }));
-  return (
-    JSON.stringify([
-      op,
-      node,
-      envs === undefined ? record : { ...record, config: { ...record.config, envs } },
-    ]) + '\n'
-  );
-}
-
-function base64(value: Uint8Array | undefined): string | undefined {
-  return value === undefined
-    ? undefined
-    : Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
-}
-
-function withBytes(record: ContainerRecord): ContainerRecord {
-  const encoded = record.config.envs as
-    | readonly { readonly key?: string; readonly value?: string }[]
-    | undefined;
-  if (encoded === undefined) return record;
-  const envs = encoded.map(({ key, value }) => ({
-    key,
-    value: value === undefined ? undefined : Buffer.from(value, 'base64'),
-  }));
-  return { ...record, config: withSharedEnvironment({ ...record.config, envs }) };
+/** Adds a place. Neighbours are one place. */
+function addPlace(places: number[], offset: number, length: number): void {
+  const last = places.length - 2;
+  const end = last < 0 ? undefined : places[last]! + places[last + 1]!;
+  if (end === offset) places[last + 1]! += length;
+  else places.push(offset, length);
 }

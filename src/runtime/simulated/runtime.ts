@@ -211,7 +211,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     return this.#pods.findContainer(containerId)?.log;
   }
 
-  #restore({ sandboxes, containers }: NodeJournal): void {
+  #restore(journal: NodeJournal): void {
+    const { sandboxes, containers } = journal.records();
     for (const record of sandboxes) {
       this.#pods.addSandbox(record);
       if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
@@ -466,6 +467,18 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox));
   }
 
+  /**
+   * Reports whether a runtime that is made of the journal later goes on just as this one would, and
+   * lets the journal forget the records. This one must not be used any more then.
+   */
+  release(): boolean {
+    return (
+      this.#changes === 0 &&
+      this.#pods.containers().every((container) => container.isInert) &&
+      this.#journal?.forget() === true
+    );
+  }
+
   /** Cancels the timers of all containers. Their records stay as they are. */
   close(): void {
     for (const container of this.#pods.containers()) container.freeze();
@@ -598,6 +611,7 @@ export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Sim
     runtime: simulated,
     images,
     changes: () => simulated.changes,
+    release: () => simulated.release(),
     close: () => Promise.resolve(simulated.close()),
     freeze: () => simulated.freeze(),
   };
