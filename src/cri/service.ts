@@ -308,6 +308,11 @@ export interface Runtime {
    */
   takeOutline?(): RuntimeOutline | undefined;
   /**
+   * Frees the memory of a runtime that can be made again just as it is, and returns true: a later
+   * call makes it. Callers must not read its events at that time. Absent, or false: nothing is freed.
+   */
+  release?(): boolean;
+  /**
    * Releases connections, timers and processes of the runtime itself. Containers keep running if
    * the runtime can leave them. Idempotent.
    */

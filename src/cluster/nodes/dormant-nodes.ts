@@ -329,9 +329,18 @@ export class DormantNodes {
   ): Promise<void> {
     const { signal } = this.#watching;
     try {
-      await forEachOf(names, REGISTERED_AT_ONCE, register);
+      const later: string[] = [];
+      await forEachOf(names, REGISTERED_AT_ONCE, async (name) => {
+        await register(name);
+        if (this.#podInformer.hasSynced()) await this.#look(name);
+        else {
+          later.push(name);
+          this.#asleep.get(name)?.release();
+        }
+        await nextTurn();
+      });
       await this.#podInformer.waitForSync(signal);
-      for (const name of names) {
+      for (const name of later) {
         await this.#look(name);
         await nextTurn();
       }

@@ -1,4 +1,4 @@
-// A runtime that is made when it is first used.
+// A runtime that is made when it is first used, and again after it was released.
 
 import type { Runtime } from '#cri/index.ts';
 
@@ -16,6 +16,11 @@ export function lazyRuntime(name: string, make: () => Runtime): Runtime {
     // A runtime that has not been made has not changed.
     changes: () => (made === undefined ? 0 : made.changes?.()),
     takeOutline: () => services().takeOutline?.(),
+    release: () => {
+      if (made !== undefined && made.release?.() !== true) return false;
+      made = undefined;
+      return true;
+    },
     close: () => made?.close() ?? Promise.resolve(),
   };
 }

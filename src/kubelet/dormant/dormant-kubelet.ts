@@ -75,10 +75,21 @@ export class DormantKubelet {
   async isAtRest(pods: readonly Pod[]): Promise<boolean> {
     const begun = this.#begun;
     if (begun === undefined) throw new Error('the dormant kubelet has not been registered');
-    this.#background.push(this.#followRuntime());
-    const running = this.#config.kubelet.runtime.takeOutline?.() ?? (await this.#listRunning());
+    const { runtime } = this.#config.kubelet;
+    const changes = runtime.changes?.();
+    if (changes === undefined) this.#background.push(this.#followRuntime());
+    const running = runtime.takeOutline?.() ?? (await this.#listRunning());
     const { runtimeName, facts } = begun;
-    return isAtRest({ pods, running, runtimeName, hostIP: facts.hostIPs[0] });
+    if (!isAtRest({ pods, running, runtimeName, hostIP: facts.hostIPs[0] })) return false;
+    // A runtime that can be released does not change by itself.
+    if (changes === undefined || runtime.release?.() === true) return true;
+    this.#background.push(this.#followRuntime());
+    return runtime.changes?.() === changes;
+  }
+
+  /** Frees what the runtime can make again. Only before isAtRest(). */
+  release(): void {
+    this.#config.kubelet.runtime.release?.();
   }
 
   async #listRunning(): Promise<RuntimeOutline> {

@@ -72,6 +72,8 @@ export class NodeFactsSource {
         readonly changes: number;
       }
     | undefined;
+  /** The facts of the last check, if it had no problem and the runtime counts its changes. */
+  #latest: NodeFacts | undefined;
   /** The handlers and features that the runtime has reported last; undefined before. */
   #abilities: Pick<StatusResponse, 'runtimeHandlers' | 'features'> | undefined;
 
@@ -164,6 +166,7 @@ export class NodeFactsSource {
    * kubelet's port for the Node.
    */
   async current(port: number): Promise<NodeFacts> {
+    if (this.#latest !== undefined && this.isCurrent(port)) return this.#latest;
     const problems: string[] = [];
     this.#readAddresses();
     const changes = this.#config.runtime.changes?.();
@@ -174,7 +177,7 @@ export class NodeFactsSource {
     const shutdown = this.#config.shutdown?.();
     if (shutdown !== undefined) problems.push(shutdown);
     const devices = this.#config.devices?.();
-    return {
+    const facts: NodeFacts = {
       addresses: this.addresses,
       ...(this.#config.kubelet.externalCloudProvider === true && { keepsAddresses: true }),
       capacity: this.capacity,
@@ -191,6 +194,8 @@ export class NodeFactsSource {
       runtimeHandlers: this.#abilities?.runtimeHandlers ?? [],
       ...(this.runtimeFeatures !== undefined && { runtimeFeatures: this.runtimeFeatures }),
     };
+    this.#latest = changes === undefined || problems.length > 0 ? undefined : facts;
+    return facts;
   }
 
   /** Equal addresses stay the same object, which costs less to compare. */

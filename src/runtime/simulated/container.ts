@@ -122,6 +122,12 @@ export class SimulatedContainer {
     return this.record.state === 'CONTAINER_RUNNING';
   }
 
+  /** Whether it is nothing but its record: no program runs, nothing waits, and nothing was written. */
+  get isInert(): boolean {
+    const work = this.#timer ?? this.#program ?? this.#watchers ?? this.#stop;
+    return work === undefined && this.#madeLog === undefined && this.#files === undefined;
+  }
+
   async start(signal: AbortSignal | undefined): Promise<void> {
     if (this.record.state !== 'CONTAINER_CREATED' || this.#starting) {
       throw new CriError(

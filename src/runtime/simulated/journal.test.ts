@@ -293,6 +293,58 @@ describe('the journal of simulated containers', () => {
     });
   });
 
+  test('forgets records that can be read again, and no others', async () => {
+    const before = open();
+    const names = ['one', 'two', 'three', 'a"b\\c'];
+    const nodes = names.map((name) => before.runtimeOf(name));
+    for (const node of nodes) await run(node, 'a');
+    await run(nodes[1]!, 'b', { command: ['sh', '-c', 'sleep 10; exit 3'] });
+    const expected = await Promise.all(nodes.map(state));
+    expect(nodes.map((node) => node.release?.())).toEqual([false, false, false, false]);
+    for (const node of nodes) await node.close();
+    before.journal.close();
+
+    const after = open(undefined, 1000);
+    const again = names.map((name) => after.runtimeOf(name));
+    const changed = await run(again[2]!, 'c');
+    // A program runs in the second, and the third has changed.
+    expect(again.map((node) => node.release?.())).toEqual([true, false, false, true]);
+    await again[2]!.runtime.stopContainer(changed, 0);
+    await again[2]!.runtime.removePodSandbox((await again[2]!.runtime.listPodSandbox())[1]!.id);
+    for (const name of ['one', 'three', 'a"b\\c'])
+      expect(await state(after.runtimeOf(name))).toEqual(expected[names.indexOf(name)]);
+    for (const node of again) await node.close();
+    after.journal.close();
+  });
+
+  test('is rewritten with the records that are not in memory', async () => {
+    const before = open();
+    const names = ['one', 'two', 'three'];
+    const nodes = names.map((name) => before.runtimeOf(name));
+    for (const node of nodes) await run(node, 'a');
+    const expected = await Promise.all(nodes.map(state));
+    for (const node of nodes) await node.close();
+    before.journal.close();
+
+    // Each process rewrites it, and has one of the nodes in memory.
+    for (const [i, name] of names.entries()) {
+      const { journal, runtimeOf } = open(1, 1000);
+      const node = runtimeOf(name);
+      const { runtime } = node;
+      const id = await runtime.runPodSandbox(sandboxOf(`new-${i}`));
+      await turn();
+      while (existsSync(`${path}.new`)) await turn();
+      await runtime.removePodSandbox(id);
+      for (const [at, other] of names.entries())
+        if (other !== name) expect(await state(runtimeOf(other))).toEqual(expected[at]);
+      await node.close();
+      journal.close();
+    }
+    const after = open();
+    expect(await Promise.all(names.map((name) => state(after.runtimeOf(name))))).toEqual(expected);
+    after.journal.close();
+  });
+
   describe('records that nothing has asked for', () => {
     const uidOf = ({ sandboxes }: RuntimeOutline): string[] => sandboxes.map(({ uid }) => uid);
 

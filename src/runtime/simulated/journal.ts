@@ -8,6 +8,7 @@
 
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { RuntimeOutline } from '#cri/index.ts';
 import { inNextTurn } from '#machinery/pending-work.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
@@ -20,14 +21,18 @@ import {
   LineReader,
   type Stored,
 } from './journal-lines.ts';
-import { type LineSource, type NodeOutline, NodeReader, NodeRecords } from './node-records.ts';
+import { type LineSource, NodeReader, NodeRecords, type UsedImage } from './node-records.ts';
 
 /** The records of one node when the journal was opened, and the sink for its changes. */
 export interface NodeJournal {
+  /** See NodeRecords. */
+  readonly idleImages: readonly UsedImage[] | undefined;
   /** Returns the records in short, once. Undefined after `read`. */
-  takeOutline(): NodeOutline | undefined;
-  /** Reads the records. Must be called once before anything changes. Throws errors of the file system. */
+  takeOutline(): RuntimeOutline | undefined;
+  /** Returns the records. Throws errors of the file system. */
   read(): NodeContents;
+  /** See NodeRecords. */
+  forget(): boolean;
   sandboxAdded(record: SandboxRecord): void;
   containerAdded(record: ContainerRecord): void;
   /**
@@ -104,29 +109,27 @@ export class SimulationJournal {
   node(name: string): NodeJournal {
     const node = this.#nodes.get(name) ?? new NodeRecords();
     this.#nodes.set(name, node);
-    const stored = (): Map<string, Stored> => node.read(this.#source);
+    const change = (line: Line, apply: (records: Map<string, Stored>) => void): void => {
+      apply(node.change(this.#source));
+      this.#append(line);
+    };
     return {
+      idleImages: node.idleImages,
       takeOutline: () => node.takeOutline(),
       read: () => {
-        const records = [...stored().values()];
+        const records = [...node.read(this.#source).values()];
         return {
           sandboxes: records.filter((record) => !isContainer(record)),
           containers: records.filter(isContainer),
         };
       },
-      sandboxAdded: (record) => {
-        stored().set(record.id, record);
-        this.#append(['sandbox', name, record]);
-      },
-      containerAdded: (record) => {
-        stored().set(record.id, record);
-        this.#append(['container', name, record]);
-      },
-      changed: (record) => this.#append(['changed', name, record.id, changeOf(record)]),
-      removed: (id) => {
-        stored().delete(id);
-        this.#append(['removed', name, id]);
-      },
+      forget: () => node.forget(),
+      sandboxAdded: (record) =>
+        change(['sandbox', name, record], (records) => records.set(record.id, record)),
+      containerAdded: (record) =>
+        change(['container', name, record], (records) => records.set(record.id, record)),
+      changed: (record) => change(['changed', name, record.id, changeOf(record)], () => undefined),
+      removed: (id) => change(['removed', name, id], (records) => records.delete(id)),
       flush: () => this.#flush(),
     };
   }

@@ -14,22 +14,13 @@ import {
 } from './journal-lines.ts';
 import { withSharedEnvironment } from './shared-environment.ts';
 
-/** The sandboxes and containers of a node in short. */
-export interface NodeOutline extends RuntimeOutline {
-  /** Each once, with the reference that the image had. */
-  readonly images: readonly OutlinedImage[];
-  /**
-   * True: no container has a command, and nothing is simulated by annotations. So no container does
-   * anything by itself, unless its image has a default command.
-   */
-  readonly isIdle: boolean;
-}
-
 type OutlinedSandbox = RuntimeOutline['sandboxes'][number];
 type OutlinedContainer = RuntimeOutline['containers'][number];
 
-interface OutlinedImage {
+/** An image of containers. */
+export interface UsedImage {
   readonly spec: ImageSpec;
+  /** The reference that it had. */
   readonly ref: string;
 }
 
@@ -41,47 +32,70 @@ export interface LineSource {
   onBroken(error: unknown): void;
 }
 
-/** Records that are in the file only. */
-interface Unread {
+/** Records as they are in the file. */
+interface Filed {
   /** The offset and the length of each line, one after the other. */
   readonly places: readonly number[];
   /** The number of records. */
   readonly size: number;
   /** There are lines of records that are gone. */
   readonly hasRemoved: boolean;
+  /** See NodeRecords.idleImages. */
+  readonly idleImages: readonly UsedImage[] | undefined;
 }
 
 export class NodeRecords {
-  #unread: Unread | undefined;
-  #outline: NodeOutline | undefined;
-  /** By ID, sandboxes before their containers. */
+  /** Undefined: they have changed since they were read. */
+  #filed: Filed | undefined;
+  #outline: RuntimeOutline | undefined;
+  /** By ID, sandboxes before their containers. Undefined: they are in the file only. */
   #records: Map<string, Stored> | undefined;
 
   /** Without arguments: a node without records. */
-  constructor(unread?: Unread, outline?: NodeOutline) {
-    this.#unread = unread;
+  constructor(filed?: Filed, outline?: RuntimeOutline) {
+    this.#filed = filed;
     this.#outline = outline;
-    if (unread === undefined) this.#records = new Map();
+    if (filed === undefined) this.#records = new Map();
   }
 
   /** The number of records. */
   get size(): number {
-    return this.#records?.size ?? this.#unread?.size ?? 0;
+    return this.#records?.size ?? this.#filed?.size ?? 0;
   }
 
   /** Returns the outline, once. Undefined: it was returned, or the records were read. */
-  takeOutline(): NodeOutline | undefined {
+  takeOutline(): RuntimeOutline | undefined {
     const outline = this.#outline;
     this.#outline = undefined;
     return outline;
   }
 
-  /** Reads the records, if they were not read yet. */
+  /**
+   * Returns the images of containers that do nothing by themselves: none has a command, and nothing
+   * is simulated by annotations. Undefined: some may do something.
+   */
+  get idleImages(): readonly UsedImage[] | undefined {
+    return this.#filed?.idleImages;
+  }
+
+  /** Reads the records, if they are not in memory. */
   read(source: LineSource): Map<string, Stored> {
-    this.#records ??= this.#parse(source);
-    this.#unread = undefined;
     this.#outline = undefined;
-    return this.#records;
+    return (this.#records ??= this.#parse(source));
+  }
+
+  /** Returns the records for a change, from which on they are in memory. */
+  change(source: LineSource): Map<string, Stored> {
+    const records = this.read(source);
+    this.#filed = undefined;
+    return records;
+  }
+
+  /** Leaves the records to the file. Returns false if they have changed since they were read. */
+  forget(): boolean {
+    if (this.#filed === undefined) return false;
+    this.#records = undefined;
+    return true;
   }
 
   /**
@@ -89,18 +103,18 @@ export class NodeRecords {
    * as they are.
    */
   lines(source: LineSource): Iterable<Buffer | Stored> {
-    const unread = this.#unread;
-    if (this.#records !== undefined || unread === undefined) return this.#records?.values() ?? [];
-    return unread.hasRemoved ? this.#parse(source).values() : linesAt(unread.places, source);
+    const filed = this.#filed;
+    if (this.#records !== undefined || filed === undefined) return this.#records?.values() ?? [];
+    return filed.hasRemoved ? this.#parse(source).values() : linesAt(filed.places, source);
   }
 
   /** The file was replaced. `places`: those of the lines that `lines` has returned. */
   moved(places: readonly number[]): void {
-    if (this.#unread !== undefined) this.#unread = { ...this.#unread, places, hasRemoved: false };
+    if (this.#filed !== undefined) this.#filed = { ...this.#filed, places, hasRemoved: false };
   }
 
   #parse(source: LineSource): Map<string, Stored> {
-    return parseLines(linesAt(this.#unread?.places ?? [], source), (error) =>
+    return parseLines(linesAt(this.#filed?.places ?? [], source), (error) =>
       source.onBroken(error),
     );
   }
@@ -179,7 +193,7 @@ export class NodeReader {
   readonly #places: number[] = [];
   readonly #sandboxes = new Map<string, OutlinedSandbox>();
   readonly #containers = new Map<string, OutlinedContainer>();
-  readonly #images = new Map<string, OutlinedImage>();
+  readonly #images = new Map<string, UsedImage>();
   #isIdle = true;
   #hasRemoved = false;
 
@@ -224,8 +238,9 @@ export class NodeReader {
         places: this.#places,
         size: sandboxes.length + containers.length,
         hasRemoved: this.#hasRemoved,
+        idleImages: this.#isIdle ? [...this.#images.values()] : undefined,
       },
-      { sandboxes, containers, images: [...this.#images.values()], isIdle: this.#isIdle },
+      { sandboxes, containers },
     );
   }
 }

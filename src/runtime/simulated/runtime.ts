@@ -137,8 +137,6 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   readonly #journal: NodeJournal | undefined;
   readonly #memoryLogs: boolean;
   readonly #containerHost: ContainerHost;
-  /** Until it is taken, or its containers are restored. */
-  #outline: RuntimeOutline | undefined;
   /** The state that was taken since the last change, if it was. */
   #frozen: NodeState | undefined;
   #changes = 0;
@@ -165,26 +163,30 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
 
   /** Restores the containers of the journal: at once if they do something, else when they are needed. */
   #begin(journal: NodeJournal): void {
-    const outline = journal.takeOutline();
-    const runsNothing =
-      outline?.isIdle === true &&
-      !outline.images.some(({ ref }) => this.#defaultCommand(ref).length > 0);
-    if (!runsNothing) {
+    const { idleImages } = journal;
+    if (idleImages?.some(({ ref }) => this.#defaultCommand(ref).length > 0) !== false) {
       this.#restore(journal.read());
       return;
     }
-    this.#outline = outline;
-    for (const { spec } of outline.images) this.#noteImage(spec);
-    this.#pods.fillLater(() => {
-      this.#outline = undefined;
-      this.#restore(journal.read());
-    });
+    for (const { spec } of idleImages) this.#noteImage(spec);
+    this.#pods.fillLater(() => this.#restore(journal.read()));
   }
 
   takeOutline(): RuntimeOutline | undefined {
-    const outline = this.#outline;
-    this.#outline = undefined;
-    return outline;
+    return this.#pods.isFilled ? undefined : this.#journal?.takeOutline();
+  }
+
+  /**
+   * Reports whether a runtime that is made of the journal later goes on just as this one would, and
+   * leaves the records to the journal. This one must not be used any more then.
+   */
+  release(): boolean {
+    if (this.#changes > 0) return false;
+    if (!this.#pods.isFilled) return true;
+    return (
+      this.#pods.containers().every((container) => container.isInert) &&
+      this.#journal?.forget() === true
+    );
   }
 
   #defaultCommand(imageRef: string): readonly string[] {
@@ -634,6 +636,7 @@ export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Sim
     images,
     changes: () => simulated.changes,
     takeOutline: () => simulated.takeOutline(),
+    release: () => simulated.release(),
     close: () => Promise.resolve(simulated.close()),
     freeze: () => simulated.freeze(),
   };
