@@ -16,6 +16,7 @@ const alone = [
   'hostile-pods',
   'ingress',
   'inspect',
+  'kubeadm',
   'kube-proxy',
   'node-images',
   'node-lifecycle',

@@ -104,6 +104,9 @@ function versionIn(
 export const ensureEtcd = (progress: (text: string) => void): string =>
   ensureOther('etcd', etcdModuleDir, ETCD_PACKAGE, progress);
 
+/** Returns etcd; undefined if it has not been built yet. */
+export const builtEtcd = (): string | undefined => builtCommand(`etcd-${etcdVersion()}`);
+
 /**
  * Returns the path of a program that has a module of its own. It is built when it is used for the
  * first time.

@@ -13,6 +13,7 @@ import { parseFlags } from '../../tools/flags.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer, withoutGeneratedName } from './compare.ts';
 import { compareCalls } from './calls/run.ts';
+import { compareConfigured } from './configured/index.ts';
 import { compareConversions } from './custom-conversions.ts';
 import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
@@ -40,8 +41,8 @@ const usage = `usage: npm run differential -- (--upstream | --reference URL --to
   --reference URL                 an API server to compare with, such as https://127.0.0.1:6443
   --token TOKEN                   a token of an administrator of that server
   --kinds A,B                     only these kinds, or parts: wire, requests, empties, versions, calls,
-                                  custom-resources, definitions, custom-objects, webhooks, rules
-  --groups A,B                    only these groups of calls (calls/groups.ts)
+                                  configured, custom-resources, definitions, custom-objects, webhooks, rules
+  --groups A,B                    only these groups of calls (calls/groups.ts) and configured
   --count N                       requests for each kind (default 200)
   --seed TEXT                     the same text gives the same requests (default differential)
   --case TEXT                     only cases of webhooks whose names have this text
@@ -85,6 +86,7 @@ const PARTS: readonly string[] = [
   'empties',
   'versions',
   'calls',
+  'configured',
   'custom-resources',
   'definitions',
   'custom-objects',
@@ -113,6 +115,9 @@ try {
     const file = flags['record-custom-resources'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
   }
+  // These need upstream's program: both servers are started with flags of their own.
+  if (isChosen('configured') && flags.upstream)
+    await compareConfigured(report.record, console.log, flags.groups?.split(','));
   if (isChosen('custom-objects')) {
     await compareCustomObjects(ours, reference, report.record);
     await compareConversions(ours, reference, report.record);

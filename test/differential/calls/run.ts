@@ -18,7 +18,18 @@ export async function compareCalls(
   kinds: readonly Kind[],
   only?: readonly string[],
 ): Promise<void> {
-  for (const [name, calls] of Object.entries(groupsOf(kinds))) {
+  await compareGroups(groupsOf(kinds), ours, theirs, report, only);
+}
+
+/** Compares the answers to the calls of groups. `only`: names of groups. Default: all. */
+export async function compareGroups(
+  groups: Readonly<Record<string, readonly Call[]>>,
+  ours: CallServer,
+  theirs: CallServer,
+  report: ReportLines,
+  only?: readonly string[],
+): Promise<void> {
+  for (const [name, calls] of Object.entries(groups)) {
     if (only !== undefined && !only.includes(name)) continue;
     const sides = [ours, theirs].map((server) => ({ server, values: new Values() }));
     for (const call of calls) {

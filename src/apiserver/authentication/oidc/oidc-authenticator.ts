@@ -1,13 +1,10 @@
 // Authenticates the JSON web tokens of issuers: ID tokens of OpenID Connect providers.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { JWK } from 'jose';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { isPlainObject } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
 import { OidcProvider } from '#machinery/net/oidc/provider.ts';
-import { outsideWork } from '#machinery/pending-work.ts';
 import type { UserInfo } from '../../request.ts';
 import {
   issuerOf,
@@ -19,7 +16,9 @@ import {
   type TokenAuthenticator,
 } from '../authenticator.ts';
 import { ClaimError, type Claims, checkToken } from './claims.ts';
+import { DistributedClaims } from './distributed-claims.ts';
 import type { JwtSettings } from './settings.ts';
+import { TokenSignatures } from './token-signatures.ts';
 import { UserMapping } from './user-mapping.ts';
 
 /** The number of verified signatures that are cached: a client sends its token often. */
@@ -34,7 +33,9 @@ export interface OidcServices {
 
 export class OidcAuthenticator implements TokenAuthenticator {
   readonly settings: JwtSettings;
-  readonly #provider: OidcProvider;
+  readonly #signatures: TokenSignatures;
+  /** Absent: users have no groups of a claim. */
+  readonly #distributed: DistributedClaims | undefined;
   readonly #mapping: UserMapping;
   readonly #services: OidcServices;
   /** The claims of tokens with valid signatures, oldest first. */
@@ -45,12 +46,19 @@ export class OidcAuthenticator implements TokenAuthenticator {
     const { issuer, discoveryUrl, ca } = settings;
     this.settings = settings;
     this.#mapping = new UserMapping(settings);
-    this.#provider = new OidcProvider({
+    const { clock, logger } = services;
+    const provider = new OidcProvider({
       issuer,
-      clock: services.clock,
+      clock,
       ...(discoveryUrl !== undefined && { discoveryUrl }),
       ...(ca !== undefined && { ca }),
     });
+    const { signingAlgorithms, groups } = settings;
+    this.#signatures = new TokenSignatures({ provider, signingAlgorithms, logger });
+    this.#distributed =
+      groups !== undefined && 'claim' in groups
+        ? new DistributedClaims({ claim: groups.claim, settings, clock, logger })
+        : undefined;
     this.#services = services;
   }
 
@@ -73,7 +81,7 @@ export class OidcAuthenticator implements TokenAuthenticator {
     if (claims === undefined) return undefined;
     try {
       checkToken(claims, this.settings, clock.now());
-      return this.#mapping.userOf(claims);
+      return this.#mapping.userOf((await this.#distributed?.expand(token, claims)) ?? claims);
     } catch (error) {
       if (!(error instanceof ClaimError)) throw error;
       // Only tokens that the provider has signed come here, so clients cannot flood the log.
@@ -87,7 +95,7 @@ export class OidcAuthenticator implements TokenAuthenticator {
     const known = this.#verified.get(token);
     if (known !== undefined) return known;
     try {
-      const claims = await this.#verify(token);
+      const claims = await this.#signatures.verify(token);
       const [oldest] = this.#verified.keys();
       if (this.#verified.size >= MAX_VERIFIED && oldest !== undefined)
         this.#verified.delete(oldest);
@@ -97,28 +105,6 @@ export class OidcAuthenticator implements TokenAuthenticator {
       this.#services.logger.debug('oidc: a token was rejected', { reason: errorMessage(error) });
       return refuse('oidc: verify token: failed to verify signature');
     }
-  }
-
-  async #verify(token: string): Promise<Claims> {
-    const { compactVerify, decodeProtectedHeader } = await outsideWork(import('jose'));
-    const { alg = '', kid } = decodeProtectedHeader(token);
-    if (!this.settings.signingAlgorithms.includes(alg)) throw new Error(`the algorithm is ${alg}`);
-    for (const newer of [false, true]) {
-      const { keys } = await this.#provider.keys(newer);
-      for (const key of keys.filter((each) => canVerify(each, alg, kid))) {
-        try {
-          const { payload } = await outsideWork(compactVerify(token, key, { algorithms: [alg] }));
-          const claims = JSON.parse(new TextDecoder().decode(payload)) as unknown;
-          if (isPlainObject(claims)) return claims;
-        } catch (error) {
-          // Another key, or the provider's next ones, may have signed it.
-          this.#services.logger.debug('oidc: a key does not verify a token', {
-            reason: errorMessage(error),
-          });
-        }
-      }
-    }
-    throw new Error('oidc: verify token: failed to verify signature: no key verifies it');
   }
 }
 
@@ -162,10 +148,3 @@ export class JwtAuthenticators implements TokenAuthenticator {
     return this.#authenticators;
   }
 }
-
-/** Reports whether a key may have signed a token. A secret key must not verify anything. */
-const canVerify = (key: JWK, alg: string, kid: string | undefined): boolean =>
-  key.kty !== 'oct' &&
-  (key.use === undefined || key.use === 'sig') &&
-  (key.alg === undefined || key.alg === alg) &&
-  (kid === undefined || kid === '' || key.kid === kid);

@@ -1,3 +1,5 @@
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
@@ -68,11 +70,6 @@ describe('claims', () => {
     expect(groups(['a', 'b'])).toEqual(['oidc:a', 'oidc:b']);
     expect(groups(undefined)).toEqual([]);
     expect(() => groups([1])).toThrow('oidc: parse groups claim "groups"');
-    // Nothing is dropped silently: the claim is at another server.
-    const distributed = { ...good, _claim_names: { groups: 'src1' } };
-    expect(() => userOfClaims(distributed, { ...rules, groupsClaim: 'groups' })).toThrow(
-      'distributed claims',
-    );
     expect(userOfClaims({ ...good, groups: ['admins'] }, rules).groups).toEqual([]);
   });
 
@@ -94,11 +91,13 @@ describe('tokens of an issuer', () => {
   let clock: VirtualClock;
   let issuer: TestIssuer;
   let ca: string;
+  let claimServerPair: { readonly cert: string; readonly key: string };
   beforeEach(async () => {
     clock = new VirtualClock({ start: NOW });
     const authority = await makeTestAuthority();
     const { cert, key } = await authority.server();
     ca = authority.cert;
+    claimServerPair = { cert, key };
     issuer = await startTestIssuer({
       cert,
       key,
@@ -188,5 +187,96 @@ describe('tokens of an issuer', () => {
     const next = away.metadata();
     expect(next).not.toBe(failure);
     await expect(next).rejects.toThrow();
+  });
+
+  describe('with groups at another address', () => {
+    let answer: (authorization: string | undefined) => Promise<readonly [number, string]>;
+    let asked: (string | undefined)[];
+    let claimServer: Server;
+    let endpoint: string;
+    beforeEach(async () => {
+      asked = [];
+      claimServer = createServer(claimServerPair, (request, response) => {
+        const { authorization } = request.headers;
+        asked.push(authorization);
+        void answer(authorization).then(([status, text]) => response.writeHead(status).end(text));
+      });
+      await new Promise<void>((resolve) => claimServer.listen(0, '127.0.0.1', resolve));
+      endpoint = `https://127.0.0.1:${(claimServer.address() as AddressInfo).port}/groups`;
+    });
+    afterEach(() => {
+      claimServer.closeAllConnections();
+      claimServer.close();
+    });
+
+    const distributed = (more: object = {}) =>
+      issuer.token({ _claim_names: { groups: 'a' }, _claim_sources: { a: { endpoint, ...more } } });
+    const mapped = () => create({ groups: { claim: 'groups', prefix: 'x:' } });
+
+    test('they are requested, with the access token, and kept for ten seconds', async () => {
+      answer = async () => [200, `${await issuer.token({ groups: ['dev', 'ops'] })}\n`];
+      const oidc = mapped();
+      const token = await distributed({ access_token: 'secret' });
+      const groups = ['x:dev', 'x:ops'];
+      expect(await Promise.all([userOf(oidc, token), userOf(oidc, token)])).toMatchObject([
+        { name: 'jane', groups },
+        { groups },
+      ]);
+      expect(asked).toEqual(['Bearer secret']);
+      await clock.advance(9000);
+      expect(await userOf(oidc, token)).toMatchObject({ groups });
+      expect(asked).toHaveLength(1);
+      await clock.advance(1000);
+      expect(await userOf(oidc, token)).toMatchObject({ groups });
+      expect(asked).toHaveLength(2);
+    });
+
+    test('a token without them elsewhere, or with its own, is as before', async () => {
+      const oidc = mapped();
+      const names = { _claim_names: { groups: 'a' } };
+      for (const [claims, groups] of [
+        [{ ...names, groups: 'own' }, ['x:own']],
+        [{ _claim_names: { other: 'a' }, _claim_sources: {} }, []],
+        // A claim in a token within the token, as upstream.
+        [{ ...names, _claim_sources: { a: { JWT: 'x.y.z' } } }, []],
+      ] as const)
+        expect(await userOf(oidc, await issuer.token(claims))).toMatchObject({ groups });
+      expect(await userOf(create(), await distributed())).toMatchObject({ groups: [] });
+      expect(asked).toEqual([]);
+    });
+
+    test('without a valid answer the token is rejected, with the reason', async () => {
+      const oidc = mapped();
+      const reasonOf = async (token: string): Promise<string> => {
+        const reasons: string[] = [];
+        const refuse = (reason: string): undefined => void reasons.push(reason);
+        expect(await oidc.authenticateToken(token, [], refuse)).toBeUndefined();
+        return reasons.join();
+      };
+      const [head, body] = (await issuer.token({ groups: ['root'] })).split('.');
+      for (const [text, reason] of [
+        [await issuer.token({}), 'did not contain claim: groups'],
+        [await issuer.token({ groups: ['dev'], aud: 'other' }), 'expected audience'],
+        [await issuer.token({ groups: ['dev'], exp: 1 }), 'token is expired'],
+        [`${head}.${body}.${'A'.repeat(342)}`, 'failed to verify signature'],
+        ['no token', 'getting untrusted issuer from endpoint'],
+      ] as const) {
+        answer = () => Promise.resolve([200, text]);
+        expect(await reasonOf(await distributed())).toContain(reason);
+      }
+      answer = () => Promise.resolve([403, 'no']);
+      expect(await reasonOf(await distributed())).toMatch(
+        /^oidc: could not expand distributed claims: while getting distributed claim "groups": .*403/,
+      );
+      const names = { _claim_names: { groups: 'a' } };
+      for (const [claims, reason] of [
+        [names, 'no claim sources'],
+        [{ ...names, _claim_sources: {} }, 'contained a source a missing'],
+        [{ ...names, _claim_sources: { a: { endpoint: 5 } } }, 'could not parse claim sources'],
+        [{ _claim_names: 'a' }, 'error parsing distributed claim names'],
+        [{ ...names, _claim_sources: { a: { endpoint: 'http://127.0.0.1' } } }, 'not an https'],
+      ] as const)
+        expect(await reasonOf(await issuer.token(claims))).toContain(reason);
+    });
   });
 });

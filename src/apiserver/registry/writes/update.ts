@@ -123,6 +123,8 @@ export class ObjectUpdater<T extends KubeObject> {
       await this.#objects.deleted(key, object!);
       return { object: this.#objects.lastState(object!, result.revision), created: false };
     } catch (error) {
+      // A plugin may reject what the strategy has warned of.
+      context.warnings.push(...attempt.warnings);
       if (!isOutcomeUnknown(error)) await attempt.reservation?.rollback();
       throw storageToStatus(error, { resource: this.#objects.type, name });
     }

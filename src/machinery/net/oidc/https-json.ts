@@ -22,6 +22,7 @@ export interface HttpsAnswer {
   readonly status: number;
   /** Undefined: the body is not JSON. */
   readonly json: unknown;
+  readonly text: string;
 }
 
 /** Sends the request. Rejects if there is no complete response, or the address is not HTTPS. */
@@ -34,7 +35,7 @@ export async function httpsJson(config: HttpsExchange): Promise<HttpsAnswer> {
   );
   try {
     const { status, text } = await outsideWork(send(config, timeout.signal));
-    return { status, json: parsed(text) };
+    return { status, json: parsed(text), text };
   } catch (error) {
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {

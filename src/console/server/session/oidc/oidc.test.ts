@@ -348,7 +348,7 @@ test('a confidential client sends its secret, encoded, to the token endpoint onl
           }),
           post: async (_, form, headers = {}) => {
             sent.push({ form, headers });
-            return { status: 401, json: { error: 'invalid_client' } };
+            return { status: 401, text: '', json: { error: 'invalid_client' } };
           },
         },
       },
