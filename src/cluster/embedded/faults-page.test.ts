@@ -59,7 +59,6 @@ const AsyncFunction = (async () => undefined).constructor as new (
 describe('the examples of the pages', () => {
   test.each(examples.map((code) => [code.trim().split('\n')[0], code]))(
     '%s',
-    { timeout: 60_000 },
     async (_, code = '') => {
       const cluster = await startCluster({
         clock: 'virtual',
