@@ -33,7 +33,7 @@ test('it starts on another port, and writes the Service as soon as it can', asyn
   try {
     expect(await portOf(after)).toBe(6443);
     await after.client.resource(validatingWebhookConfigurations).delete('all');
-    await vi.waitFor(async () => expect(await portOf(after)).toBe(7443), { timeout: 15_000 });
+    await vi.waitFor(async () => expect(await portOf(after)).toBe(7443), { timeout: 60_000 });
   } finally {
     await after.stop();
   }

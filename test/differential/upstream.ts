@@ -15,7 +15,7 @@ import { Remote } from './remote.ts';
 
 const READY_TIMEOUT_MS = 180_000;
 const POLL_MS = 200;
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface Upstream {
   readonly url: string;
@@ -63,7 +63,9 @@ export async function startUpstream(
   };
   const end = (): never => process.exit(1);
   process.once('exit', abandon);
-  for (const signal of SIGNALS) process.once(signal, end);
+  // Not once: a signal to the group comes again from npm and from the script that started this one,
+  // and would kill this process before it has ended the servers.
+  for (const signal of SIGNALS) process.on(signal, end);
   const stop = async (): Promise<void> => {
     process.removeListener('exit', abandon);
     for (const signal of SIGNALS) process.removeListener(signal, end);

@@ -1,5 +1,5 @@
-// The commands of docs/running-apart.md for roles on one machine, as they stand there. A network
-// namespace is the machine, so that the ports of the page are free.
+// The commands of docs/running-apart.md and docs/running-apart-addons.md for roles on one machine, as
+// they stand there. A network namespace is the machine, so that the ports of the pages are free.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -27,14 +27,14 @@ const missing =
       : hasEtcd()
         ? undefined
         : ETCD_HINT);
-const guide = readFileSync(new URL('../../docs/running-apart.md', import.meta.url), 'utf8');
+const pageOf = (name: string): string =>
+  readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
 const READY_MS = 120_000;
 const ETCD = process.env['ETCD'] ?? 'etcd';
 
-/** Returns the shell blocks between two headings, each as its lines. */
-function blocks(from: string, to: string): readonly (readonly string[])[] {
-  const section = guide.slice(guide.indexOf(from), guide.indexOf(to));
-  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) =>
+/** Returns the shell blocks of a page, each as its lines. */
+function blocks(page: string): readonly (readonly string[])[] {
+  return [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) =>
     text.split('\n').filter((line) => line !== ''),
   );
 }
@@ -116,10 +116,9 @@ describe.skipIf(missing !== undefined)(
       return printed;
     }
 
-    const [certificates = []] = blocks('## Certificates', '## The roles');
-    const [roles = [], policies = [], workload = [], dns = [], ingress = [], driver = []] = blocks(
-      '## The roles',
-      '## What holds',
+    const [certificates = [], roles = [], workload = []] = blocks(pageOf('running-apart'));
+    const [policies = [], dns = [], ingress = [], driver = []] = blocks(
+      pageOf('running-apart-addons'),
     );
 
     beforeAll(async () => {

@@ -282,7 +282,7 @@ test.each(['exec', 'attach', 'portforward'])(
       const { code, json } = await send(t.server, { path, user });
       return `${code} ${json.message}`;
     };
-    const poll = { timeout: 30_000 };
+    const poll = { timeout: 60_000 };
     await grant('get');
     await expect.poll(ask, poll).toBe('403 pods "one" is forbidden: ');
     await grant('create');

@@ -42,7 +42,7 @@ test('few writes of events are in flight at a time, and delay no other request',
       .namespace('n')
       .create({ metadata: { name: `e-${i}` }, involvedObject }),
   );
-  await vi.waitFor(() => expect(inFlight).toBeGreaterThan(0), { timeout: 30_000 });
+  await vi.waitFor(() => expect(inFlight).toBeGreaterThan(0), { timeout: 60_000 });
   // 300 requests of another kind would fill all places.
   await client.resource(configMaps).namespace('n').get('c');
   let all = false;
@@ -52,7 +52,7 @@ test('few writes of events are in flight at a time, and delay no other request',
       for (const release of held.splice(0)) release();
       expect(all).toBe(true);
     },
-    { timeout: 30_000, interval: 1 },
+    { timeout: 60_000, interval: 1 },
   );
   await done;
   expect(most).toBe(4);
@@ -95,10 +95,10 @@ test('one write of an event is in flight while others are', async () => {
       .create({ metadata: { name: `e-${i}` }, involvedObject }),
   );
   for (let i = 0; i < 3; i++) {
-    await vi.waitFor(() => expect(held.has(`e-${i}`)).toBe(true), { timeout: 30_000 });
+    await vi.waitFor(() => expect(held.has(`e-${i}`)).toBe(true), { timeout: 60_000 });
     held.get(`e-${i}`)?.();
   }
-  await vi.waitFor(() => expect(held.has('e-3')).toBe(true), { timeout: 30_000 });
+  await vi.waitFor(() => expect(held.has('e-3')).toBe(true), { timeout: 60_000 });
   expect(mostEvents).toBe(1);
   held.get('c')?.();
   await write;
@@ -109,7 +109,7 @@ test('one write of an event is in flight while others are', async () => {
       for (const release of held.values()) release();
       expect(all).toBe(true);
     },
-    { timeout: 30_000, interval: 1 },
+    { timeout: 60_000, interval: 1 },
   );
   await done;
   expect(mostEvents).toBe(4);
@@ -141,7 +141,7 @@ test('reads do not wait behind writes', async () => {
   const all = Array.from({ length: 500 }, (_, i) =>
     resource.create({ metadata: { name: `c-${i}` } }).then(() => written++),
   );
-  await vi.waitFor(() => expect(writes).toBe(200), { timeout: 30_000 });
+  await vi.waitFor(() => expect(writes).toBe(200), { timeout: 60_000 });
   await Promise.all(Array.from({ length: 300 }, () => resource.get('c')));
   // No write has ended meanwhile, and the others wait.
   expect([writes, written]).toEqual([200, 0]);
@@ -150,7 +150,7 @@ test('reads do not wait behind writes', async () => {
       for (const release of held.splice(0)) release();
       expect(written).toBe(500);
     },
-    { timeout: 30_000, interval: 1 },
+    { timeout: 60_000, interval: 1 },
   );
   await Promise.all(all);
 });

@@ -64,7 +64,7 @@ test('a stop waits for what is being written', async () => {
   const processed = sink.process([event('a')]);
   let stopped = false;
   const stopping = sink.stop().then(() => (stopped = true));
-  await expect.poll(() => writes.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => writes.length, { timeout: 60_000 }).toBe(1);
   expect(stopped).toBe(false);
   writes[0]?.();
   expect(await processed).toBe(true);

@@ -5,7 +5,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { MountFactory } from '#apiserver/mount.ts';
 import { NodeRelay, type RelayTarget } from '#apiserver/node-proxy/relay.ts';
 import type { ApiRequest, ApiResponse } from '#apiserver/request.ts';
-import { COOKIE } from '#console/server/index.ts';
+import { COOKIE, SESSION_PATH } from '#console/server/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { MainProcess } from './main-process.ts';
@@ -35,7 +35,8 @@ export function forwardConsole(main: MainProcess, clock: Clock): MountFactory {
       if (request.upgrade !== undefined) return relay.upgrade(request, target);
       const response = await relay.forward(request, target);
       // This server does not know the user. The main process does, or serves files to everybody.
-      request.keepsConnection = response.code < 400;
+      // The page asks for its session before there is a user.
+      request.keepsConnection = response.code !== 401 || request.path === SESSION_PATH;
       return response;
     };
     return {

@@ -3,6 +3,7 @@
 // All connections of these tests go to the worker; sessions and nodes are the main process'.
 
 import { type IncomingHttpHeaders } from 'node:http';
+import { type ClientHttp2Session, connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { type Duplex, PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -268,6 +269,27 @@ test('a code of the administrator makes a session, once', async () => {
   // A page of another origin is not the user's.
   const foreign = { ...pageHeaders(cookie), origin: 'https://elsewhere.example' };
   expect((await send('DELETE', POD, { headers: foreign })).code).toBe(401);
+});
+
+/** Returns the code of a response to a request of the page on a connection of HTTP/2. */
+async function codeOn(session: ClientHttp2Session, path: string, cookie?: string): Promise<number> {
+  const stream = session.request({ ':path': path, ...pageHeaders(cookie) });
+  const code = new Promise<number>((resolve) =>
+    stream.once('response', (headers) => resolve(Number(headers[':status']))),
+  );
+  stream.resume();
+  await finished(stream);
+  return code;
+}
+
+test('the connection of a page stays open without a session, other rejected ones are closed', async () => {
+  const session = connect(cluster.url!, { ca: pki.caCertificate });
+  const closed = new Promise<void>((resolve) => session.once('close', resolve));
+  expect(await codeOn(session, '/console/session')).toBe(401);
+  expect(await codeOn(session, '/console/nothing')).toBe(404);
+  expect(session.closed).toBe(false);
+  expect(await codeOn(session, POD, 'unknown')).toBe(401);
+  await closed;
 });
 
 const target = (subresource: string) => ({

@@ -54,8 +54,7 @@ export class Components implements RunningComponents {
   }
 
   metrics(): string {
-    if (this.#controlPlane === undefined) return '';
-    return this.#controlPlane.metrics() + this.#network.metrics();
+    return (this.#controlPlane?.metrics() ?? '') + this.#network.metrics();
   }
 
   decisions(): readonly Decision[] {

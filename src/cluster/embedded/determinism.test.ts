@@ -8,7 +8,7 @@ import { partOrWhole } from '#machinery/testing/long-tests.ts';
 import { PROGRAMS_VARIABLE } from '#machinery/worker-source.ts';
 import { hashOfScenario } from './determinism.scenario.ts';
 
-const RUNS = partOrWhole(15, 100);
+const RUNS = partOrWhole(5, 100);
 
 test(
   `the same seed gives the same history, ${RUNS} times in one process`,

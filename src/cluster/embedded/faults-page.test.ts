@@ -1,4 +1,5 @@
-// docs/faults.md and docs/exploration.md: their examples are taken out of the pages and run.
+// docs/faults.md, docs/faults-of-components.md and docs/exploration.md: their examples are taken out
+// of the pages and run.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { checkedScenario } from '../simulate/scenario.ts';
 import { FAULT_KINDS } from '../simulate/schedule.ts';
 import { startCluster } from './start-cluster.ts';
 
-const PAGE = ['faults', 'exploration']
+const PAGE = ['faults', 'faults-of-components', 'exploration']
   .map((name) => readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), 'utf8'))
   .join('\n');
 const blocks = [...PAGE.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = '']) => code);
@@ -59,7 +60,6 @@ const AsyncFunction = (async () => undefined).constructor as new (
 describe('the examples of the pages', () => {
   test.each(examples.map((code) => [code.trim().split('\n')[0], code]))(
     '%s',
-    { timeout: 60_000 },
     async (_, code = '') => {
       const cluster = await startCluster({
         clock: 'virtual',

@@ -12,9 +12,6 @@ import { Cluster } from '../cluster.ts';
 import type { ClusterConfig } from '../cluster-config.ts';
 import { ComponentsThread } from './index.ts';
 
-// A thread loads the whole program first, which takes long while other programs use the machine.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
-
 const running: Cluster[] = [];
 afterEach(async () => {
   for (const cluster of running.splice(0)) await cluster.stop();

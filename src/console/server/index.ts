@@ -5,4 +5,5 @@ export type { ClusterControls, ConsoleFeatures } from './features.ts';
 export type { ConsoleServices } from './http.ts';
 export type { OidcClient } from './session/oidc/sign-in.ts';
 export { COOKIE } from './session/cookie.ts';
+export { SESSION_PATH } from './session/session-paths.ts';
 export { CONSOLE_PERMISSIONS, grantConsolePermissions } from './permissions.ts';

@@ -302,51 +302,42 @@ describe('reaches the same outcome after every fault', () => {
       .create({ metadata: { name }, spec: { request, signerName, usages } });
   };
 
-  test.each(['approver', 'signer', 'cleaner'] as const)(
-    'the %s',
-    { timeout: 120_000 },
-    async (which) => {
-      const authority = await makeAuthority(Date.UTC(2026, 0, 1));
-      const request = await requestFor('O=system:nodes, CN=system:node:n1');
-      const makers = {
-        approver: (config: ControllerConfig) => new CertificateApprover(config),
-        signer: (config: ControllerConfig) => new CertificateSigner({ ...config, authority }),
-        cleaner: (config: ControllerConfig) => new CertificateCleaner(config),
-      };
-      const { writes, outcome, disturbed } = await disturb({
-        subject: makers[which],
-        others: which === 'signer' ? [makers.approver] : [],
-        steps: [
-          (target) => create(target, 'a', request),
-          async (target) => {
-            await create(target, 'b', request);
-            if (which !== 'cleaner') return;
-            const status = {
-              conditions: [{ type: 'Denied', status: 'True', reason: 'Test', message: '' }],
-            };
-            for (const name of ['a', 'b']) {
-              await target.client
-                .resource(certificateSigningRequests)
-                .patch(
-                  name,
-                  'application/merge-patch+json',
-                  { status },
-                  { subresource: 'approval' },
-                );
-            }
-          },
-        ],
-        outcome: [certificateSigningRequests],
-        rest: which === 'cleaner' ? '61m' : '1m',
-      });
-      expect(writes).toBe(which === 'approver' ? 4 : 2);
-      expect(outcome).toHaveLength(which === 'cleaner' ? 0 : 2);
-      // Every signature is different.
-      const plain = (end: readonly unknown[]) =>
-        JSON.parse(
-          JSON.stringify(end).replaceAll(/"certificate":"[^"]*"/g, '"certificate":"…"'),
-        ) as unknown;
-      for (const [what, end] of disturbed) expect(plain(end), what).toEqual(plain(outcome));
-    },
-  );
+  test.each(['approver', 'signer', 'cleaner'] as const)('the %s', async (which) => {
+    const authority = await makeAuthority(Date.UTC(2026, 0, 1));
+    const request = await requestFor('O=system:nodes, CN=system:node:n1');
+    const makers = {
+      approver: (config: ControllerConfig) => new CertificateApprover(config),
+      signer: (config: ControllerConfig) => new CertificateSigner({ ...config, authority }),
+      cleaner: (config: ControllerConfig) => new CertificateCleaner(config),
+    };
+    const { writes, outcome, disturbed } = await disturb({
+      subject: makers[which],
+      others: which === 'signer' ? [makers.approver] : [],
+      steps: [
+        (target) => create(target, 'a', request),
+        async (target) => {
+          await create(target, 'b', request);
+          if (which !== 'cleaner') return;
+          const status = {
+            conditions: [{ type: 'Denied', status: 'True', reason: 'Test', message: '' }],
+          };
+          for (const name of ['a', 'b']) {
+            await target.client
+              .resource(certificateSigningRequests)
+              .patch(name, 'application/merge-patch+json', { status }, { subresource: 'approval' });
+          }
+        },
+      ],
+      outcome: [certificateSigningRequests],
+      rest: which === 'cleaner' ? '61m' : '1m',
+    });
+    expect(writes).toBe(which === 'approver' ? 4 : 2);
+    expect(outcome).toHaveLength(which === 'cleaner' ? 0 : 2);
+    // Every signature is different.
+    const plain = (end: readonly unknown[]) =>
+      JSON.parse(
+        JSON.stringify(end).replaceAll(/"certificate":"[^"]*"/g, '"certificate":"…"'),
+      ) as unknown;
+    for (const [what, end] of disturbed) expect(plain(end), what).toEqual(plain(outcome));
+  });
 });

@@ -219,12 +219,12 @@ describe('with real sockets', () => {
     await serve(join(root, 'registry', 'sub', 'b-reg.sock'), 'b', statuses);
     await serve(join(root, 'registry', '.hidden.sock'), 'hidden', statuses);
     await vi.waitFor(() => expect(log.toSorted()).toEqual(['register a', 'register b']), {
-      timeout: 30_000,
+      timeout: 60_000,
     });
-    await vi.waitFor(() => expect(statuses).toHaveLength(2), { timeout: 30_000 });
+    await vi.waitFor(() => expect(statuses).toHaveLength(2), { timeout: 60_000 });
     expect(statuses).toContainEqual({ pluginRegistered: true, error: '' });
     await unlink(join(root, 'registry', 'a-reg.sock'));
-    await vi.waitFor(() => expect(log).toContain('deregister a'), { timeout: 30_000 });
+    await vi.waitFor(() => expect(log).toContain('deregister a'), { timeout: 60_000 });
     expect(manager.plugins).toEqual([
       {
         type: 'CSIPlugin',

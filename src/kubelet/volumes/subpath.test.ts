@@ -122,7 +122,6 @@ const races: readonly Race[] = [
 
 test.skipIf(!mounter.available).each(races)(
   `what is mounted is inside the volume: $name${skipped}`,
-  { timeout: 120_000 },
   async ({ subPath, step }) => {
     const volumePath = join(root, 'volume');
     const workerData = { volume: volumePath, outside: join(root, 'outside') };

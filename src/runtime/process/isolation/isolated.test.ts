@@ -194,12 +194,12 @@ describe.skipIf(missing !== undefined)(named('in namespaces'), () => {
     runtime = await started.open();
     await runtime.images.pullImage({ image: IMAGE });
     dir = mkdtempSync(join(tmpdir(), 'isolated-files-'));
-  }, 120_000);
+  });
   afterAll(async () => {
     await runtime?.close();
     await started?.dispose();
     rmSync(dir, { recursive: true, force: true });
-  }, 120_000);
+  });
 
   /** Runs a script to its end in a pod of its own. */
   async function output(

@@ -199,7 +199,10 @@ test('a server that starts before its plugin', async () => {
   plugin.close();
   const encryption = await encryptionOf({ timeout: '20ms' });
   const storage = over(memory(), encryption);
-  await expect(storage.create(KEY, bytes('value'))).rejects.toThrow('unexpected nil transformer');
+  await expect(storage.create(KEY, bytes('value'))).rejects.toThrow(
+    'got unexpected nil transformer: the KMS plugin "vault" has not been healthy since the start; ' +
+      `start it at ${socket}, or correct the encryption configuration`,
+  );
   await plugin.listen(socket);
   await expect
     .poll(async () => {

@@ -45,6 +45,7 @@ interface Outcome {
 
 export class KmsPlugin {
   readonly name: string;
+  readonly #endpoint: string;
   readonly #services: KmsServices;
   readonly #connection: KmsConnection;
   readonly #stopping = new AbortController();
@@ -58,6 +59,7 @@ export class KmsPlugin {
 
   constructor(configuration: KmsConfiguration, services: KmsServices) {
     this.name = configuration.name;
+    this.#endpoint = configuration.endpoint;
     this.#services = services;
     this.#connection = new KmsConnection(configuration, services.clock, services.metrics);
   }
@@ -78,7 +80,11 @@ export class KmsPlugin {
 
   /** Returns the seed that the last good status has confirmed. Throws if there has been none. */
   current(): WritingSeed {
-    if (this.#seed === undefined) throw new Error('got unexpected nil transformer');
+    if (this.#seed === undefined)
+      throw new Error(
+        `got unexpected nil transformer: the KMS plugin "${this.name}" has not been healthy since ` +
+          `the start; start it at ${this.#endpoint}, or correct the encryption configuration`,
+      );
     return this.#seed;
   }
 
