@@ -364,7 +364,9 @@ function decodePatched(
     if (patch !== undefined && codec.isUntyped === true)
       checkUntypedKind(patched, kind, request.info.name);
     else if (patch !== undefined) checkKind(patched, scope);
-    decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched);
+    decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched, {
+      keepsNulls: patch === undefined,
+    });
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     // Upstream converts the result of a strategic merge patch, and decodes the result of other
