@@ -27,6 +27,7 @@ import { parse, PARSER_LIMITS, type Parsed, type ParserLimits } from './parser.t
 import { plan, type Plan } from './planner.ts';
 import { tablesOf, type Tables } from './tables.ts';
 import { DYN, formatType, sameType, typeOf, type Type } from './types.ts';
+import { beginEvaluation } from './work-limit.ts';
 import { isDyn } from './unify.ts';
 import { TypeValue, type Value } from './values.ts';
 
@@ -302,6 +303,7 @@ export class Program {
       slots,
       options.budget === undefined ? limit : Math.min(limit, Math.max(0, options.budget.remaining)),
     );
+    beginEvaluation();
     try {
       for (const { name, slot, adapt } of this.#variables) {
         const raw = activation[name];

@@ -173,6 +173,21 @@ describe('a small expression', () => {
     expect(secondsSince(began)).toBeLessThan(3);
   });
 
+  describe('that traverses a large object in each turn of a loop', () => {
+    const keys = Array.from({ length: 3000 }, (_, i) => `k${i}`);
+    const nested = { data: Object.fromEntries(keys.map((key) => [key, 'value'])) };
+    const object = { items: keys, nested, same: { data: { ...nested.data } } };
+
+    test.each([
+      'object.items.all(k, "%s".format([object.nested]).size() > 0)',
+      'object.items.all(k, object.nested == object.same)',
+    ])('%s fails quickly', (source) => {
+      const began = process.cpuUsage();
+      expect(run(source, object).error?.message).toContain('cost limit exceeded');
+      expect(secondsSince(began)).toBeLessThan(2);
+    });
+  });
+
   test('counts a long text once', () => {
     const began = process.cpuUsage();
     const text = 'ä'.repeat(1_500_000);

@@ -305,6 +305,8 @@ export type StorageErrorReason =
   | 'SlowWatcher'
   /** The device has no space: the write was not made, and reads still work. */
   | 'NoSpace'
+  /** The value is larger than the storage takes: the write was not made. */
+  | 'TooLarge'
   /** The data on disk is damaged, or another version wrote it. The message says what to do. */
   | 'Corrupt'
   /** The engine failed, and the outcome of the operation is unknown. */

@@ -144,7 +144,7 @@ export function parseApiVersion(
 ): { group: string; version: string } | undefined {
   const parts = apiVersion.split('/');
   if (parts.length === 1 && parts[0] !== '') return { group: '', version: apiVersion };
-  if (parts.length === 2 && parts[0] !== '' && parts[1] !== '')
-    return { group: parts[0]!, version: parts[1]! };
+  // As upstream, '/v1' is in the core group.
+  if (parts.length === 2 && parts[1] !== '') return { group: parts[0]!, version: parts[1]! };
   return undefined;
 }

@@ -56,8 +56,9 @@ export function checkedMetadata(
   admitted: KubeObject,
   warnings: string[],
 ): KubeObject {
-  if (admitted === before) return admitted;
-  return withoutDuplicateOwners(withValidManagedFields(before, admitted, warnings), warnings, true);
+  const valid = admitted === before ? admitted : withValidManagedFields(before, admitted, warnings);
+  // A patch may have added duplicates, too.
+  return withoutDuplicateOwners(valid, warnings, true);
 }
 
 function withValidManagedFields(

@@ -318,6 +318,37 @@ describe('managed fields of other writes', () => {
     expect(same.json).toEqual(json);
   });
 
+  test('an apply that changes nothing stores nothing, also with nulls and empty maps', async () => {
+    const same = map({ k: 'v' }, { creationTimestamp: null, resourceVersion: null });
+    const { json } = await applyTo(`${MAPS}/a`, same);
+    const labels = { app: 'a' };
+    const containers = [{ name: 'c', image: 'i' }];
+    const spec = { template: { metadata: { labels, annotations: {} }, spec: { containers } } };
+    const set = await applyTo(`${SETS}/a`, replicaSet(spec));
+    await clock.advance(60_000);
+    expect((await applyTo(`${MAPS}/a`, same)).json).toEqual(json);
+    expect((await applyTo(`${SETS}/a`, replicaSet(spec))).json).toEqual(set.json);
+  });
+
+  test('an owner that a patch adds again is dropped', async () => {
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' };
+    await applyTo(`${MAPS}/a`, map({}, { ownerReferences: [owner] }));
+    const again = [{ op: 'add', path: '/metadata/ownerReferences/-', value: owner }];
+    const patched = await patch(`${MAPS}/a`, 'application/json-patch+json', again);
+    expect(patched.json.metadata.ownerReferences).toEqual([owner]);
+    expect(patched.warnings.join()).toContain('duplicate UID(s) observed: u');
+  });
+
+  test('the version /v1 is in the core group', async () => {
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: MAPS,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...map({}), apiVersion: '/v1' }),
+    });
+    expect([code, json['apiVersion']]).toEqual([201, 'v1']);
+  });
+
   test('a scale is owned as a scale', async () => {
     await send(t.server, {
       method: 'POST',

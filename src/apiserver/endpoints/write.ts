@@ -7,12 +7,13 @@ import { withoutNewTimes } from '#api/machinery/managed-fields/index.ts';
 import { notRegistered, parseApiVersion } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen, type Awaitable } from '#machinery/awaitable.ts';
-import { isPlainObject } from '#machinery/deep.ts';
+import { deepEqual, isPlainObject, semanticEqual } from '#machinery/deep.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { goValueText } from '#machinery/text/go-value.ts';
 import { isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
+import { keepForUpdate } from '../registry/metadata.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
@@ -364,7 +365,9 @@ function decodePatched(
     if (patch !== undefined && codec.isUntyped === true)
       checkUntypedKind(patched, kind, request.info.name);
     else if (patch !== undefined) checkKind(patched, scope);
-    decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched);
+    decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched, {
+      keepsNulls: patch === undefined,
+    });
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     // Upstream converts the result of a strategic merge patch, and decodes the result of other
@@ -457,7 +460,10 @@ function admitUpdate(
   );
   return andThen(scope.services.admission.admit(attributes), (admitted) => {
     const checked = checkedMetadata(object, admitted, request.warnings);
-    return current === undefined ? checked : withoutNewTimes(checked, current);
+    if (current === undefined) return checked;
+    // As in Go, a missing list or map of a typed object equals an empty one.
+    const equal = scope.codec.isUntyped === true ? deepEqual : semanticEqual;
+    return withoutNewTimes(checked, current, equal, keepForUpdate);
   });
 }
 

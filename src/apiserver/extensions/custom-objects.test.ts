@@ -353,3 +353,61 @@ test('integers beyond 2^53 are kept', async () => {
   });
   expect([builtIn.code, builtIn.text]).toEqual([400, expect.stringContaining('is out of range')]);
 });
+
+test('an applied null is rejected where the schema does not allow it; a created one is dropped', async () => {
+  const inner = { type: 'object', properties: { a: { type: 'string' } } };
+  const properties = {
+    inner,
+    nullable: { ...inner, nullable: true },
+    text: { type: 'string' },
+    color: { type: 'string', default: 'red' },
+  };
+  const openAPIV3Schema = { type: 'object', properties: { spec: { type: 'object', properties } } };
+  const version = definitionVersion('v1', { schema: { openAPIV3Schema } });
+  await define(t.client, definitionOf([version]));
+  const apply = async (spec: object): Promise<string> => {
+    const path = `${WIDGETS}/a?fieldManager=test`;
+    const body = JSON.stringify(widget('a', spec));
+    const headers = { 'content-type': 'application/apply-patch+yaml' };
+    const { code, json } = await send(t.server, { method: 'PATCH', path, headers, body });
+    return code < 300 ? JSON.stringify(json['spec']) : `${code} ${json['message']}`;
+  };
+  expect(await apply({ inner: { a: '1' } })).toBe('{"color":"red","inner":{"a":"1"}}');
+  expect(await apply({ inner: null })).toContain(
+    '422 Widget.example.com "a" is invalid: spec.inner',
+  );
+  expect(await apply({ inner: null })).toContain('must be of type object: "null"');
+  expect(await apply({ text: null })).toContain('must be of type string: "null"');
+  expect(await apply({ nullable: null, color: null })).toBe('{"color":"red","nullable":null}');
+  const created = await api.post(WIDGETS, widget('b', { inner: null, text: null }));
+  expect(created.json.spec).toEqual({ color: 'red' });
+});
+
+test('an update of the status adds the defaults of its version to the status only', async () => {
+  const defaulted = { type: 'object', properties: { c: { type: 'string', default: 'C' } } };
+  const versionOf = (name: string, storage: boolean, field: object) =>
+    definitionVersion(name, {
+      storage,
+      subresources: { status: {} },
+      schema: {
+        openAPIV3Schema: { type: 'object', properties: { spec: field, status: field } },
+      },
+    });
+  const plain = { type: 'object', properties: { c: { type: 'string' } } };
+  await define(
+    t.client,
+    definitionOf([versionOf('v1', false, plain), versionOf('v2', true, plain)]),
+  );
+  const { json: created } = await api.post(WIDGETS, widget('a'));
+  await api.put(`${WIDGETS}/a/status`, { ...created, status: {} });
+  await patchDefinition({
+    spec: { versions: [versionOf('v1', false, defaulted), versionOf('v2', true, plain)] },
+  });
+  await eventually(
+    async () => (await api.post(`${WIDGETS}?dryRun=All`, widget('b'))).json.spec?.['c'] === 'C',
+  );
+  const { json } = await api.get(`${WIDGETS}/a`);
+  expect([json.spec, json.status]).toEqual([{}, {}]);
+  const updated = await api.put(`${WIDGETS}/a/status`, json);
+  expect([updated.json.spec, updated.json.status]).toEqual([{}, { c: 'C' }]);
+});

@@ -279,7 +279,7 @@ export class ObjectCache implements StateDecoder {
         }
       }
       return andThen(
-        convertObjects(this.#converter, toConvert, this.#format.apiVersion),
+        convertObjects(this.#converter, toConvert, this.#format.apiVersion, true),
         (objects) => {
           for (const [index, kv] of others.entries())
             served.set(stateKey(kv), this.#keepConverted(kv, objects[index]!));

@@ -24,6 +24,14 @@ export interface ObjectConverter {
    * conversionFailed). It is not guaranteed that converting an object back yields the same object.
    */
   convert(objects: readonly KubeObject[], apiVersion: string): Awaitable<readonly KubeObject[]>;
+  /**
+   * Does the same for objects as they were stored, which may lack defaults that their schema has
+   * got since. Default: `convert`.
+   */
+  convertStored?(
+    objects: readonly KubeObject[],
+    apiVersion: string,
+  ): Awaitable<readonly KubeObject[]>;
 }
 
 /**
@@ -53,12 +61,13 @@ export function conversionFailed(
 /**
  * Converts objects, and checks the converter's result: it must have one object of the right kind
  * and version for each. Throws or rejects with ConversionError. Undefined `converter`: there is
- * only one version.
+ * only one version. `areStored`: see ObjectConverter.convertStored.
  */
 export function convertObjects(
   converter: ObjectConverter | undefined,
   objects: readonly KubeObject[],
   apiVersion: string,
+  areStored = false,
 ): Awaitable<readonly KubeObject[]> {
   const [first] = objects;
   if (first === undefined) return [];
@@ -74,7 +83,10 @@ export function convertObjects(
   };
   if (converter === undefined) throw unknownVersion(first);
   try {
-    const converted = converter.convert(objects, apiVersion);
+    const converted =
+      areStored && converter.convertStored !== undefined
+        ? converter.convertStored(objects, apiVersion)
+        : converter.convert(objects, apiVersion);
     return converted instanceof Promise
       ? converted.then(checked).catch(failed)
       : checked(converted);

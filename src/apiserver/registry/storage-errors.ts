@@ -42,6 +42,8 @@ export function storageToStatus(error: unknown, details: StorageErrorDetails = {
       );
     case 'Closed':
       return apierrors.serviceUnavailable('the store is closed: the server is shutting down');
+    case 'TooLarge':
+      return apierrors.requestEntityTooLarge(error.message);
     case 'NoSpace':
     case 'Corrupt':
       return apierrors.internalError(error);

@@ -58,6 +58,7 @@ const REASONS: readonly StorageErrorReason[] = [
   'Closed',
   'SlowWatcher',
   'NoSpace',
+  'TooLarge',
   'Corrupt',
   'Unavailable',
 ];

@@ -42,6 +42,7 @@ export function failureKind(error: unknown): FailureKind {
   if (code === status.NOT_FOUND && details.includes('lease')) return 'no-lease';
   if (code === status.RESOURCE_EXHAUSTED) {
     if (details.includes('space')) return 'no-space';
+    if (isTooLarge(error)) return 'refused';
     // The client's own size limit has this code, too. It rejects the response, not the request.
     return details.startsWith('etcdserver: too many requests')
       ? 'busy'
@@ -50,6 +51,18 @@ export function failureKind(error: unknown): FailureKind {
         : 'unknown';
   }
   return code !== undefined && REFUSALS.has(code) ? 'refused' : 'unknown';
+}
+
+/**
+ * Reports whether etcd has rejected a request because of its size: its own limit
+ * (`--max-request-bytes`, 1.5 MiB by default), or that of its gRPC server, which is a little higher.
+ */
+function isTooLarge(error: unknown): boolean {
+  const { details = '' } = error as Partial<ServiceError>;
+  return (
+    details === 'etcdserver: request is too large' ||
+    details.startsWith('grpc: received message larger than max')
+  );
 }
 
 /** Returns the message of etcd or of the connection. */
@@ -61,7 +74,11 @@ export function detailsOf(error: unknown): string {
 /** Returns the StorageError for a failed read, or for a write that certainly was not made. */
 export function storageErrorOf(error: unknown, key?: string): StorageError {
   if (error instanceof StorageError) return error;
-  const reason = failureKind(error) === 'no-space' ? 'NoSpace' : 'Unavailable';
+  const reason = isTooLarge(error)
+    ? 'TooLarge'
+    : failureKind(error) === 'no-space'
+      ? 'NoSpace'
+      : 'Unavailable';
   return new StorageError(reason, `etcd: ${detailsOf(error)}`, {
     cause: error,
     ...(key !== undefined && { key }),

@@ -14,6 +14,14 @@ import type { OpenApiDefinitions } from '../openapi/index.ts';
 import type { Decoded } from './decode.ts';
 import type { Envelope } from './protobuf/index.ts';
 
+export interface DecodeOptions {
+  /**
+   * Nulls of custom resources that their schema does not allow are left to validation, as for the
+   * result of a server-side apply; otherwise they are dropped.
+   */
+  readonly keepsNulls?: boolean;
+}
+
 /**
  * The codec of one kind in one version. Codecs have no visible state and may be shared. Code is
  * compiled from the schema on first use.
@@ -31,9 +39,9 @@ export interface ObjectCodec {
    * Decodes JSON (the result of JSON.parse, or an in-memory object) into a new object of the kind,
    * without defaults. Unknown fields are dropped unless the kind preserves them, and reported if
    * the schema requires it. The input is not modified. Throws DecodeError at the first value of a
-   * wrong type.
+   * wrong type. `keepsNulls`: see DecodeOptions.
    */
-  decode(json: unknown): Decoded;
+  decode(json: unknown, options?: DecodeOptions): Decoded;
 
   /**
    * Returns the object's JSON form for policies and field managers. Until admission is over, an

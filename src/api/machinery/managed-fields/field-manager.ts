@@ -474,9 +474,15 @@ export class FieldManager {
 
 /**
  * Returns `object` with the times of `live`'s entries, if nothing else would change: a write of
- * existing values is not a write.
+ * existing values is not a write. `equal`: compares objects without managed fields. `kept`: the
+ * object with the fields that no write changes, which it may lack.
  */
-export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T {
+export function withoutNewTimes<T extends ManagedObject>(
+  object: T,
+  live: T,
+  equal: (a: unknown, b: unknown) => boolean = deepEqual,
+  kept: (object: T, live: T) => T = (same) => same,
+): T {
   const entries = entriesOf(object);
   const liveEntries = entriesOf(live);
   if (entries === undefined || liveEntries === undefined || entries.length !== liveEntries.length)
@@ -489,7 +495,7 @@ export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T 
   const sameButTimes = entries.every((entry, index) =>
     deepEqual({ ...entry, time: '' }, { ...liveEntries[index], time: '' }),
   );
-  if (!sameButTimes || !deepEqual(unmanaged(object), unmanaged(live))) return object;
+  if (!sameButTimes || !equal(unmanaged(kept(object, live)), unmanaged(live))) return object;
   return withEntries(object, liveEntries);
 }
 

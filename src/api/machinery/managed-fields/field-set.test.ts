@@ -37,12 +37,20 @@ describe('path elements', () => {
     const element = parsePathElement(text)!;
     expect([element, describeElement(element)]).toEqual([canonical, described]);
   });
-  test.each(['', 'a', 'name', 'v:', 'v:{', 'k:1', 'k:{"a"}', 'i:x', 'i:1.5'])(
-    '%s is none',
-    (text) => {
-      expect(() => parsePathElement(text)).toThrow(PathElementError);
-    },
-  );
+  test.each([
+    '',
+    'a',
+    'name',
+    'v:',
+    'v:{',
+    'k:1',
+    'k:{"a"}',
+    'i:x',
+    'i:1.5',
+    'i:99999999999999999999',
+  ])('%s is none', (text) => {
+    expect(() => parsePathElement(text)).toThrow(PathElementError);
+  });
   test('elements of a later version are ignored', () =>
     expect(parsePathElement('x:anything')).toBeUndefined());
   test('elements built from parts have the same text', () => {

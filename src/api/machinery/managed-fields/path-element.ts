@@ -91,7 +91,10 @@ function readElement(text: string): PathElement | undefined {
     case 'i': {
       if (!/^[+-]?[0-9]+$/.test(text.slice(2)))
         throw new PathElementError(`parsing ${quote(text.slice(2))}: invalid syntax`);
-      return indexElement(Number(text.slice(2)));
+      const index = Number(text.slice(2));
+      if (!Number.isSafeInteger(index))
+        throw new PathElementError(`parsing ${quote(text.slice(2))}: value out of range`);
+      return indexElement(index);
     }
     default:
       return undefined;

@@ -1,6 +1,6 @@
 // Converts between stored and served versions. A read object gets the defaults of its stored
-// version. The conversion's result is pruned by the schema of the other version, but gets no
-// defaults, as upstream.
+// version, a written one gets none: the request has them. The conversion's result is pruned by the
+// schema of the other version, but gets no defaults, as upstream.
 
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -20,20 +20,20 @@ export function storedConverter(
   converter: ObjectConverter,
   codecOf: (apiVersion: string) => ObjectCodec | undefined,
 ): ObjectConverter {
+  const convert: ObjectConverter['convert'] = (objects, apiVersion) => {
+    const target = codecOf(apiVersion);
+    return andThen(converter.convert(objects, apiVersion), (converted) =>
+      target === undefined ? converted : inSlices(converted, (object) => pruned(target, object)),
+    );
+  };
   return {
-    convert(objects, apiVersion) {
-      const target = codecOf(apiVersion);
+    convert,
+    convertStored(objects, apiVersion) {
       const read = inSlices(objects, (object) => {
         const codec = codecOf(object.apiVersion ?? '');
         return codec === undefined ? object : normalized(codec, object);
       });
-      return andThen(read, (sources) =>
-        andThen(converter.convert(sources, apiVersion), (converted) =>
-          target === undefined
-            ? converted
-            : inSlices(converted, (object) => pruned(target, object)),
-        ),
-      );
+      return andThen(read, (sources) => convert(sources, apiVersion));
     },
   };
 }

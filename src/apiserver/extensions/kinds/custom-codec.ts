@@ -3,7 +3,7 @@
 
 import type { ObjectType } from '#cel/index.ts';
 import type { Decoded } from '#api/machinery/codec/decode.ts';
-import type { ObjectCodec, OpenApiType } from '#api/machinery/codec/object-codec.ts';
+import type { DecodeOptions, ObjectCodec, OpenApiType } from '#api/machinery/codec/object-codec.ts';
 import { type RuleTimes, StructuralCodec } from '#api/machinery/codec/structural/index.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
@@ -75,8 +75,8 @@ export class CustomCodec implements ObjectCodec {
     return { metadata: {} };
   }
 
-  decode(json: unknown): Decoded {
-    return this.structural.decode(json);
+  decode(json: unknown, options?: DecodeOptions): Decoded {
+    return this.structural.decode(json, options);
   }
 
   applyDefaults(draft: Record<string, unknown>): void {

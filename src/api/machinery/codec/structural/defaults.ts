@@ -1,6 +1,6 @@
 // Defaults of custom resources: applying them, and pruning them before.
 
-import { deepCopy, setOwn } from '#machinery/deep.ts';
+import { deepCopy, getOwn, isPlainObject, setOwn } from '#machinery/deep.ts';
 import { DecodeError } from '../decode-error.ts';
 import { ReadContext } from './read-context.ts';
 import { readerOf, RESOURCE_FIELDS } from './reader.ts';
@@ -88,10 +88,32 @@ export function withPrunedDefaults(schema: StructuralSchema): StructuralSchema {
 }
 
 /**
- * The position of a node for defaults: a resource (embedded or the whole object), its metadata, or
- * any other.
+ * The position of a node for defaults: a resource (embedded or the whole object), a value in the
+ * metadata of a resource (the metadata itself, or inside of it), or any other.
  */
-type Place = 'object' | 'metadata' | 'value';
+type Place = 'object' | 'value' | InMetadata;
+
+interface InMetadata {
+  /** Returns metadata with the value at the position, and nothing else. */
+  readonly around: (value: unknown) => unknown;
+  /** Returns the value at the position; undefined if there is none. */
+  readonly find: (metadata: unknown) => unknown;
+}
+
+const METADATA: InMetadata = { around: (value) => value, find: (metadata) => metadata };
+
+/** Returns the position of a field of the value at another position, or of an item (0). */
+function inside(place: Place, name: string | 0): Place {
+  if (typeof place === 'string') return 'value';
+  return {
+    around: (value) => place.around(name === 0 ? [value] : { [name]: value }),
+    find: (metadata) => {
+      const outer = place.find(metadata);
+      if (Array.isArray(outer)) return outer[0];
+      return isPlainObject(outer) ? getOwn(outer, String(name)) : undefined;
+    },
+  };
+}
 
 function pruned(schema: StructuralSchema, place: Place): StructuralSchema {
   const isResource = place === 'object' || schema.embeddedResource;
@@ -99,22 +121,24 @@ function pruned(schema: StructuralSchema, place: Place): StructuralSchema {
   return {
     ...schema,
     default: schema.default === undefined ? undefined : prunedDefault(schema, place),
-    items: items === undefined ? undefined : pruned(items, 'value'),
+    items: items === undefined ? undefined : pruned(items, inside(place, 0)),
     properties: new Map(
-      [...schema.properties].map(([name, property]) => {
-        return [name, pruned(property, isResource && name === 'metadata' ? 'metadata' : 'value')];
-      }),
+      [...schema.properties].map(([name, property]) => [
+        name,
+        pruned(property, isResource && name === 'metadata' ? METADATA : inside(place, name)),
+      ]),
     ),
     additionalProperties:
       typeof additionalProperties === 'object'
-        ? pruned(additionalProperties, 'value')
+        ? pruned(additionalProperties, inside(place, 'key'))
         : additionalProperties,
   };
 }
 
 function prunedDefault(schema: StructuralSchema, place: Place): unknown {
   try {
-    if (place === 'metadata') return decodeMetadata(schema.default).metadata;
+    if (typeof place !== 'string')
+      return place.find(decodeMetadata(place.around(schema.default)).metadata);
     return readerOf(schema)(withoutWrongFields(schema, schema.default), new ReadContext());
   } catch (error) {
     // A default of a wrong type is not pruned. Today it cannot be stored.

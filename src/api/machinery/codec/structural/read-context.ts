@@ -19,10 +19,13 @@ export class ReadContext {
   readonly #isKey: boolean[] = [];
   #depth = 0;
   readonly #base: FieldPath;
+  /** Nulls that the schema does not allow are kept. */
+  readonly keepsNulls: boolean;
 
   /** `base`: the path of the value, for errors. Default: the value is a whole object. */
-  constructor(base: FieldPath = new FieldPath('')) {
+  constructor(base: FieldPath = new FieldPath(''), keepsNulls = false) {
     this.#base = base;
+    this.keepsNulls = keepsNulls;
   }
 
   push(frame: string | number, isKey: boolean): void {

@@ -1,5 +1,5 @@
 // Decodes objects by their schema in one pass: copies the value, drops unknown fields (pruning) and
-// nulls that are not allowed, and decodes the metadata of embedded resources. A reader is compiled
+// (mostly) nulls that are not allowed, and decodes the metadata of embedded resources. A reader is compiled
 // per schema node on first use.
 //
 // Values of a wrong type are kept: validation reports them. Scalars are not checked.
@@ -135,7 +135,7 @@ class NodeReader {
       if (value === undefined) continue;
       const isProperty = this.#schema.properties.has(name);
       const compiledField = this.#field(name, isProperty);
-      if (value === null && compiledField?.dropsNull === true) continue;
+      if (value === null && compiledField?.dropsNull === true && !context.keepsNulls) continue;
       if (this.#schema.embeddedResource && RESOURCE_FIELDS.has(name)) {
         setOwn(copy, name, resourceField(name, value, context));
         continue;

@@ -134,6 +134,31 @@ describe('applyDefaults', () => {
     codec.applyDefaults(object);
     expect(object).toEqual({ spec: { a: 'x' } });
   });
+
+  test('have no fields in the metadata of embedded resources that it does not have', () => {
+    const text = (value: string): JSONSchemaProps => ({ type: 'string', default: value });
+    const codec = ofSpec({
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+      properties: {
+        kind: text('Foo'),
+        metadata: {
+          type: 'object',
+          properties: {
+            name: text('bar'),
+            unknown: text('x'),
+            labels: { type: 'object', default: {}, properties: { a: text('b') } },
+          },
+        },
+      },
+    });
+    const { object } = codec.decode({ spec: { metadata: { labels: { c: 'd' } } } });
+    codec.applyDefaults(object);
+    expect(object).toEqual({
+      spec: { kind: 'Foo', metadata: { name: 'bar', labels: { a: 'b', c: 'd' } } },
+    });
+  });
 });
 
 describe('validate', () => {

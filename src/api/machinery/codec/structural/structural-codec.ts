@@ -11,7 +11,7 @@ import type { GroupVersionKind } from '../../descriptor.ts';
 import type { MergeType } from '../../managed-fields/index.ts';
 import { DecodeError, jsonKind } from '../decode-error.ts';
 import type { Decoded } from '../decode.ts';
-import type { ObjectCodec } from '../object-codec.ts';
+import type { DecodeOptions, ObjectCodec } from '../object-codec.ts';
 import { celTypeOf } from './cel-type.ts';
 import { Correlation } from './correlation.ts';
 import { compileDefaults, withPrunedDefaults } from './defaults.ts';
@@ -125,17 +125,17 @@ export class StructuralCodec implements ObjectCodec {
   }
 
   /**
-   * Decodes an object: see ObjectCodec. Nulls that are not allowed are dropped, too; values of a
-   * wrong type are left to validation.
+   * Decodes an object: see ObjectCodec. Nulls that are not allowed are dropped, too, unless they are
+   * kept; values of a wrong type are left to validation.
    */
-  decode(json: unknown): Decoded {
+  decode(json: unknown, { keepsNulls = false }: DecodeOptions = {}): Decoded {
     if (!isPlainObject(json)) {
       throw new DecodeError(
         `json: cannot unmarshal ${jsonKind(json)} into Go value of type map[string]interface {}`,
         '',
       );
     }
-    const context = new ReadContext();
+    const context = new ReadContext(undefined, keepsNulls);
     const resource = readResourceFields(json);
     const rest = this.#compile().read(resource.rest, context) as Record<string, unknown>;
     const object: Record<string, unknown> = {};
