@@ -12,7 +12,12 @@ import { UserError } from '#cluster/user-error.ts';
 import { cacheDir, requiredVersion } from './binaries.ts';
 import { cleanUp, removeCgroup } from './clean-up.ts';
 import { run } from './cable.ts';
-import { createCsiObjects, makeDefaultClass, startCsiDriver } from './csi/node-driver.ts';
+import {
+  createCsiObjects,
+  makeAttachable,
+  makeDefaultClass,
+  startCsiDriver,
+} from './csi/node-driver.ts';
 import { cgroupRootOf, EVICTION_HARD, machineDir, startJoinedNode } from './joined-node.ts';
 import {
   asMachine,
@@ -82,7 +87,7 @@ const realFlags = ({ pods, services, machines: [first] }: Network): readonly str
 export interface ClusterConfig {
   /** Three simulated nodes; otherwise real ones. */
   readonly simulated: boolean;
-  /** The real nodes: from one to six, one for 'immediate', two for other names. */
+  /** The real nodes: from one to six, one for 'immediate', three for 'aws', two for other names. */
   readonly nodes: Nodes;
   /** The number of its network: see networkOf. Default: 0. */
   readonly network?: number;
@@ -136,7 +141,7 @@ export async function startCluster({
       undo.push(() => up.stop());
       return { kubeconfig: join(clusterDir, 'kubeconfig'), containerdSockets: [], stop };
     }
-    const nodes = typeof places === 'number' ? places : places === 'immediate' ? 1 : 2;
+    const nodes = typeof places === 'number' ? places : countOf(places);
     const network = networkOf(networkNumber);
     const [machine, ...others] = network.machines;
     const joined = others.slice(0, nodes - 1);
@@ -158,7 +163,7 @@ export async function startCluster({
     const ssh = hasKeys ? makeKeys(join(dir, 'ssh')) : undefined;
     const virtual =
       places === 'kernel' && ssh !== undefined
-        ? { kernel: ensureKernel(cache, busyboxIn(cache)), keys: ssh }
+        ? { kernel: ensureKernel(cache, busyboxIn(cache)), keys: ssh, archives }
         : undefined;
     const isStatic = places === 'static';
     const start = isStatic ? startStaticPods : startFirst;
@@ -187,6 +192,7 @@ export async function startCluster({
     const hasDefaultClass = places === 'aws' || isStatic;
     if (csiDriver || hasDefaultClass) {
       createCsiObjects(kubectl, kubeconfig, dir);
+      if (isStatic) makeAttachable(kubectl, kubeconfig);
       for (const each of nodesOf) {
         const driver = await startCsiDriver({ ...each, dir, clusterDir, logFile });
         undo.push(() => driver.stop());
@@ -219,7 +225,7 @@ export async function startCluster({
     return {
       kubeconfig,
       // Images of such a cluster are pulled: few are needed.
-      containerdSockets: isStatic ? [] : containerdSockets,
+      containerdSockets: isStatic || virtual !== undefined ? [] : containerdSockets,
       kubeletRoot: KUBELET_ROOT,
       nodes,
       ...(ssh !== undefined && { ssh }),
@@ -309,6 +315,9 @@ function startDnsPods(kubectl: string, kubeconfig: string): void {
   run(kubectl, ...on, 'apply', '-f', join(root, 'examples', 'dns', 'dns.yaml'));
   run(kubectl, ...on, 'rollout', 'status', 'deployment/coredns', '--timeout=120s');
 }
+
+const countOf = (places: Exclude<Nodes, number>): number =>
+  places === 'immediate' ? 1 : places === 'aws' ? 3 : 2;
 
 /** Puts the nodes into three zones in turn. */
 function labelZones(kubectl: string, kubeconfig: string): void {

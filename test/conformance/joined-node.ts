@@ -17,6 +17,7 @@ import {
 import {
   asVirtualMachine,
   insideVirtualMachine,
+  makeDisk,
   type VirtualMachineConfig,
 } from './virtual-machine.ts';
 import { run } from './cable.ts';
@@ -58,7 +59,10 @@ export interface JoinedNodeConfig {
   /** Whether its service proxy is a process of its own; otherwise it is a pod. Default: true. */
   readonly hasProxy?: boolean;
   /** Makes its machine one with this kernel. Default: it has that of this machine. */
-  readonly virtual?: Pick<VirtualMachineConfig, 'kernel' | 'keys'>;
+  readonly virtual?: Pick<VirtualMachineConfig, 'kernel' | 'keys'> & {
+    /** Archives of the images that it has from the start. */
+    readonly archives: readonly string[];
+  };
   readonly logFile: string;
 }
 
@@ -81,6 +85,7 @@ export async function startJoinedNode(config: JoinedNodeConfig): Promise<JoinedN
   const own = [join(dir, 'containerd'), join(dir, 'logs'), KUBELET_ROOT];
   const ownBinds =
     virtual === undefined ? [[ownRoot, KUBELET_ROOT] as const, makeLocalDisk(dir)] : [];
+  if (virtual !== undefined) await makeDisk(files, virtual.archives);
   const onMachine: OnMachine = (command) =>
     virtual === undefined
       ? asMachine(machine, { ...files, binds: [...ownBinds, ...binds] }, command)

@@ -65,7 +65,7 @@ export const isTestSet = (text: string): text is TestSet =>
  * - 'workers': pods run only on a node that has joined, whose kubelet is a process of its own, since
  *   the first node has the taint of a control plane. The suite can log in to both nodes.
  * - 'local': the same, and the suite knows the cluster as one of its provider of this name.
- * - 'aws': two nodes, and that provider, which tests ask for that need nothing of a cloud but a
+ * - 'aws': three nodes, and that provider, which tests ask for that need nothing of a cloud but a
  *   default storage class with block volumes: upstream's suite does nothing else for it. The class is
  *   one of the CSI driver.
  * - 'static': two nodes as kubeadm makes them: the control plane is static pods of the first, the

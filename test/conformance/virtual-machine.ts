@@ -2,6 +2,7 @@
 // allow: Debian's kernel in an emulated computer, on the switch of the other machines. Its files are
 // those of this machine, which it cannot change, with a disk of its own above them.
 
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -16,7 +17,10 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { findProgram } from '#cluster/machine/install.ts';
 import { UserError } from '#cluster/user-error.ts';
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
 import { run } from './cable.ts';
+import { importImages } from './images.ts';
 import type { Machine, MachineFiles, Network, OnMachine } from './machines.ts';
 import { type SshKeys, sshdSettings } from './ssh.ts';
 
@@ -130,7 +134,53 @@ export interface VirtualMachineConfig {
   readonly keys: SshKeys;
 }
 
-/** Returns the command that starts the machine with one program. The machine ends with the program. */
+/** The file of the machine's disk. */
+const diskOf = ({ dir }: MachineFiles): string => join(dir, 'disk');
+/** The directory of the disk that the machine has at the place with this number in `own`. */
+const ownOf = (disk: string, index: number): string => join(disk, `own-${index}`);
+
+/**
+ * Makes the disk of a machine. The first of its own directories is that of containerd, which finds
+ * the images of `archives` there: an emulated computer takes minutes to unpack them.
+ */
+export async function makeDisk(files: MachineFiles, archives: readonly string[]): Promise<void> {
+  mkdirSync(files.dir, { recursive: true });
+  const disk = diskOf(files);
+  run('truncate', '-s', `${DISK_MIB}M`, disk);
+  run('mkfs.ext4', '-q', '-F', disk);
+  const mounted = `${disk}-mounted`;
+  const state = `${disk}-state`;
+  mkdirSync(mounted, { recursive: true });
+  run('mount', '-o', 'loop', disk, mounted);
+  try {
+    const socket = join(state, 'containerd.sock');
+    const places = [
+      '--root',
+      join(ownOf(mounted, 0), 'root'),
+      '--state',
+      state,
+      '--address',
+      socket,
+    ];
+    const containerd = spawn('containerd', places, { stdio: 'ignore' });
+    const ended = new Promise((resolve) => containerd.once('close', resolve));
+    try {
+      const period = { clock: systemClock, intervalMs: 200, timeoutMs: 60_000 };
+      await wait.pollImmediately(period, () => existsSync(socket));
+      importImages(socket, archives);
+    } finally {
+      containerd.kill();
+      await ended;
+    }
+  } finally {
+    run('umount', mounted);
+  }
+}
+
+/**
+ * Returns the command that starts the machine with one program, once there is a disk. The machine
+ * ends with the program.
+ */
 export function asVirtualMachine(
   config: VirtualMachineConfig,
   command: readonly string[],
@@ -146,9 +196,6 @@ export function asVirtualMachine(
   mkdirSync(files.dir, { recursive: true });
   const script = join(files.dir, 'machine.sh');
   writeFileSync(script, machineScript(config, command));
-  const disk = join(files.dir, 'disk');
-  run('truncate', '-s', `${DISK_MIB}M`, disk);
-  run('mkfs.ext4', '-q', '-F', disk);
   const kernelArgs = `console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off machine=${script}`;
   return [
     ...onSwitch,
@@ -169,7 +216,7 @@ export function asVirtualMachine(
     '-device',
     'virtio-9p-pci,fsdev=root,mount_tag=root',
     '-drive',
-    `file=${disk},format=raw,if=virtio,cache=unsafe`,
+    `file=${diskOf(files)},format=raw,if=virtio,cache=unsafe`,
     '-netdev',
     `tap,id=net,ifname=${node},script=no,downscript=no`,
     '-device',
@@ -198,7 +245,7 @@ function machineScript(
   });
   const binds: readonly (readonly [string, string])[] = [
     [join(kernel.dir, 'lib', 'modules'), '/lib/modules'],
-    ...own.map((path, index) => [`/disk/own-${index}`, path] as const),
+    ...own.map((path, index) => [ownOf('/disk', index), path] as const),
   ];
   return [
     'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root',
@@ -224,7 +271,8 @@ function machineScript(
     ...written,
     `${line('printf', '%s', sshdSettings(machine, keys))} >/run/sshd/config`,
     `${findProgram('sshd') ?? 'sshd'} -f /run/sshd/config`,
-    line(...command),
+    // Not a terminal, on which programs draw.
+    `${line(...command)} 2>&1 | cat`,
     'echo o >/proc/sysrq-trigger; sleep 60',
     '',
   ].join('\n');
@@ -243,7 +291,6 @@ export const insideVirtualMachine =
     'UserKnownHostsFile=/dev/null',
     '-o',
     'LogLevel=ERROR',
-    '-tt',
     `root@${address}`,
     line(...command),
   ];

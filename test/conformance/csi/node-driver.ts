@@ -15,6 +15,7 @@ import { runCox, type RunningRole, startRole } from '../role.ts';
 const MAX_VOLUMES = 64;
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+const attacher = fileURLToPath(new URL('./attacher.yaml', import.meta.url));
 const classes = fileURLToPath(new URL('./classes.yaml', import.meta.url));
 
 /** Creates the roles of the driver's controllers, the APIs of snapshots, and classes for tests. */
@@ -24,6 +25,10 @@ export function createCsiObjects(kubectl: string, kubeconfig: string, dir: strin
   for (const file of [permissions, classes])
     run(kubectl, `--kubeconfig=${kubeconfig}`, 'apply', '-f', file);
 }
+
+/** Makes the driver one whose volumes are attached. To be called before it starts. */
+export const makeAttachable = (kubectl: string, kubeconfig: string): void =>
+  void run(kubectl, `--kubeconfig=${kubeconfig}`, 'apply', '-f', attacher);
 
 /** Makes the driver's class of images the default one: it has block volumes, too. */
 export function makeDefaultClass(kubectl: string, kubeconfig: string): void {
