@@ -30,6 +30,17 @@ describe('there and back', () => {
   });
 });
 
+test('numbers of 16 digits and more are marked, wherever they are', () => {
+  for (let offset = 0; offset < 20; offset++) {
+    for (let digits = 13; digits < 35; digits++) {
+      const number = `-${'9'.repeat(digits)}`;
+      const text = 'x'.repeat(offset);
+      const json = Buffer.from(`{"metadata":{"name":"a"},"text":"${text}","number":${number}}`);
+      expect([offset, digits, storedOfJson(json)![0] !== 0]).toEqual([offset, digits, digits > 15]);
+    }
+  }
+});
+
 test.each([
   '{}',
   '{"metadata":{}}',

@@ -12,6 +12,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 /** A number that may be beyond 2^53. Texts may contain it as well: they are parsed more slowly. */
 const LONG_NUMBER = /[:,[]-?\d{16}/;
+const LONG_DIGITS = 16;
 
 /** Reports whether the bytes have the form of `encodeForStorage`. */
 export function isStoredForm(value: Uint8Array): boolean {
@@ -36,13 +37,31 @@ export function storedOfJson(json: Uint8Array): Uint8Array | undefined {
   const value = Buffer.allocUnsafeSlow(HEADER_BYTES + json.length);
   value.writeUInt32BE(at, 0);
   value.set(json, HEADER_BYTES);
-  if (LONG_NUMBER.test(value.toString('latin1', HEADER_BYTES))) value[0] = value[0]! | BIGINTS_FLAG;
+  if (hasLongDigits(json) && LONG_NUMBER.test(value.toString('latin1', HEADER_BYTES)))
+    value[0] = value[0]! | BIGINTS_FLAG;
   return value;
+}
+
+/** Reports whether there are 16 digits in a row. One of them is at a multiple of 16. */
+function hasLongDigits(json: Uint8Array): boolean {
+  for (let at = 0; at < json.length; at += LONG_DIGITS) {
+    if (!isDigit(json[at])) continue;
+    let first = at;
+    while (isDigit(json[first - 1])) first--;
+    let end = at + 1;
+    while (isDigit(json[end])) end++;
+    if (end - first >= LONG_DIGITS) return true;
+  }
+  return false;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
 /** Returns the offset at which resourceVersion is inserted, as `encodePlain` chooses it. */
 function insertionPoint(json: Uint8Array): number | undefined {
-  const metadata = [...membersOf(json, 0)].find(({ name }) => name === 'metadata');
+  const metadata = memberNamed(json, 'metadata');
   if (metadata === undefined || json[metadata.value] !== OPEN_BRACE) return undefined;
   const start = metadata.value + 1;
   if (json[start] !== QUOTE) return undefined;
@@ -57,6 +76,12 @@ interface Member {
   readonly from: number;
   /** The offset of the value. */
   readonly value: number;
+}
+
+/** Returns the first member of the object with this name. */
+function memberNamed(json: Uint8Array, wanted: string): Member | undefined {
+  for (const member of membersOf(json, 0)) if (member.name === wanted) return member;
+  return undefined;
 }
 
 /** Yields the members of the object at `open`, until one that has white space around it. */
