@@ -172,16 +172,10 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
   implemented('kubelet-client-certificate', 'string', ''),
   implemented('kubelet-client-key', 'string', ''),
   ignored('kubelet-port', 'uint', '10250', 'upstream ignores it as well'),
-  ignored(
+  implemented(
     'kubelet-preferred-address-types',
     'stringSlice',
     'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
-    'the order is InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS',
-    [
-      'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
-      'InternalIP,ExternalIP,Hostname',
-      'InternalIP,ExternalIP,Hostname,InternalDNS,ExternalDNS',
-    ],
   ),
   ignored('kubelet-read-only-port', 'uint', '10255', 'upstream ignores it as well'),
   ignored('kubelet-timeout', 'duration', '5s', 'the timeout of connections to kubelets is fixed'),
@@ -231,13 +225,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
     'only the behaviour of version 1.36 is there',
   ),
   implemented('secure-port', 'int', '6443'),
-  ignored(
-    'service-account-extend-token-expiration',
-    'bool',
-    'true',
-    'tokens of pods are valid for as long as was asked for',
-    ['false'],
-  ),
+  implemented('service-account-extend-token-expiration', 'bool', 'true'),
   implemented('service-account-issuer', 'stringArray', ''),
   implemented('service-account-jwks-uri', 'string', ''),
   implemented('service-account-key-file', 'stringArray', ''),
