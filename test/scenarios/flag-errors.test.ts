@@ -96,6 +96,7 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<periods>': ['x', 'memory.available=x'],
   '<amounts>': ['x', 'memory=x'],
   '<percent>': ['x', '-1', '101'],
+  '<share>': ['x', '-1', '0.03', ''],
   '<size>': ['x', '-1'],
   '<policy>': ['x', ''],
   '<options>': ['x', 'x=y'],
@@ -120,6 +121,7 @@ const unchecked: Readonly<Record<string, string>> = {
   '<hosts>': 'any text',
   '<id>': 'any text',
   '<claim>': 'any text',
+  '<types>': 'any text',
 };
 /** Flags for files and directories that are created, or may be missing. */
 const lenient = new Set([

@@ -75,6 +75,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     rootCa: tls.cert,
   });
 
+  const goawayChance = checkedShare(config.goawayChance);
   const shutdownDelayMs = shutdownDelay(config.shutdownDelayDuration);
   const encryption = await Encryption.of(config, { clock, random, logger, store });
   const opened = await openStorage({
@@ -115,7 +116,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       ...(config.kubeletPreferredAddressTypes !== undefined && {
         nodeAddressTypes: config.kubeletPreferredAddressTypes,
       }),
-      goawayChance: goawayChance(config.goawayChance),
+      goawayChance,
       otherMetrics: () =>
         (config.otherMetrics?.() ?? '') +
         (workers?.metrics() ?? '') +
@@ -248,7 +249,7 @@ function shutdownDelay(ms: number | undefined): number | undefined {
   return ms;
 }
 
-function goawayChance(share: number | undefined): number | undefined {
+function checkedShare(share: number | undefined): number | undefined {
   if (share !== undefined && !(share >= 0 && share <= 0.02))
     throw new UserError('--goaway-chance can not be less than 0 or greater than 0.02');
   return share;
