@@ -28,6 +28,7 @@ import { closedError, EtcdConnection, type EtcdTls } from './connection.ts';
 import { detailsOf, failureKind, storageErrorOf } from './errors.ts';
 import { KeySpace } from './keys.ts';
 import { LeasePool } from './leases.ts';
+import { Marks } from './marks.ts';
 import type { EtcdKeyValue, RangeRequest, RangeResponse, TxnResponse } from './schema.ts';
 import { Turns } from './turns.ts';
 import { hasProgressRequests } from './version.ts';
@@ -82,12 +83,15 @@ interface Seen {
 export async function openEtcdStorage(config: EtcdStorageConfig): Promise<Storage> {
   const connection = new EtcdConnection(config);
   try {
-    const { version } = await connection.read('Maintenance.Status', {});
+    const { version, header } = await connection.read('Maintenance.Status', {});
     const [major = 0, minor = 0] = version.split('.').map(Number);
     if (major !== 3 || minor < 4)
       throw new StorageError('Unavailable', `etcd ${version} is too old: 3.4 or later is needed`);
     config.logger.debug('etcd: connected', { version, endpoints: config.endpoints });
-    return new EtcdStorage(config, connection, hasProgressRequests(version));
+    return new EtcdStorage(config, connection, {
+      latest: header.revision,
+      progressRequests: hasProgressRequests(version),
+    });
   } catch (error) {
     connection.close();
     throw storageErrorOf(error);
@@ -106,17 +110,22 @@ class EtcdStorage implements Storage {
   readonly #watchers = new Set<Watcher>();
   readonly #turns = new Turns();
   /** The newest revision that any response has shown. */
-  #latest: Revision = 0;
+  #latest: Revision;
   /** The newest compaction revision that this process has seen. */
   #oldest: Revision = 0;
   #askingOldest: Promise<void> | undefined;
   #closed = false;
 
-  constructor(config: EtcdStorageConfig, connection: EtcdConnection, progressRequests: boolean) {
+  constructor(
+    config: EtcdStorageConfig,
+    connection: EtcdConnection,
+    { latest, progressRequests }: { readonly latest: Revision; readonly progressRequests: boolean },
+  ) {
     const { clock, random, logger } = config;
     this.#config = config;
     this.#connection = connection;
     this.#progressRequests = progressRequests;
+    this.#latest = latest;
     this.#keys = new KeySpace({
       logicalPrefix: config.logicalPrefix ?? '/registry',
       physicalPrefix: config.prefix ?? '/registry',
@@ -129,6 +138,9 @@ class EtcdStorage implements Storage {
       clock,
       leases: this.#leases,
       slotKey: (number) => this.#keys.own(`${process}/${number}`),
+      marks: new Marks(process),
+      range: this.#keys.everything,
+      latest: () => this.#latest,
     });
     if (config.compactionIntervalMs !== 0) {
       this.#compactor = new Compactor({

@@ -3,6 +3,7 @@
 // does not see them.
 
 import type { KeyValue } from '../interface.ts';
+import { withoutMark } from './marks.ts';
 import type { EtcdKeyValue } from './schema.ts';
 
 const encoder = new TextEncoder();
@@ -67,10 +68,11 @@ export class KeySpace {
     return { from: encoder.encode(`${this.#physical}.`), to: encoder.encode(`${this.#physical}0`) };
   }
 
+  /** Returns the object, without the mark of its value. */
   keyValue(kv: EtcdKeyValue): KeyValue {
     return {
       key: this.decode(kv.key),
-      value: kv.value,
+      value: withoutMark(kv.value),
       createRevision: kv.createRevision,
       modRevision: kv.modRevision,
     };

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
 import { type Storage, StorageError } from '../interface.ts';
 import { Compactor } from './compactor.ts';
 import { EtcdConnection, parseEndpoint } from './connection.ts';
@@ -86,27 +87,31 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     return proxy;
   };
 
-  test('detects that a write was made although its response was lost', async () => {
+  /** Writes of JSON are found by their marks, others by their slots. */
+  const values = ['mine', '{"mine":true}'];
+
+  test.each(values)('detects that %j was written although the response was lost', async (value) => {
     const proxy = await proxied();
-    const prefix = '/lost-answers';
+    const prefix = `/lost-answers-${++prefixes}`;
     const direct = await open({ prefix });
     const endpoints = [proxy.endpoint, etcd.endpoint];
     const storage = await open({ prefix, endpoints, attemptTimeoutMs: 300 });
     await storage.create('/p/warm', bytes('0'));
     const before = await direct.currentRevision();
     proxy.losesAnswers = true;
-    const created = await storage.create('/p/a', bytes('1'));
+    const created = await storage.create('/p/a', bytes(value));
     expect(created.modRevision).toBe(before + 1);
     // One write is the object's, and at most one the fence's: nothing was written twice.
     expect(await direct.get('/p/a')).toMatchObject({
       createRevision: created.modRevision,
       modRevision: created.modRevision,
     });
+    expect(text((await direct.get('/p/a'))?.value)).toBe(value);
   });
 
-  test('makes sure that a delayed write never executes, and only then writes again', async () => {
+  test.each(values)('a delayed write of %j never executes, and only then again', async (value) => {
     const proxy = await proxied();
-    const prefix = '/held-up';
+    const prefix = `/held-up-${++prefixes}`;
     const direct = await open({ prefix });
     const endpoints = [proxy.endpoint, etcd.endpoint];
     const storage = await open({ prefix, endpoints, attemptTimeoutMs: 300 });
@@ -115,7 +120,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const seen: (string | undefined)[] = [];
     const creating = storage.guaranteedUpdate('/p/a', (current) => {
       seen.push(text(current?.value));
-      return { action: 'put', value: bytes('mine') };
+      return { action: 'put', value: bytes(value) };
     });
     const { kv } = await creating;
     await direct.delete('/p/a');
@@ -125,8 +130,63 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     await direct.create('/p/after', bytes('1'));
     await systemClock.sleep(100);
     expect(await direct.get('/p/a')).toBeUndefined();
-    expect(text(kv?.value)).toBe('mine');
+    expect(text(kv?.value)).toBe(value);
     expect(seen).toEqual([undefined]);
+  });
+
+  /** Creates an object without hearing of it, and resolves when it is there. */
+  const createUnheard = async () => {
+    const proxy = await proxied();
+    const prefix = `/unheard-${++prefixes}`;
+    const direct = await open({ prefix });
+    const endpoints = [proxy.endpoint, etcd.endpoint];
+    const storage = await open({ prefix, endpoints, attemptTimeoutMs: 500 });
+    await storage.create('/p/warm', bytes('{}'));
+    proxy.losesAnswers = true;
+    const creating = storage
+      .create('/p/a', bytes('{"mine":true}'))
+      .catch((error: unknown) => error);
+    await wait.poll({ clock: systemClock, intervalMs: 5, timeoutMs: 10_000 }, async () => {
+      return (await direct.get('/p/a')) !== undefined;
+    });
+    return { direct, creating };
+  };
+
+  test('finds a write that was replaced and deleted since', async () => {
+    const { direct, creating } = await createUnheard();
+    const found = await direct.get('/p/a');
+    await direct.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes('{}') }));
+    await direct.delete('/p/a');
+    expect(await creating).toMatchObject({ key: '/p/a', modRevision: found?.modRevision });
+    expect(await direct.get('/p/a')).toBeUndefined();
+  });
+
+  test('reports that the outcome is unknown if history is gone', async () => {
+    const { direct, creating } = await createUnheard();
+    const { revision } = await direct.delete('/p/a');
+    await direct.compact(revision);
+    expect(await creating).toMatchObject({
+      reason: 'Unavailable',
+      message: expect.stringContaining('the outcome of the write is unknown') as string,
+    });
+  });
+
+  test('does not take the equal write of another process for its own', async () => {
+    const proxy = await proxied();
+    const prefix = '/equal';
+    const direct = await open({ prefix });
+    const endpoints = [proxy.endpoint, etcd.endpoint];
+    const storage = await open({ prefix, endpoints, attemptTimeoutMs: 300 });
+    await storage.create('/p/warm', bytes('{}'));
+    proxy.hold();
+    const creating = storage
+      .create('/p/a', bytes('{"holder":""}'))
+      .catch((error: unknown) => error);
+    const other = await direct.create('/p/a', bytes('{"holder":""}'));
+    expect(await creating).toMatchObject({ reason: 'KeyExists' });
+    proxy.release();
+    await direct.create('/p/after', bytes('1'));
+    expect((await direct.get('/p/a'))?.modRevision).toBe(other.modRevision);
   });
 
   test('reports an outcome that it cannot determine, and is unhealthy', async () => {

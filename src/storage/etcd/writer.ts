@@ -4,21 +4,28 @@
 // be waiting in a member that was cut off. Sending it again blindly could write twice. Reading the
 // key is not enough either, since other clients write the same key, even the same value.
 //
-// So every transaction also writes a **slot**, a key that only this process uses, on condition that
-// the slot is unchanged. If a response is missing, the slot is written again under the same
-// condition, a **fence**. If the fence succeeds, the transaction was not executed and never will
-// be, since its condition cannot hold any more. If the fence fails, the slot shows whether the
-// transaction wrote it.
+// So every transaction compares a **slot**, a key that only this process uses. If a response is
+// missing, the slot is written under the same condition, a **fence**. Once the fence is there, the
+// transaction never executes any more, since its condition cannot hold. Whether it was executed
+// before is known in one of two ways:
+//
+// - A value that is JSON has a **mark** (marks.ts), so no other write has the same bytes. History
+//   from before the transaction up to the fence shows whether the key got them.
+// - Other values, and deletions, cannot be distinguished. Their transaction writes the slot, too,
+//   so that the fence fails if it was executed. That costs etcd a second put.
 //
 // A slot serves one transaction at a time, so there are as many slots as concurrent transactions.
 // Slots have a lease, so that nothing is left of a process that has ended. A slot that has
 // disappeared is never used again, since an old transaction could find its condition true.
 
 import type { Clock } from '#machinery/clock.ts';
-import { StorageError } from '../interface.ts';
+import { type Revision, StorageError } from '../interface.ts';
 import type { EtcdConnection } from './connection.ts';
 import { detailsOf, failureKind, storageErrorOf } from './errors.ts';
+import { findWrite } from './find-write.ts';
+import type { KeyRange } from './keys.ts';
 import type { LeasePool } from './leases.ts';
+import type { Marks } from './marks.ts';
 import type { EtcdKeyValue, RequestOp, TxnRequest, TxnResponse } from './schema.ts';
 
 /** A change of one key, on condition that the key is unchanged since it was read. */
@@ -46,6 +53,11 @@ export interface WriterConfig {
   readonly leases: LeasePool;
   /** Returns the key of the slot with this number. */
   readonly slotKey: (number: number) => Uint8Array;
+  readonly marks: Marks;
+  /** The keys that are written, and the slots. */
+  readonly range: KeyRange;
+  /** Returns the newest revision that any response has shown. */
+  readonly latest: () => Revision;
   /**
    * The time for which the writer tries to determine the outcome of a transaction, in ms. Default:
    * 30 s.
@@ -59,9 +71,21 @@ interface Slot {
   revision: number;
 }
 
+/** A transaction that was sent. */
+interface Sent {
+  readonly key: Uint8Array;
+  /** The value of the slot if the transaction writes it. */
+  readonly slotValue: string;
+  /** The value with its mark. Undefined: the transaction writes the slot. */
+  readonly marked: Uint8Array | undefined;
+  /** A revision before that of the transaction. */
+  readonly after: Revision;
+}
+
 const SLOT_TTL_MS = 3_600_000;
 const SETTLE_MS = 30_000;
 const SETTLE_PAUSE_MS = 100;
+const FIND_MS = 4000;
 const BUSY_ATTEMPTS = 20;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -71,7 +95,7 @@ export class Writer {
   /** Slots that are not in use. */
   readonly #free: Slot[] = [];
   #slots = 0;
-  #lastMark = 0;
+  #lastWrite = 0;
   #unsettled = 0;
 
   constructor(config: WriterConfig) {
@@ -95,35 +119,37 @@ export class Writer {
   }
 
   async #withSlot(slot: Slot, write: Write): Promise<WriteOutcome> {
-    const { connection, leases, clock } = this.#config;
+    const { connection, leases, clock, marks, latest } = this.#config;
     for (let attempt = 1; ; attempt++) {
-      const mark = `w${++this.#lastMark}`;
+      const slotValue = `w${++this.#lastWrite}`;
+      const marked = write.value && marks.mark(write.value);
       let ttlLease: number | undefined;
-      let slotLease: number;
+      let slotLease: number | undefined;
       try {
-        slotLease = await leases.leaseFor(SLOT_TTL_MS);
+        if (marked === undefined) slotLease = await leases.leaseFor(SLOT_TTL_MS);
         if (write.ttlMs !== undefined) ttlLease = await leases.leaseFor(write.ttlMs);
       } catch (error) {
         this.#free.push(slot);
         throw storageErrorOf(error);
       }
+      const sent = { key: write.key, slotValue, marked, after: latest() };
       let response: TxnResponse;
       try {
         response = await connection.send(
           'KV.Txn',
-          transaction(slot, write, mark, slotLease, ttlLease),
+          transaction(slot, write, sent, slotLease, ttlLease),
         );
       } catch (error) {
         const kind = failureKind(error);
         if (error instanceof StorageError) throw error;
         if (kind === 'unknown') {
-          const revision = await this.#settle(slot, mark, error);
+          const revision = await this.#settle(slot, sent, error);
           if (revision === undefined) continue;
           this.#free.push(slot);
           return { written: true, revision };
         }
         if (kind === 'no-lease' && attempt < BUSY_ATTEMPTS) {
-          await leases.forget(SLOT_TTL_MS, slotLease);
+          if (slotLease !== undefined) await leases.forget(SLOT_TTL_MS, slotLease);
           if (write.ttlMs !== undefined && ttlLease !== undefined)
             await leases.forget(write.ttlMs, ttlLease);
           continue;
@@ -137,7 +163,7 @@ export class Writer {
       }
       const { revision } = response.header;
       if (response.succeeded) {
-        slot.revision = revision;
+        if (marked === undefined) slot.revision = revision;
         this.#free.push(slot);
         return { written: true, revision };
       }
@@ -159,14 +185,14 @@ export class Writer {
   }
 
   /**
-   * Returns the revision at which the transaction with this mark was executed. Undefined: it was
+   * Returns the revision at which the transaction was executed. Undefined: it was
    * not, and never will be.
    */
-  async #settle(slot: Slot, mark: string, cause: unknown): Promise<number | undefined> {
+  async #settle(slot: Slot, sent: Sent, cause: unknown): Promise<number | undefined> {
     const { connection, clock, leases } = this.#config;
     this.#unsettled++;
     const deadline = clock.monotonic() + (this.#config.settleMs ?? SETTLE_MS);
-    const fence = `f${mark}`;
+    const fence = `f${sent.slotValue}`;
     for (;;) {
       try {
         const lease = await leases.leaseFor(SLOT_TTL_MS);
@@ -177,17 +203,17 @@ export class Writer {
         });
         if (response.succeeded) {
           slot.revision = response.header.revision;
-          return undefined;
+          return await this.#find(sent, slot.revision);
         }
-        const slotValue = response.responses[0]?.range?.kvs[0];
-        if (slotValue === undefined) break;
-        slot.revision = slotValue.modRevision;
-        const text = decoder.decode(slotValue.value);
-        if (text === mark) return slotValue.modRevision;
-        if (text === fence) return undefined;
-        break;
+        const found = response.responses[0]?.range?.kvs[0];
+        if (found === undefined) break;
+        const text = decoder.decode(found.value);
+        if (text !== fence && text !== sent.slotValue) break;
+        slot.revision = found.modRevision;
+        return text === fence ? await this.#find(sent, slot.revision) : slot.revision;
       } catch (error) {
         if (error instanceof StorageError && error.reason === 'Closed') throw error;
+        if (error instanceof StorageError && error.reason === 'Expired') break;
         if (clock.monotonic() >= deadline) break;
         await clock.sleep(SETTLE_PAUSE_MS);
       }
@@ -199,16 +225,32 @@ export class Writer {
       { cause },
     );
   }
+
+  /** Returns the revision of a transaction that does not write its slot. `fence`: a later revision. */
+  async #find({ marked, key, after }: Sent, fence: Revision): Promise<Revision | undefined> {
+    if (marked === undefined) return undefined;
+    const { connection, clock, range } = this.#config;
+    return await findWrite({
+      connection,
+      clock,
+      range,
+      key,
+      value: marked,
+      after,
+      upTo: fence,
+      timeoutMs: FIND_MS,
+    });
+  }
 }
 
 function transaction(
   slot: Slot,
-  write: Write,
-  mark: string,
-  slotLease: number,
+  { key, value: plain, expectedRevision }: Write,
+  { marked, slotValue }: Sent,
+  slotLease: number | undefined,
   lease: number | undefined,
 ): TxnRequest {
-  const { key, value, expectedRevision } = write;
+  const value = marked ?? plain;
   const change: RequestOp =
     value === undefined
       ? { deleteRange: { key } }
@@ -218,7 +260,10 @@ function transaction(
       { result: 0, target: 2, key, modRevision: expectedRevision },
       { result: 0, target: 2, key: slot.key, modRevision: slot.revision },
     ],
-    success: [change, { put: { key: slot.key, value: encoder.encode(mark), lease: slotLease } }],
+    success:
+      slotLease === undefined
+        ? [change]
+        : [change, { put: { key: slot.key, value: encoder.encode(slotValue), lease: slotLease } }],
     failure: [{ range: { key } }, { range: { key: slot.key } }],
   };
 }
