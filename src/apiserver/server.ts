@@ -257,6 +257,7 @@ export class ApiServer {
       scheme,
       catalog,
       admission,
+      authorizer,
       clock,
       random,
       minWatchTimeoutMs: config.minWatchTimeoutMs ?? 30 * 60_000,
