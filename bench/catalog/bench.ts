@@ -67,6 +67,7 @@ async function serverWith(size: number): Promise<Installed> {
     scheme: newDefaultScheme(),
     catalog: t.server.catalog,
     admission: new AdmissionChain([], { clock: systemClock, metrics: new AdmissionMetrics() }),
+    authorizer: { authorize: () => ({ decision: 'allow' as const, reason: '' }) },
     clock: systemClock,
     random: systemRandom,
     minWatchTimeoutMs: 60_000,

@@ -72,7 +72,7 @@ export function createServerHandler(
       : new AuditLog(config.audit, { clock, logger, random, metrics: metrics.audit });
   const minWatchTimeoutMs = config.minWatchTimeoutMs ?? 30 * 60_000;
   const router = new Router({
-    services: { scheme, catalog, admission, clock, random, minWatchTimeoutMs },
+    services: { scheme, catalog, admission, authorizer, clock, random, minWatchTimeoutMs },
     routes,
     metrics: metrics.requests,
   });

@@ -25,6 +25,64 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
+describe('an account that may change objects, but not create them', () => {
+  const inTenant = '/api/v1/namespaces/tenant/configmaps';
+  let editor: string;
+  beforeAll(async () => {
+    editor = await cluster.account('tenant', 'changer');
+    await cluster.expect(201, {
+      method: 'POST',
+      path: `${RBAC}/namespaces/tenant/roles`,
+      body: {
+        metadata: { name: 'changer' },
+        rules: [
+          { apiGroups: [''], resources: ['configmaps'], verbs: ['patch', 'update'] },
+          { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['update'] },
+        ],
+      },
+    });
+    await cluster.expect(201, {
+      method: 'POST',
+      path: `${RBAC}/namespaces/tenant/rolebindings`,
+      body: {
+        metadata: { name: 'changer' },
+        roleRef: { apiGroup: group, kind: 'Role', name: 'changer' },
+        subjects: [{ kind: 'ServiceAccount', name: 'changer', namespace: 'tenant' }],
+      },
+    });
+  });
+
+  const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'made' } };
+  const apply = (name: string): RequestOptions => ({
+    method: 'PATCH',
+    path: `${inTenant}/${name}?fieldManager=t&force=true`,
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+    body: { ...config, metadata: { name } },
+    token: editor,
+  });
+
+  test('creates none by an apply, nor by an update', async () => {
+    const denied = await cluster.request(apply('made'));
+    expect(denied.summary).toContain(
+      '403 configmaps "made" is forbidden: User "system:serviceaccount:tenant:changer" cannot ' +
+        'create resource "configmaps" in API group "" in the namespace "tenant"',
+    );
+    const lease = await cluster.request({
+      method: 'PUT',
+      path: '/apis/coordination.k8s.io/v1/namespaces/tenant/leases/made',
+      body: { metadata: { name: 'made' }, spec: {} },
+      token: editor,
+    });
+    expect(lease.summary).toContain('cannot create resource "leases"');
+  });
+
+  test('changes those that exist', async () => {
+    const body = { ...config, metadata: { name: 'present' } };
+    await cluster.expect(201, { method: 'POST', path: inTenant, body });
+    expect((await cluster.request(apply('present'))).code).toBe(200);
+  });
+});
+
 describe('roles and bindings of an administrator of one namespace', () => {
   const nodes = { apiGroups: [''], resources: ['nodes'], verbs: ['get'] };
   const everything = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };

@@ -89,6 +89,7 @@ beforeEach(() => {
     scheme: newDefaultScheme(),
     catalog,
     admission,
+    authorizer: { authorize: () => ({ decision: 'allow' as const, reason: '' }) },
     clock,
     random,
     minWatchTimeoutMs: 60_000,

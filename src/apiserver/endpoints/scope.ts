@@ -1,5 +1,6 @@
 // The scope of an endpoint: a resource or subresource in one version.
 
+import type { Authorizer } from '../authorization/authorizer.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
@@ -30,6 +31,8 @@ export interface EndpointServices {
   readonly scheme: Scheme;
   readonly catalog: Catalog;
   readonly admission: AdmissionChain;
+  /** Asked again by updates that create an object. */
+  readonly authorizer: Pick<Authorizer, 'authorize'>;
   readonly clock: Clock;
   /** The minimum duration, in ms, of a watch without a timeout; the maximum is twice that. */
   readonly minWatchTimeoutMs: number;

@@ -13,6 +13,7 @@ import * as field from '#machinery/validation/field.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { goValueText } from '#machinery/text/go-value.ts';
 import { isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
+import { forbidden } from '../authorization/forbidden.ts';
 import { keepForUpdate } from '../registry/metadata.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
@@ -467,6 +468,16 @@ function admitUpdate(
   });
 }
 
+/** Throws StatusError (403) unless the user may create the object that an update would create. */
+async function authorizeCreation({ services }: Scope, request: ApiRequest): Promise<void> {
+  const { apiGroup, apiVersion, namespace, resource, subresource, name, path } = request.info;
+  const target = { apiGroup, apiVersion, namespace, resource, subresource, name, path };
+  const attributes = { ...target, user: request.user!, isResourceRequest: true, verb: 'create' };
+  const { decision, reason, error } = await services.authorizer.authorize(attributes, request);
+  if (decision === 'allow') return;
+  throw error === undefined ? forbidden(attributes, reason) : apierrors.internalError(error);
+}
+
 function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): UpdateOptions {
   const { admission } = scope.services;
   const { name } = request.info;
@@ -486,7 +497,8 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
       );
       return between(isLarge(object), () => admission.validate(attributes));
     },
-    validateCreate: (object) => {
+    validateCreate: async (object) => {
+      await authorizeCreation(scope, request);
       const attributes = admissionAttributes(
         scope,
         request,
