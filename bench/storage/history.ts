@@ -27,6 +27,8 @@ export interface HistoryOptions {
 const VALUE_BYTES = 1024;
 /** The size of a row beside its value: key, checksum, and its place in the tree. */
 const ROW_BYTES = 200;
+/** Objects are created in another order than that of their keys, as they are replaced. A prime. */
+const STRIDE = 7_919_993;
 const WRITERS = 64;
 const FILLERS = 512;
 const MAX_PAUSE_MS = 50;
@@ -82,7 +84,8 @@ async function fill(engine: EmbeddedEngine, objects: number): Promise<void> {
     more: async () => `, file ${megabytesOf(await engine.sizeBytes())} MB`,
   });
   await inParallel(objects, FILLERS, async (index) => {
-    await engine.create(keyOf(index), newValue(index, 0));
+    const object = (index * STRIDE) % objects;
+    await engine.create(keyOf(object), newValue(object, 0));
     progress.done++;
   });
   progress.stop();

@@ -32,7 +32,13 @@ const missing = hasEtcd()
 
 const TOKEN = 'administrator';
 const key = { name: 'one', secret: Buffer.alloc(32, 'k').toString('base64') };
-const RESOURCES = ['secrets', 'configmaps', 'serviceaccounts', 'limitranges'] as const;
+const RESOURCES = [
+  'secrets',
+  'configmaps',
+  'serviceaccounts',
+  'limitranges',
+  'resourcequotas',
+] as const;
 type Resource = (typeof RESOURCES)[number];
 const FORMS: Readonly<Record<Resource, { provider: string; kind: string; fields: object }>> = {
   secrets: { provider: 'kms:v2:vault', kind: 'Secret', fields: { stringData: { a: 'b' } } },
@@ -43,6 +49,7 @@ const FORMS: Readonly<Record<Resource, { provider: string; kind: string; fields:
     kind: 'LimitRange',
     fields: { spec: { limits: [] } },
   },
+  resourcequotas: { provider: 'plain', kind: 'ResourceQuota', fields: { spec: {} } },
 };
 
 describe.skipIf(missing !== undefined)(named('encryption at rest beside upstream', missing), () => {
@@ -58,6 +65,7 @@ describe.skipIf(missing !== undefined)(named('encryption at rest beside upstream
 
   const providerOf = (resource: Resource): object => {
     const [type = ''] = FORMS[resource].provider.split(':');
+    if (type === 'plain') return { identity: {} };
     const kms = { apiVersion: 'v2', name: 'vault', endpoint: `unix://${socket}` };
     return { [type]: type === 'kms' ? kms : { keys: [key] } };
   };
