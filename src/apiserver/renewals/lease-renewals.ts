@@ -87,8 +87,17 @@ interface RenewedNode {
 interface Renewal {
   readonly nodeName: string;
   readonly node: RenewedNode;
-  readonly places: LeasePlaces;
+  /** The state to be written in the place of `current`. */
+  readonly value: Uint8Array;
   readonly current: KeyValue;
+}
+
+/** Common to all renewals of a batch. Times are milliseconds since the epoch. */
+interface RenewalContext {
+  readonly now: StorageNow;
+  readonly holder: Omit<LeaseHolder, 'nodeName'>;
+  readonly renewedMs: number;
+  readonly nowMs: number;
 }
 
 export class LeaseRenewals {
@@ -156,19 +165,18 @@ export class LeaseRenewals {
     kind: Kind,
     request: RequestState,
   ): Promise<ReadonlySet<string>> {
-    const { clock, metrics, audit } = this.#config;
+    const { metrics, audit } = this.#config;
     const renewals = this.#renewalsOf(batch, nodes, request);
     const [first] = renewals;
     if (first === undefined) return NONE;
     const countAdmission = this.#admit(kind, first, request);
     if (countAdmission === undefined) return NONE;
     const countRequests = metrics.beginTogether(request, renewals.length, endpointLabels(kind));
-    const nowMs = clock.now();
     const written = new Set<string>();
     try {
       await Promise.all(
         renewals.map(async (renewal) => {
-          if (await this.#writeOne(renewal, batch.renewedMs, nowMs)) written.add(renewal.nodeName);
+          if (await this.#writeOne(renewal)) written.add(renewal.nodeName);
         }),
       );
       return written;
@@ -181,19 +189,21 @@ export class LeaseRenewals {
 
   /** Returns the renewals that may be made here. */
   #renewalsOf(
-    { leaseDurationSeconds }: LeaseRenewalBatch,
+    { leaseDurationSeconds, renewedMs }: LeaseRenewalBatch,
     nodes: readonly string[],
     request: RequestState,
   ): readonly Renewal[] {
-    const { now } = this.#config.storage;
+    const { clock, storage } = this.#config;
+    const { now } = storage;
     if (now === undefined) return [];
     const holder = {
       leaseDurationSeconds,
       manager: managerOf(request, { fieldManager: '' }),
     };
+    const times = { renewedMs, nowMs: clock.now() };
     return nodes.flatMap((nodeName) => {
       try {
-        return this.#renewalOf(nodeName, request, holder, now) ?? [];
+        return this.#renewalOf(nodeName, request, { now, holder, ...times }) ?? [];
       } catch (error) {
         // The plain request reports it.
         if (error instanceof StorageError) return [];
@@ -206,8 +216,7 @@ export class LeaseRenewals {
   #renewalOf(
     nodeName: string,
     request: RequestState,
-    holder: Omit<LeaseHolder, 'nodeName'>,
-    now: StorageNow,
+    { now, holder, renewedMs, nowMs }: RenewalContext,
   ): Renewal | undefined {
     const node = this.#nodeOf(nodeName);
     const current = now.get(node.key);
@@ -217,7 +226,9 @@ export class LeaseRenewals {
       return undefined;
     }
     const places = placesIn(current, node, { ...holder, nodeName });
-    if (places === undefined) return undefined;
+    const value = places && renewedLease(current.value, places, renewedMs, nowMs);
+    // The request decides what happens to a renewal of the same instant, among others.
+    if (value === undefined) return undefined;
     const { authorizer, audit } = this.#config;
     const { user } = node;
     const attributes = attributesOf({
@@ -228,7 +239,7 @@ export class LeaseRenewals {
     const decided = authorizer.authorize(attributes);
     if (decided instanceof Promise || decided.decision !== 'allow') return undefined;
     if (audit !== undefined && audit.levelOf(attributes) !== 'None') return undefined;
-    return { nodeName, node, places, current };
+    return { nodeName, node, value, current };
   }
 
   #nodeOf(nodeName: string): RenewedNode {
@@ -269,14 +280,8 @@ export class LeaseRenewals {
   }
 
   /** Reports whether the Lease was written. */
-  async #writeOne(
-    { node, places, current }: Renewal,
-    renewedMs: number,
-    nowMs: number,
-  ): Promise<boolean> {
+  async #writeOne({ node, value, current }: Renewal): Promise<boolean> {
     const { storage, renewed } = this.#config;
-    const value = renewedLease(current.value, places, renewedMs, nowMs);
-    if (value === undefined) return false;
     const put: UpdateDecision = { action: 'put', value };
     renewed.renewing(node.key, value);
     try {
