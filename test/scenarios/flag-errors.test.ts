@@ -88,6 +88,7 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<labels>': ['x', 'a=b=c'],
   '<engine>': ['x', ''],
   '<runtime>': ['x'],
+  '<kind>': ['x', 'aws'],
   '<format>': ['x'],
   '<version>': ['VersionTLS10', 'x'],
   '<modes>': ['x', 'ABAC', 'Node,Node'],
