@@ -156,7 +156,6 @@ networking: { podSubnet: 10.244.0.0/16 }
         'controller-manager': [
           'authentication-kubeconfig',
           'authorization-kubeconfig',
-          'client-ca-file',
           'requestheader-client-ca-file',
         ],
         scheduler: ['authentication-kubeconfig', 'authorization-kubeconfig'],
