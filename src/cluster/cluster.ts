@@ -141,7 +141,7 @@ export class Cluster {
       nodes,
       nodesInAll: this.#nodeNames().length,
       heartbeats: nodeHeartbeats(storage, clock),
-      renewLeases: (batch) => this.#renewLeases(batch),
+      renewLeases: (batch) => this.#renewLeases(batch, false),
       kubeletPorts,
       podDns: {
         ...(domain !== undefined && { clusterDomain: domain }),
@@ -305,7 +305,8 @@ export class Cluster {
         control: this.#control(),
         nodes: thread.nodes,
         nodesInAll: total,
-        renewLeases: (batch) => this.#renewLeases(batch),
+        // The controllers are in the thread, too, and know when its nodes have renewed their Leases.
+        renewLeases: (batch) => this.#renewLeases(batch, true),
         kubeletPorts,
         onNodeStarted: (count) => {
           started.inThread = count;
@@ -422,9 +423,13 @@ export class Cluster {
   }
 
   /** See RenewLeases. */
-  async #renewLeases(batch: RenewalBatch): Promise<readonly string[]> {
+  async #renewLeases(batch: RenewalBatch, isKnown: boolean): Promise<readonly string[]> {
     try {
-      return await this.#server.renewLeases({ ...batch, userAgent: KUBELET_AGENT });
+      return await this.#server.renewLeases({
+        ...batch,
+        userAgent: KUBELET_AGENT,
+        isKnown,
+      });
     } catch (error) {
       this.#config.logger.error('leases not renewed together, kubelets renew them', { err: error });
       return batch.nodes;

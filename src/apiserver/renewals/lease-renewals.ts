@@ -46,6 +46,11 @@ export interface LeaseRenewalBatch {
   readonly leaseDurationSeconds: number;
   /** The user agent of the kubelets. */
   readonly userAgent: string;
+  /**
+   * Watches without renewals leave these out: their clients have made them. Default: false, they get
+   * them as all other changes.
+   */
+  readonly isKnown?: boolean;
 }
 
 export interface LeaseRenewalsConfig {
@@ -176,7 +181,7 @@ export class LeaseRenewals {
     try {
       await Promise.all(
         renewals.map(async (renewal) => {
-          if (await this.#writeOne(renewal)) written.add(renewal.nodeName);
+          if (await this.#writeOne(renewal, batch.isKnown === true)) written.add(renewal.nodeName);
         }),
       );
       return written;
@@ -280,10 +285,10 @@ export class LeaseRenewals {
   }
 
   /** Reports whether the Lease was written. */
-  async #writeOne({ node, value, current }: Renewal): Promise<boolean> {
+  async #writeOne({ node, value, current }: Renewal, isKnown: boolean): Promise<boolean> {
     const { storage, renewed } = this.#config;
     const put: UpdateDecision = { action: 'put', value };
-    renewed.renewing(node.key, value);
+    if (isKnown) renewed.renewing(node.key, value);
     try {
       const { kv } = await storage.guaranteedUpdate(
         node.key,
