@@ -24,7 +24,7 @@ interface Cluster extends TestServer {
   /** Renews by requests, each by its node. */
   renewOne(node: string): Promise<void>;
   /** Renews by one batch, and what it refuses by requests. Resolves with those. */
-  renewAll(nodes: readonly string[]): Promise<readonly string[]>;
+  renewAll(nodes: readonly string[], isKnown?: boolean): Promise<readonly string[]>;
 }
 
 const stops: (() => Promise<void>)[] = [];
