@@ -22,7 +22,9 @@ export function byRequiredLabel<Owner extends KubeObject>(
     const requirements = requirementsOf(owner, selectorOf);
     // A selector of nothing adopts nothing.
     if (requirements === undefined) return [];
-    const required = requirements.find(({ operator }) => EQUALITY.has(operator));
+    const required = requirements.find(
+      ({ operator, values }) => EQUALITY.has(operator) && values.length <= MAX_VALUES,
+    );
     return required === undefined
       ? [valueOf(namespace)]
       : required.values.map((value) => valueOf(namespace, required.key, value));
@@ -43,6 +45,8 @@ function requirementsOf<Owner>(
   }
 }
 
+/** An owner is in the index once for each value, and users may write thousands. */
+const MAX_VALUES = 16;
 const EQUALITY: ReadonlySet<string> = new Set(['=', '==', 'in']);
 
 /** Returns the values of the index that have all owners that may adopt the orphan. */

@@ -64,7 +64,8 @@ export class Replacement {
   flush(): void {
     const bytes = Buffer.concat(this.#waiting);
     this.#waiting = [];
-    if (bytes.length > 0) writeSync(this.#file, bytes);
+    // A disk that becomes full takes a part first.
+    for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at);
   }
 
   /** Replaces the old file. Returns the file, to append to, and its length. */

@@ -250,10 +250,11 @@ export class SimulationJournal {
   #endRewrite({ next, places, since }: Rewriting): void {
     for (const line of since) next.put(Buffer.from(line));
     const { file, length } = next.finish();
+    const readFile = openSync(this.#config.path, 'r');
     this.#rewriting = undefined;
     this.#closeFiles();
     this.#file = file;
-    this.#readFile = openSync(this.#config.path, 'r');
+    this.#readFile = readFile;
     for (const [node, moved] of places) node.moved(moved);
     this.#rewritten = length;
     this.#appended = 0;

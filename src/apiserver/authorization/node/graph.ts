@@ -111,6 +111,13 @@ export class NodeGraph {
     this.#count(graphPod, -1);
   }
 
+  /** Removes all pods. */
+  deletePods(): void {
+    this.#pods.clear();
+    this.#referred.clear();
+    this.#claims.clear();
+  }
+
   setVolume(volume: ReadVolume): void {
     const { name } = volume.metadata;
     this.deleteVolume(name);

@@ -12,11 +12,14 @@ import { Selection } from '#apiserver/registry/selection.ts';
 import type { ListAnswer } from '#apiserver/registry/rest.ts';
 import type { EncodedObject } from '#apiserver/request.ts';
 import * as fields from '#machinery/selectors/fields.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import type { NodeGraph } from './graph.ts';
 
 /** The fields of a pod's status that have references. */
 const STATUS_FIELDS = ['resourceClaimStatuses', 'extendedResourceClaimStatus'];
 
+/** So many pods take some 15 ms: users may bind any number of pods to a node. */
+const PODS_PER_TURN = 500;
 const NODE_FIELD = 'spec.nodeName';
 
 interface Change {
@@ -42,12 +45,12 @@ interface Reading {
 /** Puts the pods of nodes into a graph. */
 export class PodsOfNodes implements Keeper {
   readonly #catalog: Catalog;
-  readonly #graph: Pick<NodeGraph, 'setPod' | 'deletePod'>;
+  readonly #graph: Pick<NodeGraph, 'setPod' | 'deletePod' | 'deletePods'>;
   /** Each has pods. */
   readonly #known = new Map<string, KnownNode>();
   readonly #reading = new Map<string, Reading>();
 
-  constructor(catalog: Catalog, graph: Pick<NodeGraph, 'setPod' | 'deletePod'>) {
+  constructor(catalog: Catalog, graph: Pick<NodeGraph, 'setPod' | 'deletePod' | 'deletePods'>) {
     this.#catalog = catalog;
     this.#graph = graph;
   }
@@ -92,9 +95,14 @@ export class PodsOfNodes implements Keeper {
       // A new watch has begun meanwhile, without the changes before it.
       if (!isCurrent()) return await this.read(node);
       const known: KnownNode = { revision: Number(resourceVersion), pods: new Set() };
-      this.#known.set(node, known);
-      for (const item of items)
+      for (const [index, item] of items.entries()) {
+        if (index % PODS_PER_TURN === PODS_PER_TURN - 1) {
+          await nextTurn();
+          if (!isCurrent()) return await this.read(node);
+        }
         this.#put(known, decodeWithoutStatus<Immutable<Pod>>(stateOf(item).value, STATUS_FIELDS));
+      }
+      this.#known.set(node, known);
       this.#reading.delete(node);
       for (const change of changes) this.#take(node, change);
       this.#keepIfUsed(node, known);
@@ -138,8 +146,7 @@ export class PodsOfNodes implements Keeper {
   }
 
   #forgetAll(): void {
-    for (const known of this.#known.values())
-      for (const key of known.pods) this.#graph.deletePod(key);
+    this.#graph.deletePods();
     this.#known.clear();
     this.#reading.clear();
   }
