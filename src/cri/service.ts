@@ -304,7 +304,7 @@ export interface Runtime {
   changes?(): number | undefined;
   /**
    * Returns what runs in short, once, without reading more of it. Undefined: it was returned, or
-   * more was read already. Only a runtime that may have thousands of nodes has it.
+   * more was read already. Only a runtime of which a process may have thousands has it.
    */
   takeOutline?(): RuntimeOutline | undefined;
   /**
