@@ -42,7 +42,7 @@ const LIMIT_MS = 1_500_000;
 const SETTLE_MS = 2000;
 /** Two periods of a node's heartbeats. */
 const REST_MS = 20_000;
-const MAX_WINDOWS = 60;
+const MAX_WINDOWS = 20;
 const REQUESTS = /^apiserver_request_total\{(.*)\} (\S+)$/gm;
 const WRITES = /verb="(?:POST|PUT|PATCH|APPLY)"/;
 
@@ -82,10 +82,12 @@ async function fill(dataDir: string, size: GrownOptions): Promise<void> {
 /**
  * Returns the processor time of all threads at rest, in ms for each ms. It is that of the first window
  * in which no event is written, and that needs less than a core: kubelets that start write events, and
- * those of thousands are written slowly.
+ * those of thousands are written slowly. Where no window is like that, it is the lowest of all: the
+ * kubelets of 100,000 nodes need hours for their events.
  */
 async function rateAtRest(pid: number, client: Client): Promise<number> {
   let events = await writtenEvents(client);
+  let lowest = Infinity;
   for (let window = 0; window < MAX_WINDOWS; window++) {
     const before = threadsMs(pid);
     await systemClock.sleep(REST_MS);
@@ -93,9 +95,11 @@ async function rateAtRest(pid: number, client: Client): Promise<number> {
     const written = (await writtenEvents(client)) - events;
     events += written;
     if (written === 0 && used < REST_MS) return used / REST_MS;
+    lowest = Math.min(lowest, used / REST_MS);
     note(`not at rest: ${written} writes of events, ${((1000 * used) / REST_MS).toFixed(0)} ms/s`);
   }
-  throw new Error(`after ${seconds(MAX_WINDOWS * REST_MS)} s the cluster is not at rest`);
+  note(`after ${seconds(MAX_WINDOWS * REST_MS)} s events are still written`);
+  return lowest;
 }
 
 /** Returns the number of requests so far that write an event. */

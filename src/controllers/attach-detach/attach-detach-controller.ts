@@ -82,6 +82,9 @@ export interface AttachDetachConfig extends ControllerConfig {
 
 const BY_VOLUME = 'volume-name';
 const BY_INLINE = 'inline-volume';
+/** Pods that name a claim or a volume of a driver; most pods of a large cluster name none. */
+const BY_USE = 'uses-volumes';
+const USING = 'yes';
 
 export class AttachDetachController implements Controller {
   readonly name = 'persistentvolume-attach-detach-controller';
@@ -142,6 +145,8 @@ export class AttachDetachController implements Controller {
         [BY_CLAIM]: byClaim,
         [BY_NODE]: byNode,
         [BY_INLINE]: (pod) => inlineVolumesOf(pod).map(({ metadata }) => metadata.name),
+        [BY_USE]: (pod) =>
+          byClaim(pod).length > 0 || inlineVolumesOf(pod).length > 0 ? [USING] : [],
       },
       onGone: (pod) => void this.#recordedEvents.delete(pod.metadata.uid),
     });
@@ -197,7 +202,7 @@ export class AttachDetachController implements Controller {
   #registerMetrics(instruments: Instruments): Family<Counter> {
     const used = (): readonly (readonly [string, string])[] =>
       this.#pods.lister
-        .list()
+        .byIndex(BY_USE, USING)
         .flatMap((pod) =>
           pod.spec.nodeName === undefined
             ? []
@@ -214,7 +219,7 @@ export class AttachDetachController implements Controller {
       () => countSamples(used()),
     );
     const volumes = (): readonly (readonly [string, string])[] => {
-      const wanted = this.#pods.lister.list().flatMap((pod) => {
+      const wanted = this.#pods.lister.byIndex(BY_USE, USING).flatMap((pod) => {
         const node = this.#nodes.lister.get('', pod.spec.nodeName ?? '');
         if (node === undefined || !needsVolumes(pod, node)) return [];
         return this.#volumesOf(pod)
@@ -291,7 +296,7 @@ export class AttachDetachController implements Controller {
   }
 
   #keysOfDriver(driver: string): readonly string[] {
-    const inline = this.#pods.lister.list().flatMap(inlineVolumesOf);
+    const inline = this.#pods.lister.byIndex(BY_USE, USING).flatMap(inlineVolumesOf);
     return [...this.#volumes.lister.list().map(asDriverSees), ...inline]
       .filter(({ spec }) => spec.csi?.driver === driver)
       .flatMap((volume) => this.#keysOfVolume(volume));

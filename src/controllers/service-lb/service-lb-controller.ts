@@ -93,6 +93,11 @@ export class ServiceLbController implements Controller {
 
   async #reconcile(signal: AbortSignal): Promise<ReconcileResult> {
     const balanced = this.#services.lister.list().filter(isBalanced).sort(byAge);
+    // Most clusters have no such service; the addresses of all nodes are read for nothing then.
+    if (balanced.length === 0) {
+      this.#recordedReasons.clear();
+      return reconciled;
+    }
     const wishes = balanced.map((service) => ({ service, wish: this.#wishOf(service) }));
     const given = assign(
       wishes.map(({ wish }) => wish),
