@@ -74,6 +74,7 @@ export default defineConfig({
             'test/conformance/**/*.test.ts',
             'test/critest/**/*.test.ts',
             'test/differential/**/*.test.ts',
+            'test/envtest-suites/**/*.test.ts',
             'test/gateway/**/*.test.ts',
             'test/kubectl-commands/**/*.test.ts',
             'test/museum/**/*.test.ts',

@@ -399,6 +399,10 @@ const commands = {
     ensureDependencies();
     return runScript('test/e2e/operators/main.ts');
   },
+  'envtest-suites'() {
+    ensureBuilt();
+    return runScript('test/envtest-suites/main.ts');
+  },
   torture() {
     return runScript('test/torture/main.ts');
   },
@@ -413,8 +417,8 @@ const commands = {
   help() {
     process.stdout.write(
       'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | ' +
-        'differential | fuzz | conformance | gateway | kubectl-commands | operators | torture ' +
-        '| nightly | clean\n',
+        'differential | fuzz | conformance | gateway | kubectl-commands | operators ' +
+        '| envtest-suites | torture | nightly | clean\n',
     );
   },
 };

@@ -87,6 +87,12 @@ const suites: readonly Step[] = [
     minutes: 30,
   },
   {
+    name: 'envtest suites',
+    command: npm('envtest-suites'),
+    short: npm('envtest-suites', '--package', 'pkg/builder$'),
+    minutes: 90,
+  },
+  {
     name: 'critest',
     command: npm('conformance', 'critest'),
     short: npm('conformance', 'critest', '--focus', 'Runtime info|Idempotence'),
