@@ -256,8 +256,10 @@ export type ResponseBody =
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
       readonly items: readonly EncodedObject[];
-      /** Items have their own kind and apiVersion. Default: false. */
+      /** Items have their own kind and apiVersion, or need none. Default: false. */
       readonly identifiedItems?: boolean;
+      /** Set for a Table: the items are its rows. In-process clients get no such list. */
+      readonly columnDefinitions?: readonly object[];
     }
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }

@@ -21,6 +21,7 @@ import type { Pod } from './framework/objects.ts';
 import type { FilterPlugin } from './framework/plugin.ts';
 import { PodInfo } from './framework/pod-info.ts';
 import type { Status } from './framework/status.ts';
+import { untilFinished } from './framework/unfinished.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
 import { inTreeRegistry } from './plugins/registry.ts';
 import { resolveProfile } from './profile.ts';
@@ -173,7 +174,7 @@ class DryRun {
               code: 'UnschedulableAndUnresolvable',
               reasons: [`node(s) didn't satisfy plugin ${plugin}`],
             }))
-          : this.#filter(framework, filters, state, pod, node, position);
+          : await untilFinished(() => this.#filter(framework, filters, state, pod, node, position));
       if (rejections.length === 0) feasible.push(node);
       nodes.push({ node: node.name, rejections });
     }

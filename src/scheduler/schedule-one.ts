@@ -17,6 +17,7 @@ import type { Framework } from './framework/framework.ts';
 import { onNode } from './framework/objects.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
+import { untilFinished } from './framework/unfinished.ts';
 import type { SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import type { PodEvents } from './pod-events.ts';
 import { NONE, type QueuedPod } from './queue/queued-pod.ts';
@@ -108,9 +109,10 @@ export class PodScheduler {
     const { cache, snapshot, queue, algorithm, extenders, metrics } = this.#config;
     const start = metrics.now();
     cache.updateSnapshot(snapshot);
-    const result = extenders.none
-      ? algorithm.schedule(framework, state, pod)
-      : await algorithm.scheduleExtended(framework, state, pod, extenders);
+    const decision = extenders.none
+      ? untilFinished(() => algorithm.schedule(framework, state, pod))
+      : algorithm.scheduleExtended(framework, state, pod, extenders);
+    const result = decision instanceof Promise ? await decision : decision;
     switch (result.kind) {
       case 'noNodes':
         return {

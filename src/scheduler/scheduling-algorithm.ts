@@ -4,7 +4,7 @@
 import type { Random } from '#machinery/random.ts';
 import { type NodeScore, topScores } from './decisions.ts';
 import type { SnapshotReader } from './framework/snapshot.ts';
-import type { CycleState } from './framework/cycle-state.ts';
+import { type CycleState, type StateKey, stateKey } from './framework/cycle-state.ts';
 import type { Diagnosis } from './framework/fit-error.ts';
 import { EXTENDERS } from './framework/extender.ts';
 import type { Extenders } from './extenders/extenders.ts';
@@ -14,6 +14,7 @@ import { layoutOf } from './framework/node-memo.ts';
 import { NodeToStatus } from './framework/node-to-status.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
+import { untilFinished } from './framework/unfinished.ts';
 
 export type ScheduleResult =
   | {
@@ -68,6 +69,9 @@ export function numFeasibleNodesToFind(percentage: number, nodeCount: number): n
   return Math.max(Math.trunc((nodeCount * share) / 100), MIN_FEASIBLE_NODES);
 }
 
+/** The outcome of PreFilter, for a cycle that continues (Unfinished). */
+const PRE_FILTERED: StateKey<PreFilterOutcome> = stateKey('algorithm/pre-filtered');
+
 const NO_PLUGINS: ReadonlySet<string> = new Set();
 const NO_SCORES: readonly NodeScore[] = [];
 
@@ -92,7 +96,10 @@ export class SchedulingAlgorithm {
     this.#wantsScores = config.wantsScores;
   }
 
-  /** Schedules the pod. Exceptions of plugins are thrown. */
+  /**
+   * Schedules the pod. Exceptions of plugins are thrown; after Unfinished, the next call with the
+   * same state continues.
+   */
   schedule(framework: Framework, state: CycleState, pod: PodInfo): ScheduleResult {
     const pre = this.#preFilter(framework, state, pod);
     if ('kind' in pre) return pre;
@@ -118,18 +125,15 @@ export class SchedulingAlgorithm {
   ): Promise<ScheduleResult> {
     const pre = this.#preFilter(framework, state, pod);
     if ('kind' in pre) return pre;
-    const nominated = this.#nominatedNode(framework, state, pod, pre.nodeNames);
+    const nominated = await untilFinished(() =>
+      this.#nominatedNode(framework, state, pod, pre.nodeNames),
+    );
     if (nominated !== undefined) {
       const [kept] = await extenders.filter(pod, [nominated], new NodeToStatus());
       if (kept !== undefined) return nodeFound(kept, 1, 1);
     }
-    const found = this.#look(
-      framework,
-      state,
-      pod,
-      pre,
-      framework.plugins.score.length > 0 || extenders.narrow,
-    );
+    const scoringNeeded = framework.plugins.score.length > 0 || extenders.narrow;
+    const found = await untilFinished(() => this.#look(framework, state, pod, pre, scoringNeeded));
     if (found instanceof Status) return { kind: 'error', status: found };
     const left =
       found.feasible.length === 0
@@ -150,7 +154,10 @@ export class SchedulingAlgorithm {
   ): PreFilterOutcome | ScheduleResult {
     const all = this.#snapshot.nodes;
     if (all.length === 0) return { kind: 'noNodes' };
+    const begun = state.read(PRE_FILTERED);
+    if (begun !== undefined) return begun;
     const pre = framework.runPreFilter(state, pod, all);
+    if (pre.status === undefined) state.write(PRE_FILTERED, pre);
     return pre.status === undefined
       ? pre
       : preFilterRefusal(pre.status, new NodeToStatus(), all.length);

@@ -3,6 +3,7 @@
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { isLarge, nextTurn } from '#machinery/turn.ts';
 import type { EncodedObject, ResponseBody } from '../request.ts';
+import { itemsField, type ListBody, listHead } from '../http/list-layout.ts';
 import { withoutManagedFields } from './record.ts';
 
 /** So many items of a list are encoded in one turn of the event loop. */
@@ -26,12 +27,11 @@ export async function responseJson(
     if (items.length > 0 && items.length % ITEMS_OF_A_TURN === 0) await nextTurn();
     items.push(
       omitManagedFields
-        ? itemWithoutManagedFields(item, body.identifiedItems === true)
+        ? itemWithoutManagedFields(item, body)
         : itemJson(item, body.identifiedItems === true),
     );
   }
-  const head = { kind: body.listKind, apiVersion: body.apiVersion, metadata: body.metadata };
-  return `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(',')}]}`;
+  return `${JSON.stringify(listHead(body)).slice(0, -1)},"${itemsField(body)}":[${items.join(',')}]}`;
 }
 
 /** Returns an item as it is in the list: without kind and apiVersion, unless it has its own. */
@@ -41,7 +41,12 @@ function itemJson(item: EncodedObject, identified: boolean): string {
   return bytes.toString('utf8');
 }
 
-function itemWithoutManagedFields(item: EncodedObject, identified: boolean): string {
+function itemWithoutManagedFields(item: EncodedObject, body: ListBody): string {
+  if (body.columnDefinitions !== undefined) {
+    const table = withoutManagedFields({ rows: [item.object()] }) as { rows: readonly object[] };
+    return stringifyJson(table.rows[0]);
+  }
+  const identified = body.identifiedItems === true;
   const object = withoutManagedFields(item.object() as object);
   return stringifyJson(identified ? object : { ...object, kind: undefined, apiVersion: undefined });
 }

@@ -298,3 +298,56 @@ describe('generateName', () => {
     await other.stop();
   });
 });
+
+describe('an object that its managed fields make too large for the storage', () => {
+  /** Two thirds of the maximum size in keys, which the managed fields repeat. */
+  const data = Object.fromEntries(
+    Array.from({ length: 8000 }, (_, i) => [`${'k'.repeat(240)}${i}`, 'v']),
+  );
+
+  test('is created without them', async () => {
+    const body = configMap('large', { data });
+    const { code, json } = await send(t.server, { method: 'POST', path: PATH, body });
+    expect(code, json.message).toBe(201);
+    expect(json.metadata.managedFields).toBeUndefined();
+    expect(json.data).toEqual(data);
+  });
+
+  test.each([
+    ['an update', 'PUT', 'application/json'],
+    ['a patch', 'PATCH', 'application/merge-patch+json'],
+  ])('is written by %s without them', async (_name, method, type) => {
+    await send(t.server, { method: 'POST', path: PATH, body: configMap('grown') });
+    const { code, json } = await send(t.server, {
+      method,
+      path: `${PATH}/grown`,
+      headers: { 'content-type': type },
+      body: JSON.stringify(configMap('grown', { data })),
+    });
+    expect(code, json.message).toBe(200);
+    expect(json.metadata.managedFields).toBeUndefined();
+    expect(json.data).toEqual(data);
+  });
+
+  test('is rejected if it is too large without them', async () => {
+    const twice = Object.fromEntries(
+      Array.from({ length: 8000 }, (_, i) => [`${'k'.repeat(240)}${i}`, 'v'.repeat(120)]),
+    );
+    const body = configMap('larger', {
+      data: twice,
+      metadata: { name: 'larger', annotations: { a: 'x'.repeat(200_000) } },
+    });
+    const { code } = await send(t.server, { method: 'POST', path: PATH, body });
+    expect(code).toBe(413);
+  });
+
+  test('is rejected by an apply, whose ownership would be lost', async () => {
+    const { code } = await send(t.server, {
+      method: 'PATCH',
+      path: `${PATH}/applied?fieldManager=me`,
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: JSON.stringify(configMap('applied', { data })),
+    });
+    expect(code).toBe(413);
+  });
+});

@@ -3,6 +3,7 @@
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { mapWatch, type WatchStream } from '#machinery/watch.ts';
 import { FreshObject, SharedWatchEvent } from '../registry/encoded-object.ts';
@@ -12,6 +13,7 @@ import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '
 import { internalPackage } from './body.ts';
 import type { Negotiated } from './negotiation.ts';
 import type { Scope } from './scope.ts';
+import { EncodedRow, rowsInSlices } from './table-rows.ts';
 
 const metaApiVersion = ({ metaVersion = 'v1' }: Negotiated): string => `meta.k8s.io/${metaVersion}`;
 
@@ -51,7 +53,7 @@ function represent(
       if (isStatus(object)) return object;
       const { resourceVersion } = (object.object() as KubeObject).metadata;
       return new FreshObject(
-        tableOf(scope, formOf(request, negotiated), [object], { resourceVersion }, true),
+        tableOf(scope, formOf(request, negotiated), object, { resourceVersion }, true),
       );
     }
   }
@@ -70,7 +72,7 @@ export function listResponse(
   request: ApiRequest,
   negotiated: Negotiated,
   answer: ListAnswer,
-): ApiResponse {
+): Awaitable<ApiResponse> {
   const { items, resourceVersion, ...rest } = answer;
   // Objects that are not stored have no version.
   const metadata = resourceVersion === '' ? rest : { resourceVersion, ...rest };
@@ -109,17 +111,40 @@ export function listResponse(
       } as const;
       return { code: 200, body, format };
     }
-    case 'table': {
-      const table = tableOf(
-        scope,
-        formOf(request, negotiated),
-        inOrder(items, scope.table),
-        metadata,
-        true,
-      );
-      return { code: 200, body: { kind: 'object', object: new FreshObject(table) }, format };
-    }
+    case 'table':
+      return tableResponse(scope, request, negotiated, metadata, inOrder(items, scope.table));
   }
+}
+
+async function tableResponse(
+  scope: Scope,
+  request: ApiRequest,
+  { format, ...negotiated }: Negotiated,
+  metadata: Readonly<Record<string, unknown>>,
+  objects: readonly EncodedObject[],
+): Promise<ApiResponse> {
+  const form = formOf(request, { format, ...negotiated });
+  const { clock } = scope.services;
+  const now = clock.now();
+  const row = (object: EncodedObject): unknown => rowOf(scope, form, object, now);
+  // A client in this process gets the rows as values.
+  const isObject = objects.length === 0 || request.body.kind === 'object';
+  if (isObject) {
+    const rows = await rowsInSlices(objects, row, clock, request);
+    const table = tableWith(scope, form, metadata, true, rows);
+    return { code: 200, body: { kind: 'object', object: new FreshObject(table) }, format };
+  }
+  const encoded = (object: EncodedObject): EncodedRow => new EncodedRow(row(object));
+  const body = {
+    kind: 'list',
+    apiVersion: form.apiVersion,
+    listKind: 'Table',
+    metadata,
+    columnDefinitions: columnsOf(scope),
+    items: await rowsInSlices(objects, encoded, clock, request),
+    identifiedItems: true,
+  } as const;
+  return { code: 200, body, format };
 }
 
 function listBody(
@@ -162,7 +187,7 @@ export function watchResponse(
     if (negotiated.as === 'partialMetadata') return metadataEvent(scope, event, form.apiVersion);
     const { resourceVersion } = (event.object.object() as KubeObject).metadata;
     // The columns stay the same, so they are sent once.
-    const table = tableOf(scope, form, [event.object], { resourceVersion }, first);
+    const table = tableOf(scope, form, event.object, { resourceVersion }, first);
     first = false;
     return new SharedWatchEvent(event.type, new FreshObject(table));
   });
@@ -243,34 +268,43 @@ function includeObject({ query }: ApiRequest): IncludeObject {
   throw apierrors.badRequest(`Unable to convert to Table as requested: ${why}`);
 }
 
+/** Returns a table with one row. */
 function tableOf(
   scope: Scope,
   form: TableForm,
-  objects: readonly EncodedObject[],
+  object: EncodedObject,
   metadata: Readonly<Record<string, unknown>>,
   withColumns: boolean,
 ): unknown {
-  const convertor = scope.table ?? defaultTable;
-  const now = scope.services.clock.now();
+  const row = rowOf(scope, form, object, scope.services.clock.now());
+  return tableWith(scope, form, metadata, withColumns, [row]);
+}
+
+function tableWith(
+  scope: Scope,
+  { apiVersion }: TableForm,
+  metadata: Readonly<Record<string, unknown>>,
+  withColumns: boolean,
+  rows: readonly unknown[],
+): unknown {
   return {
     kind: 'Table',
-    apiVersion: form.apiVersion,
+    apiVersion,
     metadata,
-    columnDefinitions: withColumns
-      ? convertor.columns.map(({ name, type, format = '', description, priority = 0 }) => ({
-          name,
-          type,
-          format,
-          description,
-          priority,
-        }))
-      : null,
+    columnDefinitions: withColumns ? columnsOf(scope) : null,
     // As in upstream, the rows of a kind without a table of its own are null if there are none.
-    rows:
-      objects.length === 0 && scope.table === undefined
-        ? null
-        : objects.map((object) => rowOf(scope, form, object, now)),
+    rows: rows.length === 0 && scope.table === undefined ? null : rows,
   };
+}
+
+function columnsOf({ table = defaultTable }: Scope): readonly object[] {
+  return table.columns.map(({ name, type, format = '', description, priority = 0 }) => ({
+    name,
+    type,
+    format,
+    description,
+    priority,
+  }));
 }
 
 function inOrder(

@@ -15,7 +15,8 @@ import { goValueText } from '#machinery/text/go-value.ts';
 import { isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import { keepForUpdate } from '../registry/metadata.ts';
-import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
+import type { CreateOptions, ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
+import { ObjectTooLarge } from '../registry/storage-errors.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 import { recordObject } from './audited-object.ts';
@@ -94,7 +95,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   // A review is not stored, and its rules do not expect empty values.
   const object = rest.get === undefined ? scope.codec.wireForm(checked) : checked;
   if (body.large === true) await nextTurn();
-  const created = await rest.create(new ScopedContext(scope, request), parent, object, {
+  const options: CreateOptions = {
     dryRun,
     fieldManager,
     storedForm: (admittedObject) => scope.codec.storedForm(admittedObject),
@@ -113,7 +114,11 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
       );
       return between(body.large === true, () => services.admission.validate(attributes));
     },
-  });
+  };
+  const create = rest.create.bind(rest);
+  const created = await smallerIfTooLarge((smaller) =>
+    create(new ScopedContext(scope, request), parent, smaller(object), options),
+  );
   return objectResponse(scope, request, negotiated, created, scope.createCode);
 }
 
@@ -140,23 +145,24 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const object = withoutDuplicateOwners(named, request.warnings, false);
   const { uid } = object.metadata;
   const reset = emptiesManagedFields(body.value);
-  const update: ObjectUpdate = {
+  const updateWith = (smaller: Smaller): ObjectUpdate => ({
     apply: (current) => {
       const large = body.large === true || isLarge(current);
       const finish = (): Awaitable<KubeObject> =>
         andThen(managed(scope, request, query, current, object, reset, large), (owned) =>
-          inTurns(large, () => admitUpdate(scope, request, query, owned, current)),
+          inTurns(large, () =>
+            andThen(admitUpdate(scope, request, query, owned, current), smaller),
+          ),
         );
       return inTurns(large, finish);
     },
     // An object with a uid refers to that object, not to another one of the same name.
     ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
-  };
-  const updated = await rest.update(
-    new ScopedContext(scope, request),
-    name,
-    update,
-    updateOptions(scope, request, query),
+  });
+  const save = rest.update.bind(rest);
+  const options = updateOptions(scope, request, query);
+  const updated = await smallerIfTooLarge((smaller) =>
+    save(new ScopedContext(scope, request), name, updateWith(smaller), options),
   );
   return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
 }
@@ -171,7 +177,7 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
   if (apply) return handleApply(scope, request, negotiated, query);
   const patch = await readPatch(request, scope.codec);
   const warnings = request.warnings.length;
-  const update: ObjectUpdate = {
+  const updateWith = (smaller: Smaller): ObjectUpdate => ({
     apply: (current) => {
       if (current === undefined) throw apierrors.notFound(scope.type, request.info.name);
       // Warnings of an attempt with a conflict are not repeated.
@@ -195,7 +201,9 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
           large,
         );
         return andThen(object, (owned) =>
-          inTurns(large, () => admitUpdate(scope, request, query, owned, current)),
+          inTurns(large, () =>
+            andThen(admitUpdate(scope, request, query, owned, current), smaller),
+          ),
         );
       };
       const inSteps = async (raw: Record<string, unknown>): Promise<KubeObject> => {
@@ -211,13 +219,11 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
         isLarge(raw) ? inSteps(raw) : finish(raw, decode(raw), false),
       );
     },
-  };
+  });
+  const save = rest.update.bind(rest);
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
-  const updated = await rest.update(
-    new ScopedContext(scope, request),
-    request.info.name,
-    update,
-    options,
+  const updated = await smallerIfTooLarge((smaller) =>
+    save(new ScopedContext(scope, request), request.info.name, updateWith(smaller), options),
   );
   return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
 }
@@ -286,6 +292,24 @@ async function handleApply(
   const rest = scope.rest as Required<Pick<Rest, 'update'>>;
   const updated = await rest.update(new ScopedContext(scope, request), name, update, options);
   return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
+}
+
+type Smaller = (object: KubeObject) => KubeObject;
+
+/**
+ * Writes an object. If it is too large for the storage, it is written again without its managed
+ * fields, which may be larger than the rest, as upstream.
+ */
+async function smallerIfTooLarge<T>(write: (smaller: Smaller) => Awaitable<T>): Promise<T> {
+  try {
+    return await write((object) => object);
+  } catch (error) {
+    if (!(error instanceof ObjectTooLarge)) throw error;
+    return write((object) => {
+      const { managedFields: _fields, ...metadata } = object.metadata;
+      return { ...object, metadata };
+    });
+  }
 }
 
 /** Does the work now, or in the next turn of the event loop if it takes long. */

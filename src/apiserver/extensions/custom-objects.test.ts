@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import { encodeForStorage } from '#api/machinery/codec/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
@@ -69,6 +70,24 @@ async function eventually(condition: () => Promise<boolean>): Promise<void> {
   }
   throw new Error('it did not come about');
 }
+
+test('a stored object with malformed metadata is read, corrected and deleted', async () => {
+  await define(t.client, definitionOf());
+  const metadata = { name: 'a', namespace: 'default', uid: 'u', annotations: { a: 1 } };
+  for (const name of ['a', 'b']) {
+    const malformed = { ...widget(name), metadata: { ...metadata, name } };
+    const key = `/registry/example.com/widgets/default/${name}`;
+    await t.storage.create(key, encodeForStorage(malformed));
+  }
+  const { json } = await api.get(`${WIDGETS}/a`);
+  expect(json.metadata).toMatchObject({ name: 'a', generation: 1 });
+  expect(json.metadata.annotations).toBeUndefined();
+  expect((await api.get(WIDGETS)).json.items).toHaveLength(2);
+  const changed = await api.patch(`${WIDGETS}/a`, { metadata: { annotations: { a: 'text' } } });
+  expect([changed.code, changed.json.metadata.annotations]).toEqual([200, { a: 'text' }]);
+  expect((await api.delete(`${WIDGETS}/a`)).code).toBe(200);
+  expect((await api.delete(`${WIDGETS}/b`)).code).toBe(200);
+});
 
 test('stored objects are read with the current schema’s defaults and fields', async () => {
   await define(t.client, definitionOf());

@@ -3,6 +3,7 @@
 
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { listFrame, messageInEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import type { ApiResponse } from '../request.ts';
 
 export type ListBody = Extract<ApiResponse['body'], { kind: 'list' }>;
@@ -12,7 +13,12 @@ export interface ListLayout {
   readonly tail: Uint8Array;
   /** The number of items. Each item includes the separator before it. */
   readonly count: number;
-  /** Returns the length of an item, in bytes. */
+  /** Reports whether the item is encoded already, as what is stored is. */
+  isEncoded(index: number): boolean;
+  /**
+   * Returns the length of an item, in bytes. The first call for an item that is not stored encodes
+   * it.
+   */
   itemLength(index: number): number;
   /**
    * Writes the item into `target` at `offset`, and returns the offset after it. `target` must have
@@ -21,24 +27,63 @@ export interface ListLayout {
   copyItem(index: number, target: Buffer, offset: number): number;
 }
 
+/** The limits of what is encoded in one turn of the event loop, which takes some milliseconds. */
+const SLICE_ITEMS = 100;
+const SLICE_BYTES = 512 * 1024;
+
+/** Divides the encoding of many objects into turns of the event loop. */
+export class EncodingSlices {
+  readonly #cost: number;
+  #items = 0;
+  #bytes = 0;
+
+  /** Creates the slices. `cost`: how many times as long as compact JSON the form takes. Default: 1. */
+  constructor(cost = 1) {
+    this.#cost = cost;
+  }
+
+  get isOver(): boolean {
+    return this.#items * this.#cost >= SLICE_ITEMS || this.#bytes * this.#cost >= SLICE_BYTES;
+  }
+
+  /** Counts an encoded object. */
+  add(bytes: number): void {
+    this.#items++;
+    this.#bytes += bytes;
+  }
+
+  /** Resolves in the next turn. */
+  next(): Promise<void> {
+    this.#items = 0;
+    this.#bytes = 0;
+    return nextTurn();
+  }
+}
+
 const COMMA = 0x2c;
 const JSON_TAIL = Buffer.from(']}\n', 'latin1');
 
-export function jsonLayout({
-  listKind,
+/** Returns the fields of the list before its items. */
+export const listHead = ({ listKind, apiVersion, metadata, columnDefinitions }: ListBody) => ({
+  kind: listKind,
   apiVersion,
   metadata,
-  items,
-  identifiedItems = false,
-}: ListBody): ListLayout {
+  ...(columnDefinitions !== undefined && { columnDefinitions }),
+});
+
+export const itemsField = ({ columnDefinitions }: ListBody): 'items' | 'rows' =>
+  columnDefinitions === undefined ? 'items' : 'rows';
+
+export function jsonLayout(body: ListBody): ListLayout {
+  const { items, identifiedItems = false } = body;
   return {
     head: Buffer.from(
-      `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},` +
-        `"metadata":${JSON.stringify(metadata)},"items":[`,
+      `${JSON.stringify(listHead(body)).slice(0, -1)},"${itemsField(body)}":[`,
       'utf8',
     ),
     tail: JSON_TAIL,
     count: items.length,
+    isEncoded: (index) => items[index]!.state !== undefined,
     itemLength: (index) => items[index]!.itemLength(identifiedItems) + (index > 0 ? 1 : 0),
     copyItem(index, target, offset) {
       let at = offset;
@@ -52,15 +97,26 @@ export function jsonLayout({
  * Returns the layout in protobuf. `codec`: the items' codec (see EncodedObject.protobuf, which
  * throws without it).
  */
-export function protobufLayout(list: ListBody, codec: ProtobufCodec | undefined): ListLayout {
+export async function protobufLayout(
+  list: ListBody,
+  codec: ProtobufCodec | undefined,
+): Promise<ListLayout> {
   const { listKind, apiVersion, metadata, items } = list;
-  const messages = items.map((item) => messageInEnvelope(item.protobuf(codec)));
+  const messages: Buffer[] = [];
+  const slices = new EncodingSlices();
+  for (const item of items) {
+    if (slices.isOver) await slices.next();
+    const message = messageInEnvelope(item.protobuf(codec));
+    messages.push(message);
+    slices.add(message.length);
+  }
   const messageLengths = messages.map(({ length }) => length);
   const frame = listFrame({ apiVersion, kind: listKind, metadata, messageLengths });
   return {
     head: frame.head,
     tail: frame.tail,
     count: items.length,
+    isEncoded: () => true,
     itemLength: (index) => frame.itemLength(messageLengths[index]!),
     copyItem(index, target, offset) {
       const bytes = messages[index]!;

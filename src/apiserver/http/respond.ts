@@ -14,7 +14,8 @@ import type {
   ResponseBody,
   ResponseFormat,
 } from '../request.ts';
-import { jsonLayout, type ListLayout, protobufLayout } from './list-layout.ts';
+import { EncodingSlices, jsonLayout, type ListLayout, protobufLayout } from './list-layout.ts';
+import { readableList } from './readable-list.ts';
 import { type ResponseSink, write } from './response-sink.ts';
 import { sendWatch } from './send-watch.ts';
 import { sentWarnings, warningHeader } from './warnings.ts';
@@ -93,22 +94,15 @@ async function respondInPieces(
     case 'list': {
       headers['content-type'] = format.mediaType;
       if (format.mediaType === PROTOBUF_CONTENT_TYPE) {
-        await sendList(request, sink, code, headers, protobufLayout(body, format.protobuf));
+        const layout = await protobufLayout(body, format.protobuf);
+        await sendList(request, sink, code, headers, layout);
         return;
       }
       if (format.mediaType === 'application/json' && format.pretty !== true) {
         await sendList(request, sink, code, headers, jsonLayout(body));
         return;
       }
-      const list = {
-        kind: body.listKind,
-        apiVersion: body.apiVersion,
-        metadata: body.metadata,
-        items: body.items.map((item) =>
-          body.identifiedItems === true ? item.object() : itemOf(item),
-        ),
-      };
-      await sendComplete(request, sink, code, headers, await encodeValue(list, format), head);
+      await sendComplete(request, sink, code, headers, await readableList(body, format), head);
       return;
     }
     case 'watch':
@@ -141,13 +135,6 @@ async function respondInPieces(
     case 'taken':
       await body.done;
   }
-}
-
-/** Returns the object as an item of a list, which has its kind only if it needs one. */
-function itemOf(item: EncodedObject): unknown {
-  const bytes = Buffer.allocUnsafe(item.itemLength());
-  item.copyItem(bytes, 0);
-  return JSON.parse(bytes.toString('utf8'));
 }
 
 async function encode(object: EncodedObject, format: ResponseFormat): Promise<Uint8Array> {
@@ -208,7 +195,7 @@ async function sendComplete(
   sink.writable.end();
 }
 
-/** The number of items whose lengths are added in one turn of the event loop. */
+/** The number of encoded items whose lengths are added in one turn of the event loop. */
 const MEASURED_PER_TURN = 50_000;
 
 /** Sends the items' bytes in large chunks. */
@@ -221,9 +208,13 @@ async function sendList(
 ): Promise<void> {
   const { head, tail, count } = list;
   let length = head.length + tail.length;
+  const slices = new EncodingSlices();
   for (let index = 0; index < count; index++) {
     if (index % MEASURED_PER_TURN === MEASURED_PER_TURN - 1) await nextTurn();
-    length += list.itemLength(index);
+    if (slices.isOver) await slices.next();
+    const itemLength = list.itemLength(index);
+    if (!list.isEncoded(index)) slices.add(itemLength);
+    length += itemLength;
   }
   if (length <= CHUNK_BYTES) {
     const body = Buffer.allocUnsafe(length);

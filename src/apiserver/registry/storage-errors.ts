@@ -9,6 +9,13 @@ import { ConversionError } from './object-converter.ts';
 
 const EXPIRED_MESSAGE = 'The resourceVersion for the provided watch is too old.';
 
+/** An object is too large for the storage (413). Nothing was written. */
+export class ObjectTooLarge extends apierrors.StatusError {
+  constructor(message: string) {
+    super(apierrors.requestEntityTooLarge(message).status);
+  }
+}
+
 export interface StorageErrorDetails {
   readonly resource?: GroupResource;
   readonly name?: string;
@@ -43,7 +50,7 @@ export function storageToStatus(error: unknown, details: StorageErrorDetails = {
     case 'Closed':
       return apierrors.serviceUnavailable('the store is closed: the server is shutting down');
     case 'TooLarge':
-      return apierrors.requestEntityTooLarge(error.message);
+      return new ObjectTooLarge(error.message);
     case 'NoSpace':
     case 'Corrupt':
       return apierrors.internalError(error);

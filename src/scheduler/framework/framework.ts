@@ -28,6 +28,7 @@ import { timedPlugins } from './timed-plugins.ts';
 import type { PodInfo } from './pod-info.ts';
 import { Remainder } from './skipped.ts';
 import { type Code, codeOf, Status } from './status.ts';
+import { untilFinished } from './unfinished.ts';
 import { WaitingPod, type WaitingPods } from './waiting-pods.ts';
 
 /** The maximum time for which Permit may delay a pod. */
@@ -458,7 +459,10 @@ export class Framework {
     let nominatedNode: string | undefined;
     let refusal: Status = new Status('Unschedulable', []);
     for (const plugin of this.#pluginsOf(state).postFilter) {
-      const result = await plugin.postFilter(state, pod, statuses, this.#trial);
+      // It tries nodes, for which Filter plugins may need several turns.
+      const result = await untilFinished(() =>
+        plugin.postFilter(state, pod, statuses, this.#trial),
+      );
       if ('victims' in result) this.#metrics?.preempted(result.victims);
       nominatedNode = result.nominatedNode ?? nominatedNode;
       if (result.status === undefined) return { nominatedNode, status: undefined, message: '' };

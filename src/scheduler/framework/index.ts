@@ -25,3 +25,4 @@ export type {
 } from './plugin.ts';
 export type { PodInfo } from './pod-info.ts';
 export { Status } from './status.ts';
+export { Unfinished } from './unfinished.ts';

@@ -83,7 +83,8 @@ export interface FilterPlugin extends Plugin {
   /**
    * Reports whether the pod could run on the node. Called for very many nodes: plugins should
    * return statuses created in advance. `position`: the node's position in the snapshot; absent for
-   * hypothetical nodes, and sometimes for others.
+   * hypothetical nodes, and sometimes for others. Throws Unfinished if the answer takes more than
+   * some milliseconds: with the same state and node, the next call continues.
    */
   filter(state: CycleState, pod: PodInfo, node: NodeInfo, position?: number): Answer;
   /**

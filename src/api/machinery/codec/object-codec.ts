@@ -20,6 +20,12 @@ export interface DecodeOptions {
    * result of a server-side apply; otherwise they are dropped.
    */
   readonly keepsNulls?: boolean;
+  /**
+   * The object was stored, perhaps by another program or for another schema. Fields of a custom
+   * resource's metadata with a wrong type are dropped instead of rejected, and a missing generation
+   * is 1, as upstream: such an object can be read, corrected and deleted.
+   */
+  readonly isStored?: boolean;
 }
 
 /**

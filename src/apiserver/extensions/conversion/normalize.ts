@@ -10,7 +10,7 @@ import { deepEqual } from '#machinery/deep.ts';
  * nothing changes.
  */
 export function normalized(codec: ObjectCodec, object: KubeObject): KubeObject {
-  const draft = codec.decode(object).object;
+  const draft = codec.decode(object, { isStored: true }).object;
   codec.applyDefaults(draft);
   return asObject(draft, object);
 }

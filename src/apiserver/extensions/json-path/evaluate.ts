@@ -4,30 +4,65 @@
 import { getOwn, isPlainObject } from '#machinery/deep.ts';
 import { JsonPathError, type PathNode } from './nodes.ts';
 
-/** The maximum number of results. Nested recursive descents can find the same values many times. */
-const MAX_RESULTS = 100_000;
+/**
+ * The maximum number of visited values. One descent visits each value of an object twice, of which
+ * there are at most 100,000; nested descents visit the same values many times.
+ */
+const MAX_VISITED = 200_000;
+/** So many characters of a text count as one value. */
+const CHARACTERS = 16;
+
+/** Limits the work of evaluations. Those of one row of a table share it. */
+export class PathWork {
+  #left = MAX_VISITED;
+
+  /** Counts visited values. Throws JsonPathError if they are too many. */
+  visit(values: number): void {
+    this.#left -= values;
+    if (this.#left < 0) throw new JsonPathError(`more than ${MAX_VISITED} values are visited`);
+  }
+
+  /** Counts the reading of a text. */
+  read(text: string): void {
+    this.visit(text.length / CHARACTERS);
+  }
+
+  /** Counts a value with all that it contains. */
+  visitAll(value: unknown): void {
+    if (typeof value === 'string') this.read(value);
+    else for (const child of childrenOf(value, this)) this.visitAll(child);
+  }
+}
 
 type Slice = Extract<PathNode, { type: 'slice' }>;
 type Filter = Extract<PathNode, { type: 'filter' }>;
 
 /**
  * Returns the values at the path, in order. Throws JsonPathError if the object does not fit the
- * path.
+ * path, or after too much work.
  */
-export function evaluateJsonPath(path: readonly PathNode[], object: unknown): readonly unknown[] {
-  return walk(path, [object]);
+export function evaluateJsonPath(
+  path: readonly PathNode[],
+  object: unknown,
+  work: PathWork = new PathWork(),
+): readonly unknown[] {
+  return walk(path, [object], work);
 }
 
-function walk(path: readonly PathNode[], from: readonly unknown[]): readonly unknown[] {
+function walk(
+  path: readonly PathNode[],
+  from: readonly unknown[],
+  work: PathWork,
+): readonly unknown[] {
   let values = from;
   for (const node of path) {
-    values = step(node, values);
-    if (values.length > MAX_RESULTS) throw new JsonPathError(`more than ${MAX_RESULTS} results`);
+    work.visit(values.length);
+    values = step(node, values, work);
   }
   return values;
 }
 
-function step(node: PathNode, values: readonly unknown[]): readonly unknown[] {
+function step(node: PathNode, values: readonly unknown[], work: PathWork): readonly unknown[] {
   switch (node.type) {
     case 'field':
       return values.flatMap((value) => {
@@ -35,16 +70,21 @@ function step(node: PathNode, values: readonly unknown[]): readonly unknown[] {
         return field === undefined ? [] : [field];
       });
     case 'slice':
-      return values.flatMap((value) => (value === null ? [] : sliced(node, listOf(value))));
+      return values.flatMap((value) => {
+        if (value === null) return [];
+        const items = sliced(node, listOf(value));
+        work.visit(items.length);
+        return items;
+      });
     case 'union':
-      return node.paths.flatMap((path) => walk(path, values));
+      return node.paths.flatMap((path) => walk(path, values, work));
     case 'filter':
-      return values.flatMap((value) => listOf(value).filter((item) => passes(node, item)));
+      return values.flatMap((value) => listOf(value).filter((item) => passes(node, item, work)));
     case 'wildcard':
-      return values.flatMap(childrenOf);
+      return values.flatMap((value) => childrenOf(value, work));
     case 'recursive': {
       const descendants: unknown[] = [];
-      descend(values, descendants);
+      descend(values, descendants, work);
       return descendants;
     }
     case 'literal':
@@ -68,21 +108,30 @@ function listOf(value: unknown): readonly unknown[] {
   throw new JsonPathError('the value is not array or slice');
 }
 
-function childrenOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  if (isPlainObject(value)) return Object.values(value);
-  return typeof value === 'string' ? [...Buffer.from(value)] : [];
+function childrenOf(value: unknown, work: PathWork): readonly unknown[] {
+  if (Array.isArray(value)) {
+    work.visit(value.length);
+    return value;
+  }
+  if (isPlainObject(value)) {
+    const children = Object.values(value);
+    work.visit(children.length);
+    return children;
+  }
+  if (typeof value !== 'string') return [];
+  work.visit(value.length);
+  return [...Buffer.from(value)];
 }
 
 /** Adds all lists and objects below the values, each before its content. */
-function descend(values: readonly unknown[], descendants: unknown[]): void {
+function descend(values: readonly unknown[], descendants: unknown[], work: PathWork): void {
   for (const value of values) {
-    const children = childrenOf(value);
-    if (children.length === 0) continue;
+    // Nothing is below the characters of a text.
+    const isText = typeof value === 'string';
+    const children = isText ? [] : childrenOf(value, work);
+    if (isText ? value === '' : children.length === 0) continue;
     descendants.push(value);
-    if (descendants.length > MAX_RESULTS)
-      throw new JsonPathError(`more than ${MAX_RESULTS} results`);
-    descend(children, descendants);
+    descend(children, descendants, work);
   }
 }
 
@@ -102,20 +151,22 @@ function sliced(
   return every === undefined ? items : items.filter((_, index) => index % every === 0);
 }
 
-function passes({ left, operator, right }: Filter, item: unknown): boolean {
-  if (operator === 'exists') return exists(left, item);
-  const lefts = walk(left, [item]);
+function passes({ left, operator, right }: Filter, item: unknown, work: PathWork): boolean {
+  work.visit(1);
+  if (operator === 'exists') return exists(left, item, work);
+  const lefts = walk(left, [item], work);
   if (lefts.length === 0) return false;
   if (lefts.length > 1) throw new JsonPathError('can only compare one element at a time');
-  const rights = walk(right, [item]);
+  const rights = walk(right, [item], work);
   if (rights.length === 0) return false;
   if (rights.length > 1) throw new JsonPathError('can only compare one element at a time');
+  if (typeof lefts[0] === 'string') work.read(lefts[0]);
   return compare(operator, lefts[0], rights[0]);
 }
 
-function exists(path: readonly PathNode[], item: unknown): boolean {
+function exists(path: readonly PathNode[], item: unknown, work: PathWork): boolean {
   try {
-    return walk(path, [item]).length > 0;
+    return walk(path, [item], work).length > 0;
   } catch (error) {
     if (error instanceof JsonPathError) return false;
     throw error;

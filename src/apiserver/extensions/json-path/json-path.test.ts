@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { evaluateJsonPath, JsonPathError, parseJsonPath } from './index.ts';
+import { evaluateJsonPath, JsonPathError, parseJsonPath, PathWork } from './index.ts';
 
 const object = {
   name: 'a',
@@ -85,8 +85,28 @@ test.each([
 
 test('paths that find the same values again and again are bounded', () => {
   expect(() => evaluateJsonPath(parseJsonPath('..a..a..a'), wide(12))).toThrow(
-    'more than 100000 results',
+    'more than 200000 values are visited',
   );
+});
+
+test('evaluations that share their work are bounded together', () => {
+  const work = new PathWork();
+  const list = { a: Array.from({ length: 60_000 }, () => 0) };
+  expect(evaluateJsonPath(parseJsonPath('.a[*]'), list, work)).toHaveLength(60_000);
+  expect(evaluateJsonPath(parseJsonPath('.a[*]'), list, work)).toHaveLength(60_000);
+  expect(evaluateJsonPath(parseJsonPath('.a[*]'), list, work)).toHaveLength(60_000);
+  expect(() => evaluateJsonPath(parseJsonPath('.a[*]'), list, work)).toThrow(JsonPathError);
+});
+
+test('comparisons of long texts count their length', () => {
+  const text = 'x'.repeat(1_000_000);
+  const list = Array.from({ length: 1000 }, () => ({ text }));
+  expect(() => evaluateJsonPath(parseJsonPath('[?(@.text==@.text)]'), list)).toThrow(JsonPathError);
+});
+
+test('a descent over the largest object is within the limit', () => {
+  const list = Array.from({ length: 49_999 }, () => ({ a: 'a text' }));
+  expect(evaluateJsonPath(parseJsonPath('..a'), list)).toHaveLength(49_999);
 });
 
 function wide(depth: number): unknown {

@@ -22,6 +22,18 @@ const object = {
   },
 } as unknown as KubeObject;
 
+test('cells are empty once the columns of a row have taken too much work', () => {
+  const large = { ...object, spec: Array.from({ length: 49_000 }, () => ({ a: 1 })) };
+  const columns = Array.from({ length: 4 }, () => ({
+    name: 'C',
+    type: 'integer',
+    jsonPath: '..a',
+  }));
+  const cheap = { name: 'Cheap', type: 'string', jsonPath: '.metadata.name' };
+  const { cells } = customTable([...columns, cheap]);
+  expect(cells(large as unknown as KubeObject, NOW)).toEqual(['a', 1, null, null, null, null]);
+});
+
 test.each<[type: string, path: string, expected: unknown]>([
   ['string', '.spec.text', 'x'],
   ['string', '.spec.integer', '3'],

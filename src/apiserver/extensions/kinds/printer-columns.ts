@@ -12,6 +12,7 @@ import {
   evaluateJsonPath,
   JsonPathError,
   parseJsonPath,
+  PathWork,
   type PathNode,
 } from '../json-path/index.ts';
 
@@ -84,10 +85,13 @@ function tableOf(columns: readonly PrinterColumn[]): TableConvertor {
   }
   return {
     columns: headers,
-    cells: (object: KubeObject, now: number) => [
-      object.metadata.name,
-      ...valueColumns.map((column) => cellOf(column, object, now)),
-    ],
+    cells: (object: KubeObject, now: number) => {
+      const work = new PathWork();
+      return [
+        object.metadata.name,
+        ...valueColumns.map((column) => cellOf(column, object, now, work)),
+      ];
+    },
   };
 }
 
@@ -100,12 +104,14 @@ function pathOf(jsonPath: string): readonly PathNode[] | undefined {
   }
 }
 
-function cellOf({ type, path }: Column, object: KubeObject, now: number): unknown {
+/** Returns the cell. Cells are null once the columns of the row have taken too much work. */
+function cellOf({ type, path }: Column, object: KubeObject, now: number, work: PathWork): unknown {
   let value: unknown;
   try {
-    const results = evaluateJsonPath(path, object);
+    const results = evaluateJsonPath(path, object, work);
     if (results.length === 0) return null;
     [value] = results;
+    if (type === 'string') work.visitAll(value);
   } catch (error) {
     if (error instanceof JsonPathError) return null;
     throw error;

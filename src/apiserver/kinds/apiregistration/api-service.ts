@@ -33,6 +33,7 @@ const apiServiceStrategy: ResourceStrategy<APIService> = {
 type Metadata = APIService['metadata'];
 
 const apiServiceStatusStrategy: SubresourceStrategy<APIService> = {
+  resetFields: [['metadata'], ['spec']],
   allowUnconditionalUpdate: false,
   prepareForUpdate: (service, old) => ({
     ...service,

@@ -104,4 +104,10 @@ test('a status does not change labels, annotations and finalizers', async () => 
   expect(changed.object.metadata.labels).toEqual(metadata.labels);
   expect(changed.object.metadata.annotations).toEqual(metadata.annotations);
   expect(changed.object.metadata.finalizers).toBeUndefined();
+  const managers = changed.object.metadata.managedFields?.filter(
+    ({ subresource }) => subresource === 'status',
+  );
+  expect(managers).toHaveLength(1);
+  // What is wiped is owned by nobody.
+  expect(Object.keys(managers?.[0]?.fieldsV1 ?? {})).toEqual(['f:status']);
 });

@@ -16,7 +16,7 @@ import { type KeyValue, type Storage, StorageError } from '#storage/interface.ts
 import type { EncodedObject } from '../../request.ts';
 import { FreshObject, type ObjectFormat, type ServedObject } from '../encoded-object.ts';
 import type { ObjectCache } from '../object-cache.ts';
-import { storageToStatus } from '../storage-errors.ts';
+import { ObjectTooLarge, storageToStatus } from '../storage-errors.ts';
 import type { RequestContext, ResourceStrategy, StrategyContext } from '../strategy.ts';
 
 /** The maximum size of an object, the same as that of a body. */
@@ -99,7 +99,7 @@ export class StoredObjects<T extends KubeObject> {
           countUpTo(object, MAX_OBJECT_VALUES + 1) <= MAX_OBJECT_VALUES
         )
           return value;
-        throw apierrors.requestEntityTooLarge(
+        throw new ObjectTooLarge(
           `limits of an object are ${MAX_OBJECT_BYTES} bytes and ${MAX_OBJECT_VALUES} values`,
         );
       });

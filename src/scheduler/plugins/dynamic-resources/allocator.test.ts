@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Device, type DeviceRequest, resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { runSteps } from '#machinery/turn.ts';
 import { TestInformers } from '#scheduler/testing/informers.ts';
 import { makeNode } from '#scheduler/testing/objects.ts';
 import {
@@ -57,8 +58,8 @@ async function allocate(
   const pools = await poolsOf(...slices);
   const inUse = new DeviceTracker();
   taken.forEach((allocation, i) => inUse.set(String(i), allocation));
-  const allocator = new Allocator({ inUse, classOf: (name) => classes.get(name), now: () => 0 });
-  const picks = allocator.allocate(node, pools.of(node), claims, Infinity);
+  const allocator = new Allocator({ inUse, classOf: (name) => classes.get(name) });
+  const picks = runSteps(allocator.allocate(pools.of(node), claims));
   let ids = 0;
   return picks?.map((of, i) => allocationOf(claims[i]!, of, 'n', () => `share-${ids++}`));
 }
@@ -376,13 +377,14 @@ describe('Allocator', () => {
     const claim = makeResourceClaim('c', [request('r', { count: 20 })], {
       constraints: [{ matchAttribute: `${DRIVER}/numa` }],
     });
-    let time = 0;
     const allocator = new Allocator({
       inUse: new DeviceTracker(),
       classOf: (name) => classes.get(name),
-      now: () => time++,
+      maxTried: 500,
     });
-    expect(() => allocator.allocate(node, pools.of(node), [claim], 1)).toThrow(AllocationTimeout);
+    const steps = allocator.allocate(pools.of(node), [claim]);
+    expect(steps.next().done).toBe(false);
+    expect(() => runSteps(steps)).toThrow(AllocationTimeout);
   });
 
   test('finds devices if and only if an allocation exists, in any order', async () => {
@@ -415,9 +417,8 @@ describe('Allocator', () => {
         const allocator = new Allocator({
           inUse: new DeviceTracker(),
           classOf: (name) => classes.get(name),
-          now: () => 0,
         });
-        const picks = allocator.allocate(node, pools.of(node), claims, Infinity);
+        const picks = runSteps(allocator.allocate(pools.of(node), claims));
         // Serving the most restrictive request first, each with the least suitable device, finds a
         // solution if there is one.
         const free = [...kinds_].sort((a, b) => a - b);

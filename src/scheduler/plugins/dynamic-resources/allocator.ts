@@ -5,19 +5,24 @@
 import type { DeviceSubRequest, ExactDeviceRequest } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
-import type { Node } from '#scheduler/framework/objects.ts';
+import type { Steps } from '#machinery/turn.ts';
 import { type Consumed, consumedBy, difference, isWithin, sum } from './capacity.ts';
 import { type Constraint, constraintOf, type RequestName } from './constraints.ts';
 import type { DevicesInUse } from './in-use.ts';
 import { claimText, type Device, type DeviceClass, type ResourceClaim } from './objects.ts';
 import type { NodePool, Pool, PooledDevice } from './pools.ts';
-import { SelectorError, selects } from './selectors.ts';
+import { isKnown, SelectorError, selects } from './selectors.ts';
 import { isTolerated } from './taints.ts';
 
 /** The maximum number of devices per claim. */
 const MAX_RESULTS = 32;
-/** The time is checked after this number of tried devices. */
-const STEPS_PER_LOOK = 256;
+/** The number of devices that are tried in one step. */
+const TRIED_PER_STEP = 16;
+/**
+ * The maximum number of tried devices: about the 10 s that kube-scheduler allows for a node. It ends
+ * searches where no time passes, such as on a virtual clock.
+ */
+const MAX_TRIED = 20_000_000;
 
 /** Allocation failed: a claim, a class or a pool is invalid. */
 export class AllocationError extends Error {
@@ -51,16 +56,18 @@ export interface Ask {
   readonly count: number;
   /** Set if the request needs all of these devices. */
   readonly all: readonly PooledDevice[] | undefined;
+  /** Whether devices suit the request, as far as this is known. */
+  readonly suitable: Map<PooledDevice, boolean>;
 }
 
 export interface AllocatorConfig {
   readonly inUse: DevicesInUse;
   readonly classOf: (name: string) => DeviceClass | undefined;
-  /** Returns monotonic milliseconds. */
-  readonly now: () => number;
+  /** Default: MAX_TRIED. */
+  readonly maxTried?: number;
 }
 
-/** Allocates for one pod: the devices in use must not change meanwhile. */
+/** Allocates for one pod. A device that comes into use during a search may still be picked. */
 export class Allocator {
   readonly config: AllocatorConfig;
   readonly #counters = new Map<Pool, Counters>();
@@ -71,15 +78,14 @@ export class Allocator {
 
   /**
    * Returns the devices of each claim, in the order of its requests; undefined if there is no
-   * solution. Throws AllocationError and AllocationTimeout.
+   * solution. The search is exponential in the worst case: the caller decides how many steps run in
+   * one turn, and when to give up. Throws AllocationError and AllocationTimeout.
    */
-  allocate(
-    node: Node,
+  *allocate(
     pools: readonly NodePool[],
     claims: readonly ResourceClaim[],
-    deadline: number,
-  ): readonly (readonly Pick[])[] | undefined {
-    const picks = new Search(this, pools, claims, deadline).run();
+  ): Steps<readonly (readonly Pick[])[] | undefined> {
+    const picks = yield* new Search(this, pools, claims).run();
     if (picks === undefined && pools.some(({ pool }) => pool.invalid)) {
       throw new AllocationError('invalid resource pools were encountered', true);
     }
@@ -133,9 +139,8 @@ class Search {
   readonly #allocator: Allocator;
   readonly #pools: readonly NodePool[];
   readonly #claims: readonly ResourceClaim[];
-  readonly #deadline: number;
   /** By claim and request: the alternatives. */
-  readonly #asks: readonly (readonly (readonly Ask[])[])[];
+  #asks: readonly (readonly (readonly Ask[])[])[] = [];
   readonly #constraints: readonly (readonly Constraint[])[];
   readonly #candidates: readonly PooledDevice[];
   readonly #picks: Pick[][];
@@ -146,27 +151,29 @@ class Search {
   readonly #shared = new Map<string, { count: number; consumed: Consumed }>();
   /** The remaining counters of pools with picked devices. */
   readonly #counters = new Map<Pool, Map<string, Quantity>>();
-  #steps = 0;
+  #tried = 0;
 
-  constructor(
-    allocator: Allocator,
-    pools: readonly NodePool[],
-    claims: readonly ResourceClaim[],
-    deadline: number,
-  ) {
+  constructor(allocator: Allocator, pools: readonly NodePool[], claims: readonly ResourceClaim[]) {
     this.#allocator = allocator;
     this.#pools = pools;
     this.#claims = claims;
-    this.#deadline = deadline;
     this.#candidates = pools.flatMap(({ pool, devices }) =>
       pool.incomplete || pool.invalid ? [] : devices,
     );
-    this.#asks = claims.map((claim) => this.#asksOf(claim));
     this.#constraints = claims.map(constraintsOf);
     this.#picks = claims.map(() => []);
   }
 
-  run(): readonly (readonly Pick[])[] | undefined {
+  *run(): Steps<readonly (readonly Pick[])[] | undefined> {
+    const asks: (readonly (readonly Ask[])[])[] = [];
+    for (const claim of this.#claims) asks.push(yield* this.#asksOf(claim));
+    this.#asks = asks;
+    this.#checkNumbers();
+    return (yield* this.#request(0, 0)) === 'done' ? this.#picks : undefined;
+  }
+
+  /** Throws AllocationError if a claim needs more devices than claims may have. */
+  #checkNumbers(): void {
     for (const [i, asks] of this.#asks.entries()) {
       const least = asks.reduce(
         (sum_, alternatives) => sum_ + Math.min(...alternatives.map(({ count }) => count)),
@@ -178,25 +185,32 @@ class Search {
         `claim ${claim}: number of requested devices ${least} exceeds the claim limit of ${MAX_RESULTS}`,
       );
     }
-    return this.#request(0, 0) === 'done' ? this.#picks : undefined;
   }
 
-  #asksOf(claim: ResourceClaim): readonly (readonly Ask[])[] {
-    return (claim.spec.devices.requests ?? []).map(({ name, exactly, firstAvailable }) => {
-      if (exactly !== undefined)
-        return [this.#ask(claim, { request: name }, exactly, exactly.adminAccess === true)];
-      return (firstAvailable ?? []).map((alternative) =>
-        this.#ask(claim, { request: name, alternative: alternative.name }, alternative, false),
-      );
-    });
+  *#asksOf(claim: ResourceClaim): Steps<readonly (readonly Ask[])[]> {
+    const requests: (readonly Ask[])[] = [];
+    for (const { name, exactly, firstAvailable = [] } of claim.spec.devices.requests ?? []) {
+      const alternatives: Ask[] = [];
+      if (exactly !== undefined) {
+        const adminAccess = exactly.adminAccess === true;
+        alternatives.push(yield* this.#ask(claim, { request: name }, exactly, adminAccess));
+      } else {
+        for (const alternative of firstAvailable) {
+          const request = { request: name, alternative: alternative.name };
+          alternatives.push(yield* this.#ask(claim, request, alternative, false));
+        }
+      }
+      requests.push(alternatives);
+    }
+    return requests;
   }
 
-  #ask(
+  *#ask(
     claim: ResourceClaim,
     name: RequestName,
     request: Ask['request'],
     adminAccess: boolean,
-  ): Ask {
+  ): Steps<Ask> {
     const { deviceClassName, allocationMode, count = 1 } = request;
     const where = `claim ${claimText(claim)}, request ${name.alternative ?? name.request}`;
     const deviceClass = this.#allocator.config.classOf(deviceClassName);
@@ -206,7 +220,8 @@ class Search {
         `${where}: could not retrieve device class ${deviceClassName}: ${why}`,
       );
     }
-    const ask: Ask = { name, request, deviceClass, adminAccess, count, all: undefined };
+    const suitable = new Map<PooledDevice, boolean>();
+    const ask: Ask = { name, request, deviceClass, adminAccess, count, all: undefined, suitable };
     if (allocationMode === 'ExactCount') return ask;
     if (allocationMode !== 'All')
       throw new AllocationError(`${where}: unsupported count mode ${allocationMode}`);
@@ -222,22 +237,26 @@ class Search {
           `${where}: asks for all devices, but resource pool ${pool.id} is currently invalid`,
         );
       }
-      for (const device of devices) if (this.#suits(ask, claim, device)) all.push(device);
+      for (const device of devices) {
+        if (this.#try()) yield;
+        if (yield* this.#suits(ask, claim, device)) all.push(device);
+      }
     }
     return { ...ask, all, count: all.length };
   }
 
-  #request(claim: number, request: number): Outcome {
+  *#request(claim: number, request: number): Steps<Outcome> {
     if (claim === this.#claims.length) return 'done';
     const alternatives = this.#asks[claim]?.[request];
     if (alternatives === undefined) {
       // Another choice for this claim may leave fewer devices for the next one.
-      const outcome = this.#request(claim + 1, 0);
+      const outcome = yield* this.#request(claim + 1, 0);
       return outcome === 'tooMany' ? 'none' : outcome;
     }
     let tooMany = true;
     for (const ask of alternatives) {
-      const outcome = ask.all?.length === 0 ? 'none' : this.#devices(claim, request, ask, 0, 0);
+      const outcome =
+        ask.all?.length === 0 ? 'none' : yield* this.#devices(claim, request, ask, 0, 0);
       if (outcome === 'done') return outcome;
       if (outcome === 'none') tooMany = false;
     }
@@ -248,25 +267,28 @@ class Search {
    * Picks devices for a request. `from`: earlier candidates were tried at this place already; the
    * order of one request's devices does not matter.
    */
-  #devices(claim: number, request: number, ask: Ask, had: number, from: number): Outcome {
-    if (had === ask.count) return this.#request(claim, request + 1);
+  *#devices(claim: number, request: number, ask: Ask, had: number, from: number): Steps<Outcome> {
+    if (had === ask.count) return yield* this.#request(claim, request + 1);
     const picks = this.#picks[claim]!;
     if (picks.length + ask.count - had > MAX_RESULTS) return 'tooMany';
     if (ask.all !== undefined) {
+      if (this.#try()) yield;
       const undo = this.#pick(claim, ask, ask.all[had]!, true);
       if (undo === undefined) return 'none';
-      const outcome = this.#devices(claim, request, ask, had + 1, 0);
+      const outcome = yield* this.#devices(claim, request, ask, had + 1, 0);
       if (outcome !== 'done') undo();
       return outcome;
     }
     const object = this.#claims[claim]!;
     for (let i = from; i < this.#candidates.length; i++) {
       const device = this.#candidates[i]!;
-      this.#lookAtTime();
-      if (!this.#isFree(claim, ask, device) || !this.#suits(ask, object, device)) continue;
+      if (this.#try()) yield;
+      if (!this.#isFree(claim, ask, device)) continue;
+      const suits = ask.suitable.get(device) ?? (yield* this.#suits(ask, object, device));
+      if (!suits) continue;
       const undo = this.#pick(claim, ask, device, false);
       if (undo === undefined) continue;
-      const outcome = this.#devices(claim, request, ask, had + 1, i + 1);
+      const outcome = yield* this.#devices(claim, request, ask, had + 1, i + 1);
       if (outcome === 'done') return outcome;
       undo();
       if (outcome === 'tooMany') return outcome;
@@ -274,41 +296,56 @@ class Search {
     return 'none';
   }
 
-  #lookAtTime(): void {
-    if (++this.#steps % STEPS_PER_LOOK === 0 && this.#allocator.config.now() > this.#deadline)
-      throw new AllocationTimeout();
+  /** Counts a tried device. Reports whether a step ends before it. */
+  #try(): boolean {
+    const { maxTried = MAX_TRIED } = this.#allocator.config;
+    if (++this.#tried > maxTried) throw new AllocationTimeout();
+    return this.#tried % TRIED_PER_STEP === 0;
   }
 
   /**
    * Reports whether the device matches the selectors of the class and the request, and has enough
    * total capacity.
    */
-  #suits(
-    { deviceClass, request }: Ask,
-    claim: ResourceClaim,
+  *#suits(ask: Ask, claim: ResourceClaim, pooled: PooledDevice): Steps<boolean> {
+    const { deviceClass, request } = ask;
+    const { device } = pooled;
+    const className = `class ${deviceClass.metadata.name}`;
+    let suits =
+      (yield* this.#passes(deviceClass.spec.selectors, className, pooled)) &&
+      (yield* this.#passes(request.selectors, `claim ${claimText(claim)}`, pooled));
+    if (suits) {
+      const capacities = device.capacity ?? {};
+      const consumed = consumedBy(request.capacity?.requests, capacities);
+      suits = consumed !== undefined && isWithin(consumed, capacities);
+    }
+    ask.suitable.set(pooled, suits);
+    return suits;
+  }
+
+  /** Reports whether the device matches the selectors. A step evaluates one of them. */
+  *#passes(
+    selectors: Ask['request']['selectors'] = [],
+    where: string,
     { device, pool }: PooledDevice,
-  ): boolean {
-    const check = (selectors: Ask['request']['selectors'], where: string): boolean =>
-      (selectors ?? []).every(({ cel }, i) => {
-        if (cel === undefined)
-          throw new AllocationError(
-            `${where}: selector #${i}: CEL expression empty (unsupported selector type?)`,
-          );
-        try {
-          return selects(cel.expression, pool.driver, device);
-        } catch (error) {
-          if (!(error instanceof SelectorError)) throw error;
-          const at = error.message.startsWith('CEL runtime')
-            ? ` on device ${pool.id}/${device.name}`
-            : '';
-          throw new AllocationError(`${where}: selector #${i}${at}: ${error.message}`);
-        }
-      });
-    if (!check(deviceClass.spec.selectors, `class ${deviceClass.metadata.name}`)) return false;
-    if (!check(request.selectors, `claim ${claimText(claim)}`)) return false;
-    const capacities = device.capacity ?? {};
-    const consumed = consumedBy(request.capacity?.requests, capacities);
-    return consumed !== undefined && isWithin(consumed, capacities);
+  ): Steps<boolean> {
+    for (const [i, { cel }] of selectors.entries()) {
+      if (cel === undefined)
+        throw new AllocationError(
+          `${where}: selector #${i}: CEL expression empty (unsupported selector type?)`,
+        );
+      if (!isKnown(cel.expression, device)) yield;
+      try {
+        if (!selects(cel.expression, pool.driver, device)) return false;
+      } catch (error) {
+        if (!(error instanceof SelectorError)) throw error;
+        const at = error.message.startsWith('CEL runtime')
+          ? ` on device ${pool.id}/${device.name}`
+          : '';
+        throw new AllocationError(`${where}: selector #${i}${at}: ${error.message}`);
+      }
+    }
+    return true;
   }
 
   #isFree(claim: number, { adminAccess }: Ask, { key }: PooledDevice): boolean {

@@ -23,10 +23,11 @@ import type {
 } from '#scheduler/framework/plugin.ts';
 import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { Status } from '#scheduler/framework/status.ts';
+import { Unfinished } from '#scheduler/framework/unfinished.ts';
 import { ExtendedResources } from '../extended-resources.ts';
 import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
 import { normalizeByGreatest } from '../normalize.ts';
-import { AllocationError, AllocationTimeout, Allocator } from './allocator.ts';
+import { AllocationError, AllocationTimeout, Allocator, type Pick } from './allocator.ts';
 import { readDynamicResourcesArgs, type DynamicResourcesArgs } from './args.ts';
 import { type BindingOutcome, DeviceMetrics } from './metrics.ts';
 import { bindClaim, ClaimBindingError, deleteClaim, untilReady } from './binding.ts';
@@ -58,6 +59,10 @@ const unhelpful = (why: string): PostFilterResult => ({
 const STALE = refused('cannot schedule extended resource claim');
 const NO_CLASSES: ReadonlyMap<string, string> = new Map();
 
+/** The limits of a search in one turn of the event loop. */
+const SLICE_MS = 5;
+const STEPS_PER_SLICE = 2000;
+
 /** The score of the first alternative; each later one scores one less. */
 const MAX_ALTERNATIVES = 8;
 
@@ -71,6 +76,10 @@ interface PodClaims {
   /** The claims without an allocation. */
   readonly open: readonly ResourceClaim[];
   readonly allocator: Allocator;
+  /** The searches that have not ended, by node. */
+  readonly searches: Map<string, NodeSearch>;
+  /** The refusals of nodes without devices for the claims. */
+  readonly without: Map<string, Status>;
   /** Extended resources that devices can provide → their class. */
   readonly extended: ReadonlyMap<string, string>;
   /** The claim for extended resources of an earlier attempt. */
@@ -79,6 +88,15 @@ interface PodClaims {
   readonly found: Map<string, Found>;
   /** The claims whose devices some node cannot use. */
   readonly elsewhere: Set<ResourceClaim>;
+}
+
+interface NodeSearch {
+  readonly node: string;
+  readonly wanted: readonly ResourceClaim[];
+  readonly extended: ExtendedClaim | undefined;
+  readonly steps: ReturnType<Allocator['allocate']>;
+  /** In monotonic milliseconds. */
+  readonly deadline: number;
 }
 
 /** The allocations on a node. */
@@ -175,8 +193,9 @@ class DynamicResources implements Plugins {
       allocator: new Allocator({
         inUse: this.#claims.inUse,
         classOf: (name) => this.#classes.get('', name),
-        now: () => this.#handle.clock.monotonic(),
       }),
+      searches: new Map(),
+      without: new Map(),
       found: new Map(),
       elsewhere: new Set<ResourceClaim>(),
     });
@@ -199,13 +218,20 @@ class DynamicResources implements Plugins {
       [...pod.extended].filter(([resource]) => allocatable.scalar(resource) === 0),
     );
     if (pod.open.length === 0 && byDevices.size === 0) return undefined;
-    const extended =
-      byDevices.size === 0
-        ? undefined
-        : extendedClaim(object, byDevices, this.#handle.random.uuid());
-    const found = this.#allocate(pod, extended, node);
-    if (found instanceof Status) return found;
-    pod.found.set(node.metadata.name, found);
+    // The answer for a node stays the same in one cycle.
+    const { name } = node.metadata;
+    if (pod.found.has(name)) return undefined;
+    const refusal = pod.without.get(name);
+    if (refusal !== undefined) return refusal;
+    const search = pod.searches.get(name) ?? this.#beginSearch(pod, object, byDevices, node);
+    pod.searches.set(name, search);
+    const found = this.#continueSearch(search);
+    pod.searches.delete(name);
+    if (found instanceof Status) {
+      pod.without.set(name, found);
+      return found;
+    }
+    pod.found.set(name, found);
     return undefined;
   }
 
@@ -396,20 +422,50 @@ class DynamicResources implements Plugins {
     return classes ?? NO_CLASSES;
   }
 
-  #allocate(
+  #beginSearch(
     { open, allocator }: PodClaims,
-    extended: ExtendedClaim | undefined,
+    pod: Pod,
+    byDevices: ReadonlyMap<string, string>,
     node: Node,
-  ): Found | Status {
+  ): NodeSearch {
     const { clock, random } = this.#handle;
     const { filterTimeoutMs } = this.#args;
-    const deadline = filterTimeoutMs === 0 ? Infinity : clock.monotonic() + filterTimeoutMs;
+    const extended =
+      byDevices.size === 0 ? undefined : extendedClaim(pod, byDevices, random.uuid());
+    const wanted = extended === undefined ? open : [...open, extended.claim];
+    return {
+      node: node.metadata.name,
+      wanted,
+      extended,
+      steps: allocator.allocate(this.#pools.of(node), wanted),
+      deadline: filterTimeoutMs === 0 ? Infinity : clock.monotonic() + filterTimeoutMs,
+    };
+  }
+
+  #searchForSlice(
+    steps: NodeSearch['steps'],
+    deadline: number,
+  ): readonly (readonly Pick[])[] | undefined {
+    const { clock } = this.#handle;
+    const sliceEnd = clock.monotonic() + SLICE_MS;
+    for (let count = 0; count < STEPS_PER_SLICE; count++) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      const now = clock.monotonic();
+      if (now > deadline) throw new AllocationTimeout();
+      if (now >= sliceEnd) break;
+    }
+    throw new Unfinished();
+  }
+
+  /** Throws Unfinished at the end of a slice. */
+  #continueSearch({ node, wanted, extended, steps, deadline }: NodeSearch): Found | Status {
+    const { random } = this.#handle;
     try {
-      const wanted = extended === undefined ? open : [...open, extended.claim];
-      const picks = allocator.allocate(node, this.#pools.of(node), wanted, deadline);
+      const picks = this.#searchForSlice(steps, deadline);
       if (picks === undefined) return CANNOT_ALLOCATE;
       const all = wanted.map((claim, i) =>
-        allocationOf(claim, picks[i] ?? [], node.metadata.name, () => random.uuid()),
+        allocationOf(claim, picks[i] ?? [], node, () => random.uuid()),
       );
       if (extended === undefined) return { allocations: all };
       return {
@@ -422,7 +478,6 @@ class DynamicResources implements Plugins {
       return error.onNode ? refused(error.message) : Status.error(error, NAME);
     }
   }
-
   /**
    * Creates the claim for extended resources with its devices, and records it in the pod's status.
    */

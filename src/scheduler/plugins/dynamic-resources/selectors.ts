@@ -38,6 +38,11 @@ function programOf(expression: string): Program | Error {
 /** Results by device (which is immutable: another version is another object) and expression. */
 const answers = new WeakMap<Device, Map<string, boolean | SelectorError>>();
 
+/** Reports whether the result for this device is known without evaluating the selector. */
+export function isKnown(expression: string, of: Device): boolean {
+  return answers.get(of)?.has(expression) === true;
+}
+
 /** Evaluates a selector. Throws SelectorError. */
 export function selects(expression: string, driver: string, of: Device): boolean {
   let known = answers.get(of);
@@ -48,6 +53,7 @@ export function selects(expression: string, driver: string, of: Device): boolean
   let answer = known.get(expression);
   if (answer === undefined) {
     answer = evaluate(expression, driver, of);
+    if (known.size >= MAX_PROGRAMS) known.clear();
     known.set(expression, answer);
   }
   if (answer instanceof SelectorError) throw answer;

@@ -3,6 +3,7 @@
 
 import { isPlainObject } from '#machinery/deep.ts';
 import { metaSchemas } from '../../schema/meta-schemas.ts';
+import { DecodeError } from '../decode-error.ts';
 import { decodeObject } from '../decode.ts';
 import { sortedCopy, sortedKeys } from './sorted.ts';
 
@@ -20,6 +21,40 @@ const objectMeta = metaSchemas.message('meta/v1.ObjectMeta');
 export function decodeMetadata(json: unknown): DecodedMetadata {
   const { object, unknownFields } = decodeObject(objectMeta, json ?? {});
   return { metadata: sortedWithoutEmpty(object), unknownFields };
+}
+
+/** Decodes metadata, and drops fields of a wrong type. Never throws. */
+export function repairMetadata(json: unknown): DecodedMetadata {
+  const metadata: Record<string, unknown> = {};
+  const unknownFields: string[] = [];
+  for (const [name, value] of Object.entries(isPlainObject(json) ? json : {})) {
+    try {
+      const decoded = decodeMetadata({ [name]: value });
+      Object.assign(metadata, decoded.metadata);
+      unknownFields.push(...decoded.unknownFields);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+    }
+  }
+  return { metadata: sortedWithoutEmpty(metadata), unknownFields };
+}
+
+/**
+ * Decodes the metadata of an object that was stored: as repairMetadata where it is malformed. A
+ * missing generation is 1.
+ */
+export function decodeStoredMetadata(json: unknown): DecodedMetadata {
+  let decoded: DecodedMetadata;
+  try {
+    decoded = decodeMetadata(json);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    decoded = repairMetadata(json);
+  }
+  const { metadata, unknownFields } = decoded;
+  return metadata['generation'] === undefined
+    ? { metadata: sortedWithoutEmpty({ ...metadata, generation: 1 }), unknownFields }
+    : decoded;
 }
 
 /**

@@ -1,6 +1,7 @@
 // The state of decoding an object: the path to the current value, and the dropped fields.
 
 import { FieldPath } from '#machinery/validation/field.ts';
+import type { DecodeOptions } from '../object-codec.ts';
 
 /** The limit of reported fields. Upstream reports all of them, which may be megabytes. */
 const MAX_UNKNOWN_FIELDS = 100;
@@ -21,11 +22,17 @@ export class ReadContext {
   readonly #base: FieldPath;
   /** Nulls that the schema does not allow are kept. */
   readonly keepsNulls: boolean;
+  /** The object was stored: see DecodeOptions. */
+  readonly isStored: boolean;
 
   /** `base`: the path of the value, for errors. Default: the value is a whole object. */
-  constructor(base: FieldPath = new FieldPath(''), keepsNulls = false) {
+  constructor(
+    base: FieldPath = new FieldPath(''),
+    { keepsNulls = false, isStored = false }: DecodeOptions = {},
+  ) {
     this.#base = base;
     this.keepsNulls = keepsNulls;
+    this.isStored = isStored;
   }
 
   push(frame: string | number, isKey: boolean): void {

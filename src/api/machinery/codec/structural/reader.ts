@@ -8,7 +8,7 @@ import { setOwn } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldError } from '#machinery/validation/field.ts';
 import { DecodeError } from '../decode-error.ts';
-import { decodeMetadata } from './object-meta.ts';
+import { decodeMetadata, repairMetadata } from './object-meta.ts';
 import type { ReadContext } from './read-context.ts';
 import { sortedCopy, sortedKeys } from './sorted.ts';
 import { schemaOfField, type StructuralSchema, valuesOf } from './structural-schema.ts';
@@ -137,7 +137,8 @@ class NodeReader {
       const compiledField = this.#field(name, isProperty);
       if (value === null && compiledField?.dropsNull === true && !context.keepsNulls) continue;
       if (this.#schema.embeddedResource && RESOURCE_FIELDS.has(name)) {
-        setOwn(copy, name, resourceField(name, value, context));
+        const isKept = !context.isStored || name === 'metadata' || typeof value === 'string';
+        if (isKept) setOwn(copy, name, resourceField(name, value, context));
         continue;
       }
       if (compiledField === undefined) {
@@ -199,6 +200,7 @@ function resourceField(name: string, value: unknown, context: ReadContext): unkn
     return metadata;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
+    if (context.isStored) return repairMetadata(value).metadata;
     throw invalidField(name, value, error.message, context);
   }
 }

@@ -37,6 +37,46 @@ describe('decode', () => {
     );
   });
 
+  describe('of a stored object with malformed metadata', () => {
+    const codec = codecOf({
+      type: 'object',
+      properties: {
+        embedded: {
+          type: 'object',
+          'x-kubernetes-embedded-resource': true,
+          'x-kubernetes-preserve-unknown-fields': true,
+        },
+      },
+    });
+    const metadata = {
+      name: 'a',
+      annotations: { foo: 42, bar: 'abc' },
+      labels: { invalid: 'x y' },
+      unknown: 1,
+    };
+    const malformed = {
+      apiVersion: 'example.com/v1',
+      kind: 'Thing',
+      metadata: { ...metadata, generation: null },
+      embedded: { apiVersion: 7, kind: 'Foo', metadata },
+    };
+
+    test('drops what has a wrong type, and keeps the rest', () => {
+      expect(codec.decode(malformed, { isStored: true }).object).toEqual({
+        apiVersion: 'example.com/v1',
+        kind: 'Thing',
+        metadata: { generation: 1, labels: { invalid: 'x y' }, name: 'a' },
+        embedded: { kind: 'Foo', metadata: { labels: { invalid: 'x y' }, name: 'a' } },
+      });
+      const other = codec.decode({ ...malformed, metadata: 'x' }, { isStored: true });
+      expect(other.object['metadata']).toEqual({ generation: 1 });
+    });
+
+    test('rejects it in a request', () => {
+      expect(() => codec.decode(malformed)).toThrow(DecodeError);
+    });
+  });
+
   test('keys are sorted by code point', () => {
     const { object } = codecOf().decode({ '\u{1F600}': 1, '\uFFFD': 2, a: 3 });
     expect(Object.keys(object)).toEqual(['a', '\uFFFD', '\u{1F600}']);

@@ -18,7 +18,7 @@ import { compileDefaults, withPrunedDefaults } from './defaults.ts';
 import { validateEmbedded } from './embedded.ts';
 import { validateLists } from './lists.ts';
 import { mergeTypeOfSchema } from './merge-type.ts';
-import { decodeMetadata } from './object-meta.ts';
+import { type DecodedMetadata, decodeMetadata, decodeStoredMetadata } from './object-meta.ts';
 import {
   definitionName,
   publishedKind,
@@ -128,15 +128,18 @@ export class StructuralCodec implements ObjectCodec {
    * Decodes an object: see ObjectCodec. Nulls that are not allowed are dropped, too, unless they are
    * kept; values of a wrong type are left to validation.
    */
-  decode(json: unknown, { keepsNulls = false }: DecodeOptions = {}): Decoded {
+  decode(json: unknown, options: DecodeOptions = {}): Decoded {
     if (!isPlainObject(json)) {
       throw new DecodeError(
         `json: cannot unmarshal ${jsonKind(json)} into Go value of type map[string]interface {}`,
         '',
       );
     }
-    const context = new ReadContext(undefined, keepsNulls);
-    const resource = readResourceFields(json);
+    const context = new ReadContext(undefined, options);
+    const resource = readResourceFields(
+      json,
+      options.isStored === true ? decodeStoredMetadata : decodeMetadata,
+    );
     const rest = this.#compile().read(resource.rest, context) as Record<string, unknown>;
     const object: Record<string, unknown> = {};
     const fields = { ...rest, ...resource.fields };
@@ -278,7 +281,10 @@ interface ResourceFields {
 }
 
 /** Decodes the fields of every object. Throws DecodeError. */
-function readResourceFields(json: Readonly<Record<string, unknown>>): ResourceFields {
+function readResourceFields(
+  json: Readonly<Record<string, unknown>>,
+  decode: (metadata: unknown) => DecodedMetadata,
+): ResourceFields {
   const { apiVersion, kind, metadata, ...rest } = json;
   const fields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries({ apiVersion, kind })) {
@@ -293,7 +299,7 @@ function readResourceFields(json: Readonly<Record<string, unknown>>): ResourceFi
   }
   if (metadata === undefined) return { fields, rest, unknownFields: [] };
   try {
-    const decoded = decodeMetadata(metadata);
+    const decoded = decode(metadata);
     fields['metadata'] = decoded.metadata;
     return { fields, rest, unknownFields: decoded.unknownFields };
   } catch (error) {
