@@ -1,7 +1,8 @@
 // Four projects: unit tests beside the code, scenarios of several components, and end-to-end tests with the real tools, of which those that
-// share the machine run one at a time, after all others.
+// share the machine run one at a time: after all others, or beside them (tools/test-runs.js).
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const inRoot = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -11,6 +12,7 @@ const alone = [
   'container-image',
   'containerd',
   'containerd-runtime',
+  'csi',
   'dns',
   'full-disk',
   'hostile-pods',
@@ -27,6 +29,31 @@ const alone = [
   'several-machines',
   'volumes',
 ].map((name) => `test/e2e/${name}.test.ts`);
+
+/**
+ * End-to-end tests come last: while the unit tests run, those that share the machine run beside them, whose interfaces that come and go
+ * would disturb browsers.
+ */
+const ORDER = ['unit', 'scenarios', 'e2e', 'e2e-machine'];
+
+/** Files that take long though they are short: at the end of a run, processors would wait for them. */
+const LONG = ['/e2e/conformance.test.ts', '/console/oidc.test.ts', '/e2e/kinds.test.ts'];
+
+/**
+ * Sorts by project. Within a project, the files of LONG are first, then those that took longest in the last run; without one, the largest
+ * are first.
+ */
+class TestOrder extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ project }: TestSpecification): number => ORDER.indexOf(project.name);
+    const isLong = ({ moduleId }: TestSpecification): boolean =>
+      LONG.some((name) => moduleId.endsWith(name));
+    const sorted = await super.sort(files);
+    return sorted.sort(
+      (a, b) => place(a) - place(b) || Number(isLong(b)) - Number(isLong(a)),
+    );
+  }
+}
 
 export default defineConfig({
   resolve: {
@@ -51,6 +78,7 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
     globalSetup: ['tools/test-programs.ts'],
+    sequence: { sequencer: TestOrder },
     projects: [
       {
         extends: true,

@@ -14,8 +14,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { availableParallelism, constants as os } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { constants as os } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -246,82 +246,8 @@ function runCheck({ name, program, programArgs }) {
   });
 }
 
-const testReport = inRoot('.cache', 'test-report.json');
-
-/** Returns the files of the last test run, with the tests of each. */
-function readTestReport() {
-  return JSON.parse(readFileSync(testReport, 'utf8'));
-}
-
-/** Reports whether a test has no result. A test that is skipped has one. */
-const isUnfinished = ({ status }) => status === 'pending';
-
-/**
- * Returns the names and messages of tests that failed, of files that could not be run, and of files
- * whose process ended before them.
- */
-function failuresOf({ testResults }) {
-  return testResults.flatMap((file) => {
-    const failed = file.assertionResults.filter((test) => test.status === 'failed');
-    if (file.assertionResults.some(isUnfinished)) {
-      const message = 'the process that ran it ended: see the output above';
-      return [{ file: file.name, name: relative(root, file.name), message }];
-    }
-    if (failed.length === 0 && file.status === 'failed')
-      return [{ file: file.name, name: relative(root, file.name), message: file.message }];
-    return failed.map((test) => ({
-      file: file.name,
-      name: `${relative(root, file.name)} ${test.fullName}`,
-      message: (test.failureMessages ?? []).join('\n'),
-    }));
-  });
-}
-
-/** Tests wait as long as they compute, so there are more workers than processors. */
-const MAX_WORKERS = Math.min(8, 2 * availableParallelism());
-
-/** Runs vitest projects and prints, at the end, what was skipped, what failed, and the counts. */
-function vitest(projects, vitestArgs) {
-  mkdirSync(inRoot('.cache'), { recursive: true });
-  rmSync(testReport, { force: true });
-  const result = spawnSync(
-    bin('vitest'),
-    [
-      'run',
-      ...(vitestArgs.some((arg) => arg.startsWith('--maxWorkers'))
-        ? []
-        : [`--maxWorkers=${MAX_WORKERS}`]),
-      ...projects.flatMap((project) => ['--project', project]),
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${testReport}`,
-      ...vitestArgs,
-    ],
-    {
-      cwd: root,
-      stdio: 'inherit',
-      env: {
-        ...process.env,
-        FORCE_COLOR: process.env.FORCE_COLOR ?? (process.stdout.isTTY ? '1' : '0'),
-      },
-    },
-  );
-  if (existsSync(testReport)) {
-    const report = readTestReport();
-    const { numPassedTests, testResults } = report;
-    const failures = failuresOf(report);
-    const skipped = testResults
-      .flatMap((file) => file.assertionResults)
-      .filter(({ status }) => status === 'skipped' || status === 'todo');
-    for (const test of skipped) process.stdout.write(`skipped: ${test.fullName}\n`);
-    for (const { name, message } of failures)
-      process.stdout.write(`failed: ${name}\n${message.replaceAll(/^/gm, '  ')}\n`);
-    process.stdout.write(
-      `\n${numPassedTests} passed, ${failures.length} failed, ${skipped.length} skipped\n`,
-    );
-  }
-  if (result.status !== 0) process.exit(result.status ?? 1);
-}
+/** Loaded when it is needed: the other commands start without it. */
+const testRuns = () => import('./test-runs.js');
 
 const commands = {
   async up() {
@@ -336,31 +262,22 @@ const commands = {
     build(['--types', ...args]);
   },
   async check() {
+    const { runTests } = await testRuns();
     await staticChecks();
-    vitest(['unit'], args);
+    await runTests(['unit'], args);
   },
   async test() {
+    const { forgetReport, runAllTests, runTests, PROJECTS } = await testRuns();
     if (args.some((arg) => arg.includes('e2e'))) ensureBuilt();
-    if (args.length > 0) return vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], args);
-    rmSync(testReport, { force: true });
+    if (args.length > 0) return runTests(PROJECTS, args);
+    forgetReport();
     await staticChecks();
     ensureBuilt();
-    vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], []);
+    await runAllTests();
   },
-  /**
-   * Runs the files with failures of the last test run again, alone: a test that then passes is
-   * reported as flaky, which is a bug, too, but not one of the change under test. More than three
-   * such files are not.
-   */
-  'test-again'() {
-    if (!existsSync(testReport)) fail('there is no report of a test run; run: npm test');
-    const failures = failuresOf(readTestReport());
-    const files = [...new Set(failures.map(({ file }) => file))];
-    if (files.length === 0) fail('the last test run reported no failed test, and is not repeated');
-    if (files.length > 3) fail(`${files.length} files have failures, too many for flaky tests`);
-    vitest(['unit', 'scenarios', 'e2e', 'e2e-machine'], ['--maxWorkers=1', ...files]);
-    for (const { name, message } of failures)
-      process.stdout.write(`flaky: ${name}\n${message.replaceAll(/^/gm, '  ')}\n`);
+  async 'test-again'() {
+    const { runFailedAgain } = await testRuns();
+    await runFailedAgain();
   },
   versus() {
     ensureBuilt();

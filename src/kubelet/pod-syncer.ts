@@ -27,7 +27,8 @@ import { terminatedStatus } from './status/terminated.ts';
 import { describePod, podUid, type Pod, type PodStatus, type Secret } from './types.ts';
 import type { UserNamespaces } from './user-namespaces/user-namespaces.ts';
 import type { PayloadContext } from './volumes/payload.ts';
-import { VolumeError, type VolumeManager } from './volumes/volume-manager.ts';
+import { VolumeError } from './volumes/volume-error.ts';
+import type { VolumeManager } from './volumes/volume-manager.ts';
 
 export interface SyncerConfig {
   readonly metrics?: Pick<KubeletMetrics, 'podStarted' | 'timer' | 'podRejected'>;

@@ -97,7 +97,7 @@ export class BindingCycles {
 
   /** Starts the binding cycle of a pod that is assumed to be on the node. */
   start(framework: Framework, state: CycleState, queued: QueuedPod, node: string): void {
-    const waiting = framework.waitOnPermit(queued.info);
+    const waiting = framework.binding.waitOnPermit(queued.info);
     if (waiting !== undefined) void this.#nominate(queued.info, node);
     const run = this.#run(framework, state, queued, node, waiting).finally(() =>
       this.#inFlight.delete(run),
@@ -119,7 +119,7 @@ export class BindingCycles {
         this.#undo(framework, state, queued, node, rejectedOn(node, rejection));
         return;
       }
-      const preBinds = framework.neededPreBinds(state, queued.info, node);
+      const preBinds = framework.binding.neededPreBinds(state, queued.info, node);
       if (preBinds instanceof Status) {
         this.#undo(framework, state, queued, node, errorFailure(preBinds));
         return;
@@ -153,7 +153,7 @@ export class BindingCycles {
     // The pod is no longer in flight for the queue, as in #bind.
     this.#config.queue.done(queued.info.uid);
     await this.#nominate(queued.info, node);
-    const failure = await framework.runPreBind(
+    const failure = await framework.binding.runPreBind(
       preBinds,
       state,
       queued.info,
@@ -210,7 +210,7 @@ export class BindingCycles {
       'Binding',
     );
     try {
-      framework.runPostBind(state, pod, node);
+      framework.binding.runPostBind(state, pod, node);
     } catch (error) {
       // The pod is bound; a later error does not change that.
       logger.error('scheduler: PostBind plugin failed', { pod: pod.key, node, err: error });
@@ -249,7 +249,7 @@ export class BindingCycles {
         return Status.error(error);
       }
     }
-    return await framework.runBind(state, pod, node, signal);
+    return await framework.binding.runBind(state, pod, node, signal);
   }
 
   /** Reads the pod until the API server responds. Returns whether it is bound to the node. */
@@ -294,7 +294,7 @@ export class BindingCycles {
   ): void {
     const { cache, queue, failures } = this.#config;
     const { info } = queued;
-    framework.runUnreserve(state, info, node);
+    framework.binding.runUnreserve(state, info, node);
     const held = cache.forgetPod(info.uid);
     // The pod itself is left out: it is requeued below, and its own resources do not help it.
     if (held)

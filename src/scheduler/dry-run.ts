@@ -151,7 +151,7 @@ class DryRun {
     }
     const all = this.#snapshot.nodes;
     const state = new CycleState();
-    const pre = framework.runPreFilter(state, pod, all);
+    const pre = framework.filtering.runPreFilter(state, pod, all);
     if (pre.status !== undefined) {
       const { plugin = '' } = pre.status;
       return {
@@ -161,7 +161,7 @@ class DryRun {
         rejections: [verdictOf(plugin, 'PreFilter', pre.status)],
       };
     }
-    const filters = framework.activeFilters(state);
+    const filters = framework.filtering.activeFilters(state);
     const nodes: NodeVerdict[] = [];
     const feasible: NodeInfo[] = [];
     for (const [position, node] of all.entries()) {
@@ -202,7 +202,13 @@ class DryRun {
     });
     if (rejections.length > 0) return rejections;
     // Pods that were nominated to the node may leave no room.
-    const crowded = framework.runFiltersWithNominatedPods(filters, state, pod, node, position);
+    const crowded = framework.filtering.runFiltersWithNominatedPods(
+      filters,
+      state,
+      pod,
+      node,
+      position,
+    );
     return crowded === undefined
       ? []
       : [verdictOf(crowded.plugin ?? '', 'Filter (with nominated pods)', crowded)];
@@ -220,8 +226,9 @@ class DryRun {
         { scores: [] as NonNullable<NodeVerdict['scores']>[number][], total: 0 },
       ]),
     );
-    if (nodes.length === 0 || framework.runPreScore(state, pod, nodes) !== undefined) return byNode;
-    for (const { plugin, weight } of framework.activeScores(state)) {
+    if (nodes.length === 0 || framework.scoring.runPreScore(state, pod, nodes) !== undefined)
+      return byNode;
+    for (const { plugin, weight } of framework.scoring.activeScores(state)) {
       const scores = nodes.map((node) => plugin.score(state, pod, node));
       if (plugin.normalizeScore?.(state, pod, scores, nodes) !== undefined) continue;
       nodes.forEach(({ name }, index) => {

@@ -310,19 +310,19 @@ describe('the default profile', () => {
       const state = new CycleState();
       const statuses = new NodeToStatus();
       const feasible: { readonly node: NodeInfo; readonly position: number }[] = [];
-      const pre = framework.runPreFilter(state, pod, snapshot.nodes);
+      const pre = framework.filtering.runPreFilter(state, pod, snapshot.nodes);
       if (pre.status !== undefined) {
         // Rejected for every node.
         expect(expected.every((one) => one !== undefined)).toBe(true);
         statuses.setAbsent(pre.status);
       } else {
-        const filter = framework.nodeFilter(state, pod, snapshot);
+        const filter = framework.filtering.nodeFilter(state, pod, snapshot);
         snapshot.nodes.forEach((node, position) => {
           if (pre.nodeNames?.has(node.name) === false) {
             expect(expected[position]).toBeDefined();
             return;
           }
-          const answer = framework.runNodeFilter(filter, state, pod, node, position);
+          const answer = framework.filtering.runNodeFilter(filter, state, pod, node, position);
           const wanted = expected[position];
           expect([...(answer?.reasons ?? [])].sort(), node.name).toEqual(wanted?.reasons ?? []);
           if (answer === undefined) {
@@ -354,9 +354,15 @@ describe('the default profile', () => {
       const chosen =
         feasible.length < 3 ? feasible : feasible.filter((_, i) => i % 4 !== offset % 4);
       const infos = chosen.map(({ node }) => node);
-      expect(framework.runPreScore(state, pod, infos)).toBeUndefined();
+      expect(framework.scoring.runPreScore(state, pod, infos)).toBeUndefined();
       const positions = chosen.map(({ position }) => position);
-      const totals = framework.runScore(state, pod, infos, positions, layoutOf(world.snapshot));
+      const totals = framework.scoring.runScore(
+        state,
+        pod,
+        infos,
+        positions,
+        layoutOf(world.snapshot),
+      );
       if (totals instanceof Status) throw new Error(totals.message);
       const wanted = scoresByPlugin(
         pod.pod,

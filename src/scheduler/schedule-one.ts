@@ -152,7 +152,7 @@ export class PodScheduler {
     }
     const rejection = reserveAndPermit(framework, state, pod, node);
     if (rejection === undefined) return node;
-    framework.runUnreserve(state, pod, node);
+    framework.binding.runUnreserve(state, pod, node);
     cache.forgetPod(pod.uid);
     return rejectedOn(node, rejection);
   }
@@ -219,7 +219,9 @@ function reserveAndPermit(
   node: string,
 ): Status | undefined {
   try {
-    const status = framework.runReserve(state, pod, node) ?? framework.runPermit(state, pod, node);
+    const status =
+      framework.binding.runReserve(state, pod, node) ??
+      framework.binding.runPermit(state, pod, node);
     return status?.code === 'Wait' ? undefined : status;
   } catch (error) {
     return Status.error(error);

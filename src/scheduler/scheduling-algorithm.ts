@@ -8,7 +8,8 @@ import { type CycleState, type StateKey, stateKey } from './framework/cycle-stat
 import type { Diagnosis } from './framework/fit-error.ts';
 import { EXTENDERS } from './framework/extender.ts';
 import type { Extenders } from './extenders/extenders.ts';
-import type { Framework, NodeFilter, PreFilterOutcome } from './framework/framework.ts';
+import type { NodeFilter, PreFilterOutcome } from './framework/filtering.ts';
+import type { Framework } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
 import { layoutOf } from './framework/node-memo.ts';
 import { NodeToStatus } from './framework/node-to-status.ts';
@@ -156,7 +157,7 @@ export class SchedulingAlgorithm {
     if (all.length === 0) return { kind: 'noNodes' };
     const begun = state.read(PRE_FILTERED);
     if (begun !== undefined) return begun;
-    const pre = framework.runPreFilter(state, pod, all);
+    const pre = framework.filtering.runPreFilter(state, pod, all);
     if (pre.status === undefined) state.write(PRE_FILTERED, pre);
     return pre.status === undefined
       ? pre
@@ -209,8 +210,8 @@ export class SchedulingAlgorithm {
     if (!name || (among !== undefined && !among.has(name))) return undefined;
     const node = this.#snapshot.get(name);
     if (node === undefined) return undefined;
-    const answer = framework.runFiltersWithNominatedPods(
-      framework.activeFilters(state),
+    const answer = framework.filtering.runFiltersWithNominatedPods(
+      framework.filtering.activeFilters(state),
       state,
       pod,
       node,
@@ -237,7 +238,7 @@ export class SchedulingAlgorithm {
     const first = this.#nextStart % nodes.length;
     let error: Status | undefined;
     if (nodes === this.#snapshot.nodes) {
-      const filter = framework.nodeFilter(state, pod, this.#snapshot);
+      const filter = framework.filtering.nodeFilter(state, pod, this.#snapshot);
       const { answers, nominatedPosition } = filter;
       error =
         this.#searchSnapshot(framework, filter, state, pod, first, nodes.length) ??
@@ -263,7 +264,7 @@ export class SchedulingAlgorithm {
       return error;
     }
     const feasible = search.end();
-    framework.nodesLookedAt(state, search.evaluated, search.rejectionsByPlugin());
+    framework.filtering.nodesLookedAt(state, search.evaluated, search.rejectionsByPlugin());
     framework.pointRan('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success', began);
     return feasible;
   }
@@ -281,10 +282,10 @@ export class SchedulingAlgorithm {
     to: number,
   ): Status | undefined {
     const search = this.#search;
-    const filters = framework.activeFilters(state);
+    const filters = framework.filtering.activeFilters(state);
     for (let position = from; position < to && !search.enough; position++) {
       const node = nodes[position]!;
-      const answer = framework.runFiltersWithNominatedPods(filters, state, pod, node);
+      const answer = framework.filtering.runFiltersWithNominatedPods(filters, state, pod, node);
       if (answer === undefined) search.pass(node, position);
       else if (answer.code === 'Error') return answer;
       else search.reject(node, answer);
@@ -310,7 +311,7 @@ export class SchedulingAlgorithm {
     let position = from;
     while (position < to && !search.enough) {
       const node = nodes[position]!;
-      const answer = framework.runNodeFilter(filter, state, pod, node, position);
+      const answer = framework.filtering.runNodeFilter(filter, state, pod, node, position);
       if (answer === undefined) {
         search.pass(node, position++);
       } else if (answer.code === 'Error') {
@@ -373,11 +374,11 @@ export class SchedulingAlgorithm {
     ofAll: boolean,
   ): number[] | Status {
     const positions = ofAll ? this.#search.positions : undefined;
-    const refused = framework.runPreScore(state, pod, feasible, positions);
+    const refused = framework.scoring.runPreScore(state, pod, feasible, positions);
     if (refused !== undefined) return refused;
     return ofAll
-      ? framework.runScore(state, pod, feasible, positions, layoutOf(this.#snapshot))
-      : framework.runScore(state, pod, feasible);
+      ? framework.scoring.runScore(state, pod, feasible, positions, layoutOf(this.#snapshot))
+      : framework.scoring.runScore(state, pod, feasible);
   }
 
   #highest(feasible: readonly NodeInfo[], scores: readonly number[]): NodeInfo {

@@ -183,8 +183,11 @@ const missing = missingKubectl ?? missingContainerd;
 describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
   const bridge = (): string => bridgeName(join(data(), 'containerd'));
   const nat = async (): Promise<string> => (await run('iptables-save', ['-t', 'nat'])).stdout;
+  /** Returns the network namespaces of pods. Other tests have namespaces with other names. */
   const namespaces = (): readonly string[] =>
-    existsSync('/run/netns') ? readdirSync('/run/netns') : [];
+    (existsSync('/run/netns') ? readdirSync('/run/netns') : []).filter((name) =>
+      name.startsWith('cni-'),
+    );
   const results = (): readonly string[] =>
     (existsSync('/var/lib/cni/results') ? readdirSync('/var/lib/cni/results') : []).filter((name) =>
       name.startsWith(bridge()),

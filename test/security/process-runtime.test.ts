@@ -25,7 +25,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { recordingLogger, type RecordingLogger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
 import { hasPty } from '#runtime/process/pty.ts';
-import { createProcessRuntime } from '#runtime/process/runtime.ts';
+import { createProcessRuntime } from '#runtime/process/create.ts';
 
 const isRoot = process.getuid?.() === 0;
 const waitFor = (condition: wait.Condition): Promise<void> =>

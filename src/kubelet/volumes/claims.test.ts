@@ -13,7 +13,8 @@ import type { ClaimSource, PersistentVolume, PersistentVolumeClaim } from './cla
 import { removeLocalVolume } from './local-volumes.ts';
 import { noMounter } from './mounter.ts';
 import type { PayloadContext } from './payload.ts';
-import { VolumeError, VolumeManager } from './volume-manager.ts';
+import { VolumeError } from './volume-error.ts';
+import { VolumeManager } from './volume-manager.ts';
 
 let root: string;
 beforeEach(async () => {

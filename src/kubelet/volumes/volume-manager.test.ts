@@ -29,7 +29,8 @@ import { noMounter, systemMounter, type Mounter } from './mounter.ts';
 import type { ClaimSource } from './claims.ts';
 import type { PayloadContext } from './payload.ts';
 import { prepareSubpath } from './subpath.ts';
-import { VolumeError, VolumeManager } from './volume-manager.ts';
+import { VolumeError } from './volume-error.ts';
+import { VolumeManager } from './volume-manager.ts';
 
 const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, with: () => silent };
 const metadata = { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: '' };

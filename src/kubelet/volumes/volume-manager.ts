@@ -2,17 +2,15 @@
 // with API objects, and deletes them with the pod. They are in
 // <root>/pods/<uid>/volumes/kubernetes.io~<plugin>/<name>.
 
-import { chmod, mkdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { removeTree } from '#machinery/files/directory.ts';
 import type { Logger } from '#machinery/log.ts';
-import { parseQuantity } from '#machinery/text/quantity.ts';
-import { errorMessage } from '#machinery/error-message.ts';
 import { podDir, subpathsDir } from '../paths.ts';
-import { podLimits } from '../pod/resources.ts';
 import { podUid, type Pod, type Volume } from '../types.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import {
@@ -22,103 +20,20 @@ import {
   type ClaimSource,
   type PersistentVolume,
 } from './claims.ts';
-import { inlineVolume, persistentVolume } from './csi/csi-volume.ts';
-import type { CsiVolumes } from './csi/csi-volumes.ts';
 import type { GrowableVolume } from './csi/expander.ts';
-import {
-  AttachLimitError,
-  CsiOperationError,
-  type CsiVolume,
-  UnattachedError,
-} from './csi/host.ts';
+import { AttachLimitError, CsiOperationError, UnattachedError } from './csi/host.ts';
+import { ensureTmpfs, setUpEmptyDir } from './empty-dir.ts';
+import { FlexVolumes } from './flex/flex-volumes.ts';
 import { checkHostPath } from './host-path.ts';
-import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
-import { checkLocalDevice } from './local-volumes.ts';
-import { isMounted, type Mounter } from './mounter.ts';
-import { type FlexVolume, FlexVolumes } from './flex/flex-volumes.ts';
-import { diskOf } from './iscsi/disk.ts';
-import { type IscsiVolume, IscsiVolumes } from './iscsi/iscsi-volumes.ts';
+import { IscsiVolumes } from './iscsi/iscsi-volumes.ts';
 import { type IscsiSystem, iscsiSystem } from './iscsi/system.ts';
-import { mountNfs, type NfsVolume } from './nfs.ts';
-import { givePersistentToGroup, setVolumeGroup } from './ownership.ts';
+import { LocalVolumes, type MountedGrowable } from './local-mounts.ts';
+import type { Mounter } from './mounter.ts';
+import { setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 import { pluginNameOf, VolumeCounts } from './volume-counts.ts';
-
-export interface VolumeFailure {
-  readonly volume: string;
-  readonly message: string;
-  /** The operation that failed. Default: 'MountVolume.SetUp failed'. */
-  readonly operation?: string;
-}
-
-/** An event about failed volumes. */
-export interface VolumeEvent {
-  readonly reason: 'FailedMount' | 'FailedMapVolume';
-  readonly message: string;
-}
-
-/** The failed volumes of a pod, with the reasons. */
-export class VolumeError extends Error {
-  readonly failures: readonly VolumeFailure[];
-  /** The volumes that are not available yet, by their name in the pod. */
-  readonly unclaimed: readonly VolumeFailure[];
-  /** The volumes that are not attached to the node yet, by their name in the pod. */
-  readonly unattached: readonly VolumeFailure[];
-  /** Whether a volume is not attached because the node has as many volumes as it can have. */
-  readonly isLimitExceeded: boolean;
-
-  constructor(
-    failures: readonly VolumeFailure[],
-    unclaimed: readonly VolumeFailure[] = [],
-    unattached: readonly VolumeFailure[] = [],
-    isLimitExceeded = false,
-  ) {
-    super(
-      [...failures, ...unclaimed, ...unattached]
-        .map(({ volume, message }) => `volume "${volume}": ${message}`)
-        .join(', '),
-    );
-    this.name = 'VolumeError';
-    this.failures = failures;
-    this.unclaimed = unclaimed;
-    this.unattached = unattached;
-    this.isLimitExceeded = isLimitExceeded;
-  }
-
-  /** The events to record. */
-  get events(): readonly VolumeEvent[] {
-    const own = this.failures.map(
-      ({ volume, message, operation = 'MountVolume.SetUp failed' }): VolumeEvent => ({
-        reason: operation.startsWith('MapVolume.') ? 'FailedMapVolume' : 'FailedMount',
-        message: message.startsWith('MountVolume.')
-          ? message
-          : `${operation} for volume "${volume}" : ${message}`,
-      }),
-    );
-    const { unmounted } = this;
-    if (unmounted === undefined) return own;
-    const message = `Unable to attach or mount volumes: ${unmounted}`;
-    return [...own, { reason: 'FailedMount', message }];
-  }
-
-  /** Why volumes are neither mounted nor failed; undefined if there are none. */
-  get unmounted(): string | undefined {
-    if (this.unclaimed.length + this.unattached.length === 0) return undefined;
-    const names = (failures: readonly VolumeFailure[]): string =>
-      failures.map(({ volume }) => volume).join(' ');
-    const unmounted = [...this.unclaimed, ...this.unattached];
-    const why = [...new Set(unmounted.map(({ message }) => message))].join('; ');
-    const which =
-      `unmounted volumes=[${names(unmounted)}], unattached volumes=[${names(this.unattached)}], ` +
-      `failed to process volumes=[${names(this.unclaimed)}]`;
-    return `${which}: ${why}`;
-  }
-
-  /** The messages of the events. */
-  get messages(): readonly string[] {
-    return this.events.map(({ message }) => message);
-  }
-}
+import { VolumeError, type VolumeFailure } from './volume-error.ts';
+import { type CsiMounts, PersistentVolumeError, VolumeSources } from './volume-sources.ts';
 
 export interface VolumeManagerConfig {
   readonly rootDir: string;
@@ -147,9 +62,6 @@ export interface VolumeManagerConfig {
   readonly grow?: (pod: Pod, volume: GrowableVolume) => Promise<void>;
 }
 
-/** The part of CsiVolumes that is used here. */
-export type CsiMounts = Pick<CsiVolumes, 'mount' | 'attach' | 'unmount' | 'dueForRepublish'>;
-
 /**
  * The path of each volume of a pod on this node, by the volume's name; empty for images, which the
  * runtime mounts.
@@ -176,6 +88,7 @@ export class VolumeManager {
   readonly #locals: LocalVolumes;
   readonly #disks: IscsiVolumes;
   readonly #flex: FlexVolumes;
+  readonly #sources: VolumeSources;
   /** The volumes by plugin, for metrics. */
   readonly counts = new VolumeCounts();
 
@@ -184,6 +97,8 @@ export class VolumeManager {
     this.#locals = new LocalVolumes(config);
     this.#flex = new FlexVolumes(config);
     this.#disks = new IscsiVolumes({ ...config, system: config.iscsi ?? iscsiSystem });
+    const [locals, disks, flex] = [this.#locals, this.#disks, this.#flex];
+    this.#sources = new VolumeSources({ ...config, locals, disks, flex });
   }
 
   /**
@@ -288,43 +203,24 @@ export class VolumeManager {
       throw new Error(
         `volume ${volume.name} is specified in volumeDevices, but only claims can be devices`,
       );
-    if (volume.csi !== undefined)
-      return await this.#mountCsi(pod, inlineVolume(pod, volume.name, volume.csi), context.signal);
-    if (volume.nfs !== undefined) {
-      const { name, nfs: source } = volume;
-      return await this.#mountNfs(pod, {
-        name,
-        source,
-        readOnly: source.readOnly === true,
-        mountOptions: [],
-      });
-    }
-    if (volume.iscsi !== undefined) {
-      const { name, iscsi } = volume;
-      const source = { iscsi, readOnly: iscsi.readOnly === true, mountOptions: [] };
-      return await this.#mountIscsi(pod, name, source, context.signal);
-    }
-    if (volume.flexVolume !== undefined) {
-      const { name, flexVolume: source } = volume;
-      const flex = { name, source, readOnly: source.readOnly === true };
-      return await this.#mountFlex(pod, flex);
-    }
+    const path = await this.#sources.mountInline(pod, volume, context.signal);
+    if (path !== undefined) return path;
     const plugin = pluginOf(volume);
     if (plugin === 'image') return '';
     if (plugin === 'host-path') {
-      const path = volume.hostPath?.path ?? '';
-      if (hostFiles) await checkHostPath(path, volume.hostPath?.type ?? '');
-      return path;
+      const hostPath = volume.hostPath?.path ?? '';
+      if (hostFiles) await checkHostPath(hostPath, volume.hostPath?.type ?? '');
+      return hostPath;
     }
     const directory = volumeDir(this.#config.rootDir, podUid(pod), plugin, volume.name);
     const payload = await volumePayload(pod, volume, context);
     if (!hostFiles) return directory;
-    if (plugin === 'empty-dir') await this.#setUpEmptyDir(pod, volume, directory);
+    if (plugin === 'empty-dir') await setUpEmptyDir(this.#config.mounter, pod, volume, directory);
     else if (payload !== undefined) {
       await mkdir(directory, { recursive: true, mode: 0o755 });
       // Secrets are kept in memory if possible.
       if (plugin === 'secret' || plugin === 'projected')
-        await this.#ensureTmpfs(directory, { mode: 0o1777 });
+        await ensureTmpfs(this.#config.mounter, directory, { mode: 0o1777 });
       const stamp = new Date(this.#config.clock.now())
         .toISOString()
         .slice(0, 19)
@@ -355,78 +251,11 @@ export class VolumeManager {
     if (known !== undefined) return known;
     const claimed = await claimedVolume(pod, volume, claimName, this.#config.claims, isDevice);
     this.counts.want(uid, volume.name, pluginNameOf(claimed.volume.spec));
-    const path = await this.#setUpPersistent(pod, claimed.volume, claimed.readOnly, signal);
+    const path = await this.#sources.mountPersistent(pod, claimed.volume, claimed.readOnly, signal);
     // CSI volumes have their own memory, because some are published repeatedly.
     if (claimed.volume.spec.csi === undefined)
       this.#claimed.set(uid, present.set(volume.name, path));
     return path;
-  }
-
-  async #mountCsi(pod: Pod, volume: CsiVolume, signal: AbortSignal | undefined): Promise<string> {
-    const { csi, hostFiles } = this.#config;
-    if (csi === undefined) throw new Error('no volume plugin matched: this kubelet has no CSI');
-    if (hostFiles) return await csi.mount(pod, volume, signal);
-    await csi.attach(volume, signal);
-    return '';
-  }
-
-  async #mountNfs(pod: Pod, volume: NfsVolume): Promise<string> {
-    const { hostFiles, mounter, rootDir } = this.#config;
-    return hostFiles ? await mountNfs(mounter, rootDir, podUid(pod), volume) : '';
-  }
-
-  async #mountFlex(pod: Pod, volume: FlexVolume): Promise<string> {
-    return this.#config.hostFiles ? await this.#flex.mount(pod, volume) : '';
-  }
-
-  async #mountIscsi(
-    pod: Pod,
-    name: string,
-    { iscsi, readOnly, mountOptions }: IscsiSource,
-    signal: AbortSignal | undefined,
-  ): Promise<string> {
-    if (!this.#config.hostFiles) return '';
-    const volume: IscsiVolume = {
-      disk: diskOf(name, iscsi),
-      fsType: iscsi.fsType,
-      readOnly,
-      mountOptions,
-      secret: await this.#chapSecret(pod, iscsi),
-    };
-    const path = await this.#disks.mount(podUid(pod), volume, signal);
-    if (!readOnly) await givePersistentToGroup(pod, path);
-    return path;
-  }
-
-  async #mapIscsi(
-    pod: Pod,
-    name: string,
-    iscsi: IscsiSource['iscsi'],
-    signal: AbortSignal | undefined,
-  ): Promise<string> {
-    if (!this.#config.hostFiles) return '';
-    const volume = { disk: diskOf(name, iscsi), secret: await this.#chapSecret(pod, iscsi) };
-    return await this.#disks.map(podUid(pod), volume, signal);
-  }
-
-  /** Returns the credentials of an iSCSI volume; none if it does not authenticate. */
-  async #chapSecret(
-    pod: Pod,
-    { secretRef, chapAuthDiscovery, chapAuthSession }: IscsiSource['iscsi'],
-  ): Promise<Readonly<Record<string, string>>> {
-    if (chapAuthDiscovery !== true && chapAuthSession !== true) return {};
-    const name = secretRef?.name ?? '';
-    if (name === '') throw new Error('CHAP enabled but secret name or namespace is empty');
-    const own = pod.metadata.namespace ?? '';
-    const namespace =
-      secretRef !== undefined && 'namespace' in secretRef ? secretRef.namespace : own;
-    const { data = {} } = await this.#config.secret(namespace || own, name);
-    return Object.fromEntries(
-      Object.entries(data).map(([key, value]) => [
-        key,
-        Buffer.from(value, 'base64').toString('utf8'),
-      ]),
-    );
   }
 
   /** Returns the paths of the pod's mounted volumes; undefined before all of them are mounted. */
@@ -448,139 +277,6 @@ export class VolumeManager {
   usesPath(path: string): boolean {
     return [...this.#claimed.values()].some((paths) => [...paths.values()].includes(path));
   }
-
-  async #setUpPersistent(
-    pod: Pod,
-    volume: PersistentVolume,
-    readOnly: boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<string> {
-    const { hostFiles, isReachable } = this.#config;
-    const { name } = volume.metadata;
-    const { hostPath, local, csi, nfs, iscsi, flexVolume: source } = volume.spec;
-    if (!isReachable(volume)) {
-      const what = `MountVolume.NodeAffinity check failed for volume "${name}"`;
-      throw new PersistentVolumeError(name, `${what} : no matching NodeSelectorTerms`);
-    }
-    try {
-      if (csi !== undefined)
-        return await this.#mountCsi(pod, persistentVolume(volume, csi, readOnly), signal);
-      if (volume.spec.volumeMode === 'Block') {
-        if (iscsi !== undefined) return await this.#mapIscsi(pod, name, iscsi, signal);
-        if (local === undefined)
-          throw new Error(
-            'block devices are supported for volumes of types csi, iscsi and local only',
-          );
-        if (hostFiles) await checkLocalDevice(local.path);
-        return local.path;
-      }
-      if (nfs !== undefined) {
-        const mountOptions = mountOptionsOf(volume);
-        // The volume's own readOnly does not count, as upstream.
-        return await this.#mountNfs(pod, { name, source: nfs, readOnly, mountOptions });
-      }
-      if (iscsi !== undefined) {
-        const mountOptions = mountOptionsOf(volume);
-        return await this.#mountIscsi(pod, name, { iscsi, readOnly, mountOptions }, signal);
-      }
-      if (source !== undefined) {
-        const flex = { name, source, readOnly: readOnly || source.readOnly === true };
-        return await this.#mountFlex(pod, flex);
-      }
-      if (hostPath !== undefined) {
-        if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
-        return hostPath.path;
-      }
-      if (local === undefined) throw new Error(`no volume plugin matched: ${kindOf(volume.spec)}`);
-      return hostFiles ? await this.#locals.mount(pod, volume, local, readOnly) : local.path;
-    } catch (error) {
-      throw new PersistentVolumeError(name, errorMessage(error), { cause: error });
-    }
-  }
-
-  async #setUpEmptyDir(pod: Pod, volume: Volume, directory: string): Promise<void> {
-    await mkdir(directory, { recursive: true });
-    const medium = volume.emptyDir?.medium ?? '';
-    if (medium === 'Memory') {
-      const { mounter } = this.#config;
-      if (!mounter.available)
-        throw new Error(
-          'emptyDir with medium "Memory" takes a mount, which this kubelet may not make: it takes root on Linux',
-        );
-      const sizeBytes = memorySize(pod, volume);
-      await this.#ensureTmpfs(directory, {
-        mode: 0o1777,
-        ...(sizeBytes !== undefined ? { sizeBytes } : {}),
-      });
-    } else if (medium !== '') throw new Error(`unknown storage medium "${medium}"`);
-    // The set-group-ID bit of an earlier sync stays: containers may be looking at it.
-    if (((await stat(directory)).mode & 0o777) !== 0o777) await chmod(directory, 0o777);
-    const group = pod.spec.securityContext?.fsGroup;
-    if (group !== undefined) await setVolumeGroup(directory, group, false);
-  }
-
-  async #ensureTmpfs(
-    directory: string,
-    options: { readonly sizeBytes?: number; readonly mode: number },
-  ): Promise<void> {
-    const { mounter } = this.#config;
-    if (!mounter.available) return;
-    if (await isMounted(mounter, directory)) return;
-    await mounter.tmpfs(directory, options);
-  }
-}
-
-interface IscsiSource {
-  readonly iscsi: Immutable<v1.ISCSIVolumeSource> | Immutable<v1.ISCSIPersistentVolumeSource>;
-  readonly readOnly: boolean;
-  readonly mountOptions: readonly string[];
-}
-
-/** The event names the persistent volume, not the volume of the pod. */
-class PersistentVolumeError extends Error {
-  readonly volume: string;
-
-  constructor(volume: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.volume = volume;
-  }
-}
-
-/** Returns the options of a persistent volume: those of the beta annotation come first. */
-function mountOptionsOf({ metadata, spec }: PersistentVolume): readonly string[] {
-  const beta = metadata.annotations?.['volume.beta.kubernetes.io/mount-options'];
-  return (beta === undefined ? (spec.mountOptions ?? []) : beta.split(',')).filter(
-    (option) => option !== '',
-  );
-}
-
-const SETTINGS: ReadonlySet<string> = new Set([
-  'capacity',
-  'accessModes',
-  'claimRef',
-  'persistentVolumeReclaimPolicy',
-  'storageClassName',
-  'mountOptions',
-  'volumeMode',
-  'nodeAffinity',
-  'volumeAttributesClassName',
-]);
-
-function kindOf(spec: PersistentVolume['spec']): string {
-  const kind = Object.keys(spec).find((key) => !SETTINGS.has(key)) ?? 'none';
-  return `persistent volumes of type ${kind} are not supported by this kubelet`;
-}
-
-/** Returns the lower one of the volume's own limit and the sum of the containers' memory limits. */
-function memorySize(pod: Pod, volume: Volume): number | undefined {
-  const limit = volume.emptyDir?.sizeLimit;
-  const own = limit === undefined ? 0 : parseQuantity(limit).value();
-  const everyLimited = pod.spec.containers.every(
-    (container) => container.resources?.limits?.['memory'] !== undefined,
-  );
-  const pods = everyLimited ? (podLimits(pod).get('memory') ?? 0) : 0;
-  const bounds = [own, pods].filter((bytes) => bytes > 0);
-  return bounds.length === 0 ? undefined : Math.min(...bounds);
 }
 
 function pluginOf(volume: Volume): Plugin {

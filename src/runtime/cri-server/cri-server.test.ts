@@ -10,7 +10,7 @@ import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { createContainerdRuntime } from '../containerd/create.ts';
-import { createProcessRuntime } from '../process/runtime.ts';
+import { createProcessRuntime } from '../process/create.ts';
 import { hasStats } from '../process/stats.ts';
 import { type CriServer, serveCri } from './index.ts';
 

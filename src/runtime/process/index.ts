@@ -1,4 +1,5 @@
 // The public interface of the process runtime.
 
-export { createIsolatedRuntime, createProcessRuntime } from './runtime.ts';
-export type { IsolatedRuntimeConfig, ProcessRuntimeConfig } from './runtime.ts';
+export { createIsolatedRuntime, createProcessRuntime } from './create.ts';
+export type { IsolatedRuntimeConfig } from './create.ts';
+export type { ProcessRuntimeConfig } from './runtime.ts';

@@ -8,7 +8,7 @@ import type { ContainerConfig, ContainerStatus, PodSandboxConfig, Runtime } from
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { hasPty } from './pty.ts';
-import { createProcessRuntime } from './runtime.ts';
+import { createProcessRuntime } from './create.ts';
 import { hasStats } from './stats.ts';
 
 const waitFor = (condition: wait.Condition): Promise<void> =>

@@ -2,7 +2,6 @@
 // isolation. Features that it cannot provide are rejected (requirements.ts) or listed in the
 // README.
 
-import { statfs } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -19,39 +18,32 @@ import {
   type ExecResult,
   type ExecStreams,
   type ExecSyncResult,
-  type Input,
   type LinuxContainerResources,
   type PodSandboxConfig,
   type PodSandboxStats,
   type PodSandboxStatsFilter,
-  type Runtime,
   type RuntimeService,
   type StatusResponse,
-  toNanoseconds,
 } from '#cri/index.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
-import { SYSTEM_PATH } from '#machinery/execute.ts';
 import { type Logger, silentLogger } from '#machinery/log.ts';
 import { type Random, systemRandom } from '#machinery/random.ts';
-import { NamedImages } from '../named-images.ts';
 import { PodRuntime, type UsableImages } from '../pod-runtime.ts';
-import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
-import { identify, type ProcessIdentity, signalProcess } from '../process-identity.ts';
+import { PodTable } from '../pod-table.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
-import type { HttpGet } from '../images/registry-client.ts';
 import { CDI_DIRECTORIES, withCdiDevices } from '../cdi.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
-import { Isolation } from './isolation/isolation.ts';
+import type { Isolation } from './isolation/isolation.ts';
 import { metricDescriptors } from './isolation/metrics.ts';
 import { programOf } from './isolation/plan.ts';
 import { forwardInNamespace } from './isolation/port-forward.ts';
-import { isolatedContainerStats, isolatedSandboxStats } from './isolation/stats.ts';
 import type { Tools } from './program.ts';
 import { followSizes, hasPty, onPty } from './pty.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
-import { ProcessState, readPids, type StoredContainer } from './state.ts';
-import { findGroupLeader, hasStats, type Usage, usageByGroup } from './stats.ts';
+import { ProcessState } from './state.ts';
+import { restore } from './restore.ts';
+import { ProcessStats } from './runtime-stats.ts';
 import {
   absoluteOnly,
   ID_VARIABLE,
@@ -76,7 +68,7 @@ export interface ProcessRuntimeConfig {
   readonly logger?: Logger;
 }
 
-class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
+export class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
   /** Only with isolation. */
   readonly listMetricDescriptors?: RuntimeService['listMetricDescriptors'];
   readonly listPodSandboxMetrics?: RuntimeService['listPodSandboxMetrics'];
@@ -89,7 +81,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   readonly #tools: Tools;
   readonly #pods: PodTable<ProcessContainer>;
   readonly #isolation: Isolation | undefined;
-  #scan: ReadonlyMap<number, Usage> | undefined;
+  readonly #stats: ProcessStats;
 
   constructor(config: ProcessRuntimeConfig, images: UsableImages, isolation?: Isolation) {
     const clock = config.clock ?? systemClock;
@@ -97,6 +89,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     super({ name: 'process', clock, random: config.random ?? systemRandom, images, pods });
     this.#pods = pods;
     this.#isolation = isolation;
+    this.#stats = new ProcessStats(pods, isolation);
     this.#cdiDirectories = config.cdiDirectories ?? CDI_DIRECTORIES;
     this.#clock = clock;
     this.#logger = config.logger ?? silentLogger;
@@ -104,7 +97,13 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#path = config.path ?? process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
     this.#tools = findTools(this.#path);
     this.#state = new ProcessState(config.stateDir, this.#logger);
-    this.#restore();
+    restore({
+      logger: this.#logger,
+      state: this.#state,
+      pods,
+      adoptSandbox: (record) => isolation?.pods.adopt(record) !== false,
+      containerOf: (record, sandbox) => this.#containerOf(record, sandbox),
+    });
     if (isolation === undefined) return;
     this.listMetricDescriptors = () => Promise.resolve(metricDescriptors());
     this.listPodSandboxMetrics = () =>
@@ -449,116 +448,26 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 
   async containerStats(containerId: string): Promise<ContainerStats> {
-    return await this.#containerStats(this.#pods.container(containerId), () => this.#usage());
+    return await this.#stats.ofContainer(this.#pods.container(containerId));
   }
 
   async listContainerStats(filter: ContainerStatsFilter = {}): Promise<readonly ContainerStats[]> {
-    const usage = once(() => this.#usage());
-    return await Promise.all(
-      this.#pods
-        .containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } })
-        .map((container) => this.#containerStats(container, usage)),
-    );
+    const running = { ...filter, state: { state: 'CONTAINER_RUNNING' } } as const;
+    return await this.#stats.ofContainers(this.#pods.containers(running));
   }
 
   async podSandboxStats(podSandboxId: string): Promise<PodSandboxStats> {
-    return await this.#podSandboxStats(this.#pods.sandbox(podSandboxId), () => this.#usage());
+    return await this.#stats.ofSandbox(this.#pods.sandbox(podSandboxId));
   }
 
   async listPodSandboxStats(filter?: PodSandboxStatsFilter): Promise<readonly PodSandboxStats[]> {
-    const usage = once(() => this.#usage());
-    return await Promise.all(
-      this.#pods.sandboxes(filter).map((sandbox) => this.#podSandboxStats(sandbox, usage)),
-    );
-  }
-
-  async #containerStats(
-    container: ProcessContainer,
-    usage: () => ReadonlyMap<number, Usage>,
-  ): Promise<ContainerStats> {
-    if (this.#isolation === undefined) return this.#stats(container, usage());
-    const { record } = this.#pods.sandbox(container.record.podSandboxId);
-    return await isolatedContainerStats(this.#isolation, container, record, this.#pods.now());
-  }
-
-  async #podSandboxStats(
-    sandbox: Sandbox<ProcessContainer>,
-    usage: () => ReadonlyMap<number, Usage>,
-  ): Promise<PodSandboxStats> {
-    return this.#isolation === undefined
-      ? this.#sandboxStats(sandbox, usage())
-      : await isolatedSandboxStats(this.#isolation, sandbox, this.#pods.now());
+    return await this.#stats.ofSandboxes(this.#pods.sandboxes(filter));
   }
 
   /** Releases every container; they keep running. */
   close(): void {
     for (const container of this.#pods.containers()) container.release();
     this.#pods.close();
-  }
-
-  /**
-   * Restores the state of a former runtime: takes over running containers, and records the end of
-   * those that have ended meanwhile.
-   */
-  #restore(): void {
-    for (const record of this.#state.sandboxes()) {
-      // A sandbox without its namespaces can have no containers any more.
-      if (this.#isolation?.pods.adopt(record) === false) record.state = 'SANDBOX_NOTREADY';
-      this.#pods.addSandbox(record);
-    }
-    const { stored: containers, lost } = this.#state.containers();
-    for (const id of lost) this.#abandon(id);
-    for (const stored of containers) {
-      const { record } = stored;
-      const sandbox = this.#pods.findSandbox(record.podSandboxId);
-      if (sandbox === undefined) {
-        // The container's sandbox was removed, and the runtime ended before the containers' files
-        // were deleted; or the sandbox's record is lost.
-        this.#abandon(record.id);
-        continue;
-      }
-      const container = this.#containerOf(record, sandbox.record);
-      this.#pods.addContainer(container);
-      const started =
-        record.state === 'CONTAINER_RUNNING'
-          ? { supervisor: stored.supervisor }
-          : record.state === 'CONTAINER_CREATED'
-            ? this.#startedMeanwhile(stored)
-            : undefined;
-      if (started === undefined) continue;
-      this.#logger.debug('container taken over', {
-        container: record.id,
-        pid: started.supervisor?.pid,
-      });
-      container.adopt(started.supervisor);
-    }
-  }
-
-  /**
-   * Ends and removes a container that cannot be managed, because its record or its sandbox's record
-   * is gone.
-   */
-  #abandon(id: string): void {
-    const leader = hasStats() ? findGroupLeader(`${ID_VARIABLE}=${id}`) : undefined;
-    const supervisor = leader === undefined ? undefined : identify(leader);
-    if (supervisor !== undefined) {
-      this.#logger.warn('container without a record ended', { container: id, pid: supervisor.pid });
-      signalProcess(supervisor, 'SIGKILL', true);
-    }
-    this.#state.removeContainer(id);
-  }
-
-  /**
-   * Returns the supervisor of a container that was started just before the former runtime ended,
-   * without a record of it; undefined if it was not started.
-   */
-  #startedMeanwhile({
-    record,
-  }: StoredContainer): { supervisor: ProcessIdentity | undefined } | undefined {
-    const noted = readPids(this.#state.containerDir(record.id))?.supervisor;
-    const found = hasStats() ? findGroupLeader(`${ID_VARIABLE}=${record.id}`) : undefined;
-    if (found !== undefined) return { supervisor: identify(found) };
-    return noted === undefined ? undefined : { supervisor: undefined };
   }
 
   #containerOf(record: ContainerRecord, sandbox: SandboxRecord): ProcessContainer {
@@ -610,72 +519,6 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#isolation?.leftovers.discard(this.#state.containerDir(containerId));
     this.#state.removeContainer(containerId);
   }
-
-  /**
-   * Returns the usage of the containers' process groups. Calls in one turn of the event loop share a
-   * scan of /proc: kubelets ask for pods and for containers at once.
-   */
-  #usage(): ReadonlyMap<number, Usage> {
-    if (!hasStats())
-      throw new CriError(
-        'Unimplemented',
-        'the process runtime has stats only where there is /proc',
-      );
-    if (this.#scan !== undefined) return this.#scan;
-    const groups = this.#pods
-      .containers({ state: { state: 'CONTAINER_RUNNING' } })
-      .flatMap(({ processGroup }) => processGroup ?? []);
-    const scan = usageByGroup(new Set(groups));
-    this.#scan = scan;
-    queueMicrotask(() => (this.#scan = undefined));
-    return scan;
-  }
-
-  #stats(
-    { record, processGroup, running }: ProcessContainer,
-    byGroup: ReadonlyMap<number, Usage>,
-  ): ContainerStats {
-    const usage = running && processGroup !== undefined ? byGroup.get(processGroup) : undefined;
-    return complete('ContainerStats', {
-      attributes: attributesOf(record),
-      ...this.#usageOf(usage === undefined ? [] : [usage]),
-    });
-  }
-
-  #sandboxStats(
-    { record, containers }: Sandbox<ProcessContainer>,
-    byGroup: ReadonlyMap<number, Usage>,
-  ): PodSandboxStats {
-    const running = containers.filter((container) => container.running);
-    const usages = running
-      .map(({ processGroup }) => byGroup.get(processGroup ?? 0))
-      .filter((usage) => usage !== undefined);
-    return complete('PodSandboxStats', {
-      attributes: attributesOf(record),
-      linux: {
-        ...this.#usageOf(usages),
-        process: {
-          timestamp: this.#pods.now(),
-          processCount: { value: usages.reduce((sum, { processes }) => sum + processes, 0) },
-        },
-        containers: running.map((container) => this.#stats(container, byGroup)),
-      },
-    });
-  }
-
-  #usageOf(usages: readonly Usage[]): { cpu: Input<'CpuUsage'>; memory: Input<'MemoryUsage'> } {
-    const timestamp = this.#pods.now();
-    const resident = { value: usages.reduce((sum, usage) => sum + usage.residentBytes, 0) };
-    return {
-      cpu: {
-        timestamp,
-        usageCoreNanoSeconds: {
-          value: usages.reduce((sum, usage) => sum + usage.cpuNanoseconds, 0),
-        },
-      },
-      memory: { timestamp, workingSetBytes: resident, usageBytes: resident, rssBytes: resident },
-    };
-  }
 }
 
 /**
@@ -694,12 +537,6 @@ const NO_ISOLATION = {
 /** Returns the file that names a container's terminal. */
 const terminalOf = (dir: string): string => join(dir, 'terminal');
 
-/** Returns a function that calls `make` at most once. */
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
-}
-
 /** Finds the programs that run with the rights of this process. Throws if env(1) is missing. */
 function findTools(path: string): Tools {
   const trusted = absoluteOnly(path);
@@ -707,55 +544,4 @@ function findTools(path: string): Tools {
   if (env === undefined)
     throw new Error(`the process runtime needs the program env, which is not on PATH (${trusted})`);
   return { env, setpriv: findExecutable('setpriv', trusted, '/') };
-}
-
-export interface IsolatedRuntimeConfig extends ProcessRuntimeConfig {
-  /** Reads from registries. Default: fetch. */
-  readonly httpGet?: HttpGet;
-  /** The addresses of pods. Default: 10.86.0.0/16. */
-  readonly podCidr?: string;
-  /** The base URL that serves the images of a registry, by the registry's host. */
-  readonly registryMirrors?: ReadonlyMap<string, string>;
-}
-
-/**
- * Creates the runtime with containers in namespaces, made from pulled images. Rejects if this
- * system lacks a program or a right that this needs.
- */
-export async function createIsolatedRuntime(config: IsolatedRuntimeConfig): Promise<Runtime> {
-  const { clock = systemClock, random = systemRandom, logger = silentLogger } = config;
-  const path = absoluteOnly(config.path ?? process.env['PATH'] ?? SYSTEM_PATH);
-  const { httpGet = fetch } = config;
-  const isolation = await Isolation.create({ ...config, httpGet, path, clock, random, logger });
-  const runtime = new ProcessRuntime(config, isolation.images, isolation);
-  return {
-    name: 'process',
-    runtime,
-    images: isolation.images,
-    close: () => {
-      isolation.close();
-      return Promise.resolve(runtime.close());
-    },
-  };
-}
-
-/**
- * Creates the runtime, and takes over the containers that a former runtime has left in `stateDir`.
- */
-export function createProcessRuntime(config: ProcessRuntimeConfig): Runtime {
-  const clock = config.clock ?? systemClock;
-  const images = new NamedImages({
-    clock,
-    usage: async () => {
-      const { bsize, blocks, bfree, files, ffree } = await statfs(config.stateDir);
-      return {
-        timestamp: toNanoseconds(clock.now()),
-        fsId: { mountpoint: config.stateDir },
-        usedBytes: { value: (blocks - bfree) * bsize },
-        inodesUsed: { value: files - ffree },
-      };
-    },
-  });
-  const runtime = new ProcessRuntime(config, images);
-  return { name: 'process', runtime, images, close: () => Promise.resolve(runtime.close()) };
 }

@@ -4,7 +4,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type Cookie,
+  type Page,
+} from 'playwright-core';
 import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { coxArgs, run } from '../harness.ts';
 
@@ -50,9 +56,11 @@ export async function openPage(
     readonly width?: number;
     /** Other origins that the page may visit. */
     readonly elsewhere?: readonly string[];
+    /** The cookies of a page that is signed in, whose session this page gets. Default: none. */
+    readonly cookies?: readonly Cookie[];
   } = {},
 ): Promise<ConsolePage> {
-  const { colorScheme = 'light', width = WINDOW.width, elsewhere = [] } = options;
+  const { colorScheme = 'light', width = WINDOW.width, elsewhere = [], cookies = [] } = options;
   const origins = [origin, ...elsewhere].map((each) => `${each}/`);
   const context = await browser.newContext({
     ignoreHTTPSErrors: true,
@@ -60,6 +68,11 @@ export async function openPage(
     colorScheme,
     reducedMotion: 'reduce',
   });
+  await context.addCookies(
+    cookies.map(({ name, value, httpOnly, secure, sameSite }) => {
+      return { name, value, httpOnly, secure, sameSite, url: origin };
+    }),
+  );
   const page = await context.newPage();
   page.setDefaultTimeout(TIMEOUT_MS);
   const defects: string[] = [];

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Cookie } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { cronJobs } from '#api/groups/batch/v1/index.ts';
 import {
@@ -106,12 +106,18 @@ describe.skipIf(missingBrowser !== undefined)(named('the console', missingBrowse
     open.push(each);
     return each;
   };
+  /** The administrator's session. Empty: it has not begun. */
+  let session: readonly Cookie[] = [];
   /** Opens a page that is signed in as the administrator. */
   const adminPage = async (route = '/', options?: Parameters<typeof openPage>[2]) => {
-    const each = await newPage(options);
-    await signInByLink(each.page, cluster.kubeconfig, 'kubernetes-admin');
-    if (route !== '/') await openAddress(each.page, `${origin}/console/#${route}`);
-    return each.page;
+    const { page, context } = await newPage({ ...options, cookies: session });
+    if (session.length === 0) {
+      await signInByLink(page, cluster.kubeconfig, 'kubernetes-admin');
+      session = await context.cookies();
+    }
+    await openAddress(page, `${origin}/console/#${route}`);
+    await signedInAs(page, 'kubernetes-admin');
+    return page;
   };
   const waitUntil = (condition: () => Promise<boolean>): Promise<void> =>
     wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 30_000 }, condition);

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
+import type { ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { widgetKind, widgetType } from '#apiserver/testing/widgets.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
@@ -104,10 +105,9 @@ test('a status does not change labels, annotations and finalizers', async () => 
   expect(changed.object.metadata.labels).toEqual(metadata.labels);
   expect(changed.object.metadata.annotations).toEqual(metadata.annotations);
   expect(changed.object.metadata.finalizers).toBeUndefined();
-  const managers = changed.object.metadata.managedFields?.filter(
-    ({ subresource }) => subresource === 'status',
-  );
+  const { managedFields = [] } = changed.object.metadata as ObjectMeta;
+  const managers = managedFields.filter(({ subresource }) => subresource === 'status');
   expect(managers).toHaveLength(1);
   // What is wiped is owned by nobody.
-  expect(Object.keys(managers?.[0]?.fieldsV1 ?? {})).toEqual(['f:status']);
+  expect(Object.keys(managers[0]?.fieldsV1 ?? {})).toEqual(['f:status']);
 });

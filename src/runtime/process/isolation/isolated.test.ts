@@ -20,7 +20,7 @@ import * as wait from '#machinery/wait.ts';
 import { type ImageFile, tar } from '../../containerd/image-archive.ts';
 import { hasPty } from '../pty.ts';
 import { killContainers } from '../reset.ts';
-import { createIsolatedRuntime } from '../runtime.ts';
+import { createIsolatedRuntime } from '../create.ts';
 import { Cgroups } from './cgroups.ts';
 import { missingForIsolation } from './programs.ts';
 
