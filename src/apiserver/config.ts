@@ -29,11 +29,25 @@ import type { Filter, Handler, UserInfo } from './request.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
 import type { LocalWebhooks } from './webhooks/client/index.ts';
 
+/** A certificate for clients that ask for one of its names. */
+export interface NamedCertificate {
+  /** PEM, as in TlsConfig. */
+  readonly cert: string;
+  readonly key: string;
+  /**
+   * Host names, of which the first label may be `*`. Absent or empty: the host names in the
+   * certificate.
+   */
+  readonly names?: readonly string[];
+}
+
 export interface TlsConfig {
   /** The private key, in PEM. */
   readonly key: string;
   /** The server's certificate, then the chain to its authority, in PEM. */
   readonly cert: string;
+  /** Certificates for other names. Default: none. */
+  readonly named?: readonly NamedCertificate[];
   /**
    * The authority of client certificates, in PEM. A client with a certificate of it is
    * authenticated as the certificate's subject. Absent: certificates do not authenticate.

@@ -10,7 +10,8 @@ import type { ApiServerConfig } from './config.ts';
 import { Listener } from './http/listener.ts';
 import { LocalConnections } from './http/local-connections.ts';
 import { advertisedAddress } from './own-endpoints.ts';
-import type { ApiResponse, Handler, PeerAuthorities, UserInfo } from './request.ts';
+import type { ServingTls } from './http/serving-tls.ts';
+import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 
 export const DEFAULT_PORT = 6443;
@@ -91,14 +92,9 @@ export class ServerEntries {
     this.#listener?.shed(share);
   }
 
-  /** See ApiServer.setServingCertificate. */
-  setServingCertificate(pair: { readonly cert: string; readonly key: string }): void {
-    this.#listener?.setCertificate(pair);
-  }
-
-  /** See ApiServer.setPeerAuthorities. */
-  setPeerAuthorities(authorities: PeerAuthorities): void {
-    this.#listener?.setAuthorities(authorities);
+  /** See ApiServer.setTls. */
+  setTls(change: Partial<ServingTls>): void {
+    this.#listener?.setTls(change);
   }
 
   /** See ApiServer.inProcess. */

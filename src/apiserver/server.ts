@@ -8,7 +8,8 @@ import type { AuditLog } from './audit/index.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { ApiServerConfig } from './config.ts';
 import type { LeaseRenewalBatch } from './renewals/index.ts';
-import type { Handler, PeerAuthorities, UserInfo } from './request.ts';
+import type { ServingTls } from './http/serving-tls.ts';
+import type { Handler, UserInfo } from './request.ts';
 import { ServerEntries, STOPPING } from './server-entries.ts';
 import { createServerHandler, type ServerHandler } from './server-handler.ts';
 import { createServerParts, type ServerParts } from './server-parts.ts';
@@ -82,20 +83,12 @@ export class ApiServer {
   }
 
   /**
-   * Uses another certificate for new connections. Throws if key and certificate do not match; the
-   * current certificate then stays.
+   * Uses other certificates for new connections, and trusts and publishes other authorities of
+   * clients and front proxies, which are given together; see Listener.setTls.
    */
-  setServingCertificate(pair: { readonly cert: string; readonly key: string }): void {
-    this.#entries.setServingCertificate(pair);
-  }
-
-  /**
-   * Trusts other authorities of clients and front proxies from now on, and publishes them; see
-   * Listener.setAuthorities. Throws for invalid certificates; the current ones then stay.
-   */
-  setPeerAuthorities(authorities: PeerAuthorities): void {
-    this.#entries.setPeerAuthorities(authorities);
-    this.#parts.aggregator.setPeerAuthorities(authorities);
+  setTls(change: Partial<ServingTls>): void {
+    this.#entries.setTls(change);
+    if ('clientCa' in change) this.#parts.aggregator.setPeerAuthorities(change);
   }
 
   /**

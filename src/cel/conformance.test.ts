@@ -9,6 +9,15 @@ import { conformanceTests, readType, readValue, type ConformanceTest } from './t
 import { formatType, type Type } from './types.ts';
 import { Double, runtimeTypeName, type Value } from './values.ts';
 
+/**
+ * Fields of values without fields are absent, not errors: cel-go has an option for the error, which
+ * Kubernetes does not set.
+ */
+const WITHOUT_ERROR: ReadonlySet<string> = new Set([
+  'optionals/optionals/map_null_entry_no_such_key',
+  'optionals/optionals/map_present_key_invalid_field',
+]);
+
 /** The reasons for skipped tests, by a pattern of their content. */
 const UNSUPPORTED: readonly [RegExp, string][] = [
   [
@@ -101,6 +110,7 @@ function run(it: ConformanceTest): string | undefined {
     ]),
   );
   const result = program.evaluate(activation);
+  if (WITHOUT_ERROR.has(it.path)) return result.value === false ? undefined : 'it has a value';
   if (it.fails) return result.error === undefined ? 'it evaluated, and should not' : undefined;
   if (result.error !== undefined) return result.error.message;
   const wanted = it.value === undefined ? true : readValue(it.value);

@@ -95,6 +95,22 @@ describe('values of declared types', () => {
     expect(evaluate('thing.nothing', { thing: type }, {})).toContain("undefined field 'nothing'");
   });
 
+  test.each<[source: string, expected: unknown]>([
+    ['has(v.nothing.x)', false],
+    ['has(v.text.x)', false],
+    ['has(v.number.x)', false],
+    ['has(v.nothing) && v.nothing == null', true],
+    ['v.nothing.?x == optional.none()', true],
+    ['v.text.?x == optional.none()', true],
+    ['v.nothing.x == 1', 'error: no such key: x'],
+    ['v.text.x == 1', 'error: no such key: x'],
+    ['has(v.list.x)', 'error: no such overload'],
+    ['has(v.missing.x)', 'error: no such key: missing'],
+  ])('%s: fields of values without fields', (source, expected) => {
+    const v = { nothing: null, text: 'a', number: 1, list: [1] };
+    expect(evaluate(source, { v: DYN }, { v })).toBe(expected);
+  });
+
   test('are converted back to JSON', () => {
     const made = evaluate(
       '{"a": [thing.ratio, 1.5], "b": thing.size, "c": {"d": null}}',

@@ -65,6 +65,20 @@ users:
     });
   });
 
+  test('a user may have no credentials', async () => {
+    const content = {
+      clusters: [{ name: 'c', cluster: { server: 'https://a' } }],
+      users: [{ name: 'u' }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    };
+    expect(await loadKubeconfig(await file('anonymous', JSON.stringify(content)))).toEqual({
+      contextName: 'x',
+      namespace: 'default',
+      server: 'https://a',
+    });
+  });
+
   test('prefers the first of several files, and skips missing ones', async () => {
     const first = await file(
       'first',

@@ -186,9 +186,9 @@ function named(content: Section, list: string, key: string, path: string): Named
   const entries = content[list];
   if (!Array.isArray(entries)) return [];
   return entries.flatMap((entry: Section) => {
-    const value = entry?.[key];
-    if (typeof entry?.['name'] !== 'string' || typeof value !== 'object' || value === null)
-      return [];
+    // An entry without content is empty, such as a user without credentials.
+    const value = entry?.[key] ?? {};
+    if (typeof entry?.['name'] !== 'string' || typeof value !== 'object') return [];
     return [{ name: entry['name'], value: value as Section, folder: dirname(resolve(path)) }];
   });
 }

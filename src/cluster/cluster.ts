@@ -338,8 +338,8 @@ export class Cluster {
       {
         onPeriod: () => this.#connections.forgetCertificate(),
         onServing: (pair) => {
-          this.#server.setServingCertificate(pair);
-          this.#workers?.setServingCertificate(pair);
+          this.#server.setTls(pair);
+          this.#workers?.setTls(pair);
         },
         onProxyClient: () => this.#workers?.settingsChanged(),
         onKubelet: (pair) => {

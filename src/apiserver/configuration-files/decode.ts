@@ -12,6 +12,8 @@ export interface ExpectedKind {
   readonly group: string;
   /** The accepted versions. Their fields are the same. */
   readonly versions: readonly string[];
+  /** Versions of another group that are accepted, too, as in 'group/version'. Default: none. */
+  readonly otherVersions?: readonly string[];
   readonly kind: string;
   /** The type's key among `configurationSchemas`. */
   readonly type: string;
@@ -91,7 +93,10 @@ function checkKind(value: unknown, expected: ExpectedKind, text: string): void {
   if (kind === '') throw new ConfigurationError(`Object 'Kind' is missing in '${shorten(text)}'`);
   if (apiVersion === '')
     throw new ConfigurationError(`Object 'apiVersion' is missing in '${shorten(text)}'`);
-  const versions = expected.versions.map((version) => `${expected.group}/${version}`);
+  const versions = [
+    ...expected.versions.map((version) => `${expected.group}/${version}`),
+    ...(expected.otherVersions ?? []),
+  ];
   if (kind === expected.kind && versions.includes(String(apiVersion))) return;
   throw new ConfigurationError(
     `no kind ${quote(String(kind))} is registered for version ${quote(String(apiVersion))}`,

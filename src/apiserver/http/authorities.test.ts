@@ -82,11 +82,11 @@ test.each([false, true])(
     const ofSecond = open(port, await second.client('bert'));
     expect(await ask(ofFirst)).toBe('anna');
     expect(await ask(ofSecond)).toBe('nobody');
-    listener.setAuthorities({ clientCa: `${first.cert}\n${second.cert}`, requestHeaderCa });
+    listener.setTls({ clientCa: `${first.cert}\n${second.cert}`, requestHeaderCa });
     expect(await ask(ofFirst)).toBe('anna');
     expect(await ask(ofSecond)).toBe('bert');
     expect(await ask(open(port, await second.client('carl')))).toBe('carl');
-    listener.setAuthorities({ clientCa: second.cert, requestHeaderCa });
+    listener.setTls({ clientCa: second.cert, requestHeaderCa });
     expect(await ask(ofFirst)).toBe('nobody');
     expect(await ask(ofSecond)).toBe('bert');
     expect(await ask(open(port, await first.client('dora')))).toBe('nobody');
@@ -98,14 +98,14 @@ test('an authority of front proxies changes, and does not make its clients users
   const port = await listen({ requestHeaderCa: first.cert, clientCa: second.cert });
   const session = open(port, await proxies.client('proxy'));
   expect(await ask(session)).toBe('nobody');
-  listener.setAuthorities({ requestHeaderCa: proxies.cert, clientCa: second.cert });
+  listener.setTls({ requestHeaderCa: proxies.cert, clientCa: second.cert });
   expect(await ask(session)).toBe('front proxy proxy');
 });
 
 test('a bundle that cannot be read changes nothing', async () => {
   const port = await listen();
   const clientCa = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
-  expect(() => listener.setAuthorities({ clientCa })).toThrow();
+  expect(() => listener.setTls({ clientCa })).toThrow();
   expect(await ask(open(port, await first.client('anna')))).toBe('anna');
 });
 

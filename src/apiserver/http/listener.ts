@@ -11,7 +11,7 @@ import {
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { SecureContextOptions, TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -20,7 +20,6 @@ import {
   type ConnectionLimits,
   type ConnectionState,
   ConnectionTable,
-  TLS_SERVER_OPTIONS,
   type TrackedConnection,
 } from '#machinery/serving/index.ts';
 import {
@@ -30,14 +29,8 @@ import {
   isClosing,
 } from '#machinery/net/http2-close.ts';
 import type { Random } from '#machinery/random.ts';
-import type {
-  ApiRequest,
-  Handler,
-  PeerAuthorities,
-  PeerCertificate,
-  RequestBody,
-  Upgrade,
-} from '../request.ts';
+import type { TlsConfig } from '../config.ts';
+import type { ApiRequest, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
 import { bodyOf, noBody } from './body-reader.ts';
@@ -52,6 +45,7 @@ import {
 } from './http1.ts';
 import { peerCertificateOf, type Trust, trustIn, verifiedAnew } from './peer-certificate.ts';
 import { respond } from './respond.ts';
+import { defaultContext, NamedContexts, type ServingTls } from './serving-tls.ts';
 import { TurnGate } from './turn-gate.ts';
 import { serveUpgrade, type UpgradingServer } from './upgrade.ts';
 
@@ -68,6 +62,8 @@ export interface ListenerConfig {
   readonly key: string;
   /** The certificate chain, in PEM. */
   readonly cert: string;
+  /** See TlsConfig. */
+  readonly named?: TlsConfig['named'];
   /**
    * The authority of client certificates, in PEM. Absent: clients are not asked for certificates.
    */
@@ -117,8 +113,8 @@ const MAX_DISCARDED_BYTES = 256 * 1024;
 export class Listener {
   readonly #config: ListenerConfig;
   readonly #auditIds: AuditIds;
-  #pair: { readonly cert: string; readonly key: string };
-  #authorities: PeerAuthorities;
+  #tls: ServingTls;
+  #named: NamedContexts;
   #trust: Trust;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -134,13 +130,16 @@ export class Listener {
   constructor(config: ListenerConfig) {
     this.#config = config;
     this.#auditIds = new AuditIds(config.random);
-    this.#pair = config;
-    this.#authorities = config;
+    const { cert, key, named, clientCa, requestHeaderCa } = config;
+    this.#tls = { cert, key, named, clientCa, requestHeaderCa };
+    this.#named = new NamedContexts(this.#tls, config);
     this.#trust = trustIn(config);
     const { clock, logger, limits } = config;
     this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
-      ...this.#secureContext(config, config),
+      ...defaultContext(this.#tls, config),
+      // Called for clients that ask for a name.
+      SNICallback: (name, use) => use(null, this.#named.contextFor(name)),
       // Without an authority of its own, Node would accept certificates of all public ones.
       requestCert: config.clientCa !== undefined || config.requestHeaderCa !== undefined,
       // Clients without a certificate may use a token.
@@ -159,40 +158,21 @@ export class Listener {
   }
 
   /**
-   * Uses another certificate for new connections. Throws if key and certificate do not match; the
-   * current certificate then stays.
+   * Uses other certificates for new connections, and trusts other authorities, by which the
+   * certificates of open connections are verified anew. Parts that are absent stay. An authority
+   * that was not configured at first cannot be added, since clients were not asked for certificates.
+   * Throws for invalid ones; the current ones then stay.
    */
-  setCertificate(pair: { readonly cert: string; readonly key: string }): void {
-    this.#server.setSecureContext(this.#secureContext(pair, this.#authorities));
-    this.#pair = pair;
-  }
-
-  /**
-   * Trusts other authorities from now on, and verifies the certificates of open connections anew. An
-   * authority that was not configured at first cannot be added, since clients were not asked for
-   * certificates. Throws for invalid certificates; the current ones then stay.
-   */
-  setAuthorities(authorities: PeerAuthorities): void {
-    const trust = trustIn(authorities);
-    this.#server.setSecureContext(this.#secureContext(this.#pair, authorities));
-    this.#authorities = authorities;
+  setTls(change: Partial<ServingTls>): void {
+    const tls = { ...this.#tls, ...change };
+    const named = new NamedContexts(tls, this.#config);
+    const { clientCa, requestHeaderCa } = this.#tls;
+    const isTrustKept = tls.clientCa === clientCa && tls.requestHeaderCa === requestHeaderCa;
+    const trust = isTrustKept ? this.#trust : trustIn(tls);
+    this.#server.setSecureContext(defaultContext(tls, this.#config));
+    this.#tls = tls;
+    this.#named = named;
     this.#trust = trust;
-  }
-
-  #secureContext(
-    { cert, key }: { readonly cert: string; readonly key: string },
-    { clientCa, requestHeaderCa }: PeerAuthorities,
-  ): SecureContextOptions {
-    const { minVersion, ciphers } = this.#config;
-    const authorities = [clientCa, requestHeaderCa].filter((ca) => ca !== undefined);
-    return {
-      ...TLS_SERVER_OPTIONS,
-      key,
-      cert,
-      ca: authorities.length === 0 ? undefined : authorities,
-      ...(minVersion !== undefined && { minVersion }),
-      ...(ciphers !== undefined && { ciphers }),
-    };
   }
 
   /**

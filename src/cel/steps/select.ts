@@ -15,7 +15,7 @@ import {
 } from '../values.ts';
 
 export function selectField(operand: Value, field: string): Value {
-  if (typeof operand !== 'object' || operand === null) throw noSuchOverload();
+  if (typeof operand !== 'object' || operand === null) throw noSuchKey(field);
   if (operand instanceof CelObject) {
     if (operand instanceof Optional) return selectOptional(operand, field);
     if (!(operand instanceof AbstractMap)) throw noSuchOverload();
@@ -32,17 +32,18 @@ export function selectField(operand: Value, field: string): Value {
   return value;
 }
 
+/** Reports whether the operand has the field. Null and other values without fields have none. */
 export function hasField(operand: Value, field: string): boolean {
   if (operand instanceof Optional) return operand.hasValue && hasField(operand.value(), field);
-  if (!isMap(operand)) throw noSuchOverload();
+  if (isList(operand)) throw noSuchOverload();
+  if (!isMap(operand)) return false;
   return operand instanceof AbstractMap ? operand.has(field) : mapGet(operand, field) !== undefined;
 }
 
 export function selectOptional(operand: Value, field: string): Optional {
   if (operand instanceof Optional)
     return operand.hasValue ? selectOptional(operand.value(), field) : operand;
-  if (!isMap(operand)) throw noSuchOverload();
-  if (!hasField(operand, field)) return Optional.none;
+  if (!hasField(operand, field) || !isMap(operand)) return Optional.none;
   return new Optional(mapGet(operand, field));
 }
 

@@ -89,6 +89,12 @@ export function addApiServer(program: Command): void {
         'key of the serving certificate (default: CERT-DIR/apiserver.key)',
       )
       .option(
+        '--tls-sni-cert-key <files>',
+        'certificate for clients that ask for one of its names: certfile,keyfile or ' +
+          'certfile,keyfile:name,*.name; may be repeated',
+        repeated,
+      )
+      .option(
         '--tls-min-version <version>',
         'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)',
       )

@@ -108,4 +108,10 @@ export const CONTROL_PLANE_FLAGS: readonly UpstreamFlag[] = [
     '',
     "the health port has Node's TLS settings (1.2 and later)",
   ),
+  rejected(
+    'tls-sni-cert-key',
+    'namedCertKey',
+    '',
+    'the health port has one serving certificate, for all names',
+  ),
 ];

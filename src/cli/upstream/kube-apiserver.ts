@@ -280,6 +280,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
   ),
   implemented('tls-cipher-suites', 'stringSlice', ''),
   implemented('tls-min-version', 'string', ''),
+  implemented('tls-sni-cert-key', 'namedCertKey', ''),
   implemented('token-auth-file', 'string', ''),
   ignored('tracing-config-file', 'string', '', 'there are no traces'),
   ignored('watch-cache', 'bool', 'true', 'reads are answered from memory in any case'),

@@ -63,10 +63,4 @@ export const SERVER_FLAGS: readonly UpstreamFlag[] = [
   implemented('tls-cert-file', 'string', ''),
   rejected('tls-curve-preferences', 'int32Slice', '', 'the curves of TLS cannot be chosen'),
   implemented('tls-private-key-file', 'string', ''),
-  rejected(
-    'tls-sni-cert-key',
-    'namedCertKey',
-    '',
-    'there is one serving certificate, for all names',
-  ),
 ];

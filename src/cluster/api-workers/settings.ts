@@ -3,7 +3,8 @@
 
 import type { AuditPolicy } from '#apiserver/audit/index.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
-import type { PeerAuthorities, UserInfo } from '#apiserver/request.ts';
+import type { ServingTls } from '#apiserver/http/serving-tls.ts';
+import type { UserInfo } from '#apiserver/request.ts';
 import type { AuthorizerSettings } from '#apiserver/authorization/settings.ts';
 import type { JwtSettings } from '#apiserver/authentication/oidc/settings.ts';
 import type { LoggerConfig } from '#machinery/log.ts';
@@ -86,10 +87,8 @@ export interface WorkerSettings {
 export interface SettingsSource {
   readonly config: ApiServerConfig;
   readonly port: number;
-  /** The present certificate of the server. */
-  readonly certificate: KeyPair;
-  /** The present authorities of its peers. Absent: those of the configuration. */
-  readonly authorities?: PeerAuthorities;
+  /** The certificates and authorities that have changed since the start. */
+  readonly tls: Partial<ServingTls>;
   readonly logging: Logging | undefined;
 }
 
@@ -105,12 +104,12 @@ export function partsOfProcess(config: ApiServerConfig): readonly string[] {
 export function settingsOf({
   config,
   port,
-  certificate,
-  authorities,
+  tls: changed,
   logging,
 }: SettingsSource): WorkerSettings {
   const { maxReads, maxWrites } = config.maxInFlight ?? {};
   const { tls, tokens, requestHeader } = config;
+  const { requestHeaderCa, ...changedTls } = changed;
   const proxyClientCertificate = config.aggregation?.proxyClientCertificate?.();
   const values = Object.fromEntries(VALUES.map((name) => [name, config[name]]));
   return {
@@ -119,10 +118,10 @@ export function settingsOf({
     server: {
       ...values,
       ...(tls !== undefined && {
-        tls: { ...tls, ...certificate, clientCa: authorities?.clientCa ?? tls.clientCa },
+        tls: { ...tls, ...changedTls },
       }),
       ...(requestHeader !== undefined && {
-        requestHeader: { ...requestHeader, ca: authorities?.requestHeaderCa ?? requestHeader.ca },
+        requestHeader: { ...requestHeader, ca: requestHeaderCa ?? requestHeader.ca },
       }),
     },
     port,

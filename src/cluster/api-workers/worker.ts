@@ -5,7 +5,7 @@ import { writeSync } from 'node:fs';
 import { Server, Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiServerConfig } from '#apiserver/config.ts';
-import type { PeerAuthorities } from '#apiserver/request.ts';
+import type { ServingTls } from '#apiserver/http/serving-tls.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -80,7 +80,7 @@ interface Worker {
 async function serve(worker: Worker): Promise<void> {
   const { main, storage, logger, onStopped } = worker;
   let { proxyClientCertificate, authorizers, jwt } = worker.settings;
-  let authorities = trustedIn(worker.settings);
+  let tls = servingTlsOf(worker.settings);
   const server = new ApiServer({
     ...configOf(worker),
     aggregation: { proxyClientCertificate: () => proxyClientCertificate },
@@ -109,11 +109,10 @@ async function serve(worker: Worker): Promise<void> {
         // The settings arrive as JSON, so that they are another value each time.
         if (!isDeepStrictEqual(settings.authorizers, authorizers)) ({ authorizers } = settings);
         if (!isDeepStrictEqual(settings.jwt, jwt)) ({ jwt } = settings);
-        if (settings.server.tls !== undefined) server.setServingCertificate(settings.server.tls);
-        const trusted = trustedIn(settings);
-        if (!isDeepStrictEqual(trusted, authorities)) {
-          server.setPeerAuthorities(trusted);
-          authorities = trusted;
+        const next = servingTlsOf(settings);
+        if (!isDeepStrictEqual(next, tls)) {
+          server.setTls(next);
+          tls = next;
         }
         break;
       }
@@ -174,7 +173,8 @@ function tell(message: FromWorker): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 
-const trustedIn = ({ server: { tls, requestHeader } }: WorkerSettings): PeerAuthorities => ({
-  clientCa: tls?.clientCa,
-  requestHeaderCa: requestHeader?.ca,
-});
+function servingTlsOf({ server: { tls, requestHeader } }: WorkerSettings): Partial<ServingTls> {
+  if (tls === undefined) return {};
+  const { cert, key, named, clientCa } = tls;
+  return { cert, key, named, clientCa, requestHeaderCa: requestHeader?.ca };
+}

@@ -2,11 +2,10 @@
 // stops them in a quiet time.
 
 import type { ApiServerConfig } from '#apiserver/config.ts';
-import type { PeerAuthorities } from '#apiserver/request.ts';
+import type { ServingTls } from '#apiserver/http/serving-tls.ts';
 import type { ApiServer } from '#apiserver/server.ts';
 import type { Timer } from '#machinery/clock.ts';
 import { RestartBackoff } from '../faults/index.ts';
-import type { KeyPair } from '../credentials/pki.ts';
 import { UserError } from '../user-error.ts';
 import { type BusyShare, eventLoopBusyShare } from './event-loop.ts';
 import { SAMPLE_MS, Scaling, type ScalingLimits } from './scaling.ts';
@@ -45,8 +44,8 @@ export class ApiWorkers {
   readonly #stopped: Promise<void>[] = [];
   #server: ApiServer | undefined;
   #port = 0;
-  #certificate: KeyPair | undefined;
-  #authorities: PeerAuthorities | undefined;
+  /** The certificates and authorities that have changed since the start. */
+  #tls: Partial<ServingTls> = {};
   #timers: readonly Timer[] = [];
   #restarts = 0;
 
@@ -99,15 +98,9 @@ export class ApiWorkers {
     ];
   }
 
-  /** The server and its workers use this certificate from now on. */
-  setServingCertificate(pair: KeyPair): void {
-    this.#certificate = pair;
-    this.settingsChanged();
-  }
-
-  /** The server and its workers trust these authorities from now on. */
-  setPeerAuthorities(authorities: PeerAuthorities): void {
-    this.#authorities = authorities;
+  /** The workers use these certificates and authorities from now on; see ApiServer.setTls. */
+  setTls(change: Partial<ServingTls>): void {
+    this.#tls = { ...this.#tls, ...change };
     this.settingsChanged();
   }
 
@@ -182,7 +175,7 @@ export class ApiWorkers {
   #newProcess(): WorkerProcess {
     const { server: config, logging } = this.#config;
     const server = this.#server!;
-    const { clock, logger, storage, nodeConnector, componentHealth, tls } = config;
+    const { clock, logger, storage, nodeConnector, componentHealth } = config;
     const { shutdownTimeoutMs = DEFAULT_SHUTDOWN_MS, shutdownDelayMs = 0 } = config;
     return new WorkerProcess({
       clock,
@@ -193,8 +186,7 @@ export class ApiWorkers {
           settingsOf({
             config,
             port: this.#port,
-            certificate: this.#certificate ?? tls!,
-            ...(this.#authorities !== undefined && { authorities: this.#authorities }),
+            tls: this.#tls,
             logging,
           }),
         nodeConnector,

@@ -123,7 +123,7 @@ test('an API server serves the renewed certificate to new connections and keeps 
     });
   const serialOf = ({ cert }: KeyPair) => new X509Certificate(cert).serialNumber;
   const before = await open();
-  server.setServingCertificate(second);
+  server.setTls(second);
   const after = await open();
   expect([before.serial, after.serial]).toEqual([serialOf(first), serialOf(second)]);
   expect(await answerOn(before.socket, '/version')).toBe('HTTP/1.1 200 OK');
@@ -136,8 +136,6 @@ test('an API server serves the renewed certificate to new connections and keeps 
   expect(await answerOn((await open(admin)).socket, '/api')).toBe('HTTP/1.1 200 OK');
   expect(await answerOn((await open()).socket, '/api')).toMatch(/^HTTP\/1.1 40[13]/);
   // A pair that does not fit changes nothing.
-  expect(() => server.setServingCertificate({ cert: first.cert, key: second.key })).toThrow(
-    /mismatch/,
-  );
+  expect(() => server.setTls({ cert: first.cert, key: second.key })).toThrow(/mismatch/);
   expect((await open()).serial).toBe(serialOf(second));
 });

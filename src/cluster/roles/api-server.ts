@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import { RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import type { ApiServerConfig } from '#apiserver/config.ts';
-import type { PeerAuthorities } from '#apiserver/request.ts';
+import type { ServingTls } from '#apiserver/http/serving-tls.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
@@ -17,7 +17,6 @@ import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
 import { mountsOf, permitConsole } from '../console.ts';
 import { RecordReader } from '../decision-record/reader.ts';
 import { oidcOf } from '../access/oidc.ts';
-import type { KeyPair } from '../credentials/pki.ts';
 import { quoted } from '../quoted.ts';
 import { openStorage } from '../stores/open-storage.ts';
 import { UserError } from '../user-error.ts';
@@ -173,36 +172,22 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       ]);
     await inner?.start(server);
     workers?.start(server, port);
-    const use = (renewed: KeyPair): void => {
-      server?.setServingCertificate(renewed);
-      workers?.setServingCertificate(renewed);
-    };
-    void keepRenewed(
+    const { cert, key, named, clientCa } = tls;
+    const requestHeaderCa = aggregation.requestHeader?.ca;
+    void keepRenewed<ServingTls>(
       {
         clock,
         logger,
-        name: 'apiserver',
-        current: tls,
-        periodMs: RELOAD_PERIOD_MS,
-        latest: serving.latest,
-        use,
-      },
-      reloading.signal,
-    );
-    void keepRenewed<PeerAuthorities>(
-      {
-        clock,
-        logger,
-        name: 'authorities of clients',
-        current: { clientCa: tls.clientCa, requestHeaderCa: aggregation.requestHeader?.ca },
+        name: 'apiserver, and authorities of clients',
+        current: { cert, key, named, clientCa, requestHeaderCa },
         periodMs: RELOAD_PERIOD_MS,
         latest: () => ({
-          clientCa: serving.latestClientCa(),
+          ...serving.latest(),
           requestHeaderCa: aggregation.latestAuthority(),
         }),
-        use: (authorities) => {
-          server?.setPeerAuthorities(authorities);
-          workers?.setPeerAuthorities(authorities);
+        use: (latest) => {
+          server?.setTls(latest);
+          workers?.setTls(latest);
         },
       },
       reloading.signal,

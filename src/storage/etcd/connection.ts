@@ -2,7 +2,15 @@
 // to the next. A read without a response is sent again. A write is sent once, and its caller has to
 // find out the outcome.
 
-import { Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
+import { isIP } from 'node:net';
+import { checkServerIdentity, type PeerCertificate as TlsCertificate } from 'node:tls';
+import {
+  type ChannelCredentials,
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+} from '@grpc/grpc-js';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { StorageError } from '../interface.ts';
@@ -63,6 +71,25 @@ export function parseEndpoint(text: string): Endpoint {
   return { address: `${address}:${port}`, secure: scheme.toLowerCase() === 'https' };
 }
 
+/**
+ * The name that TLS asks for where an endpoint is an address: grpc-js asks for the address itself,
+ * which TLS does not allow and Node warns of. Members ignore names that they do not know.
+ */
+const NO_NAME = 'etcd';
+
+const hostOf = (address: string): string =>
+  address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+
+/** Returns credentials for a member, whose certificate must have the host of its endpoint. */
+function sslCredentials(address: string, { ca, cert, key }: EtcdTls): ChannelCredentials {
+  const bytes = (pem: string | undefined): Buffer | null =>
+    pem === undefined ? null : Buffer.from(pem);
+  return credentials.createSsl(bytes(ca), bytes(key), bytes(cert), {
+    checkServerIdentity: (_name, certificate) =>
+      checkServerIdentity(hostOf(address), certificate as TlsCertificate),
+  });
+}
+
 export class EtcdConnection {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -81,8 +108,6 @@ export class EtcdConnection {
     if (config.endpoints.length === 0)
       throw new TypeError('etcd: there must be at least one endpoint');
     const { ca, cert, key } = config.tls ?? {};
-    const bytes = (pem: string | undefined): Buffer | null =>
-      pem === undefined ? null : Buffer.from(pem);
     this.#members = config.endpoints.map(parseEndpoint).map(({ address, secure }) => ({
       address,
       calls: new UnaryChannel({
@@ -92,10 +117,10 @@ export class EtcdConnection {
       }),
       client: new Client(
         address,
-        secure
-          ? credentials.createSsl(bytes(ca), bytes(key), bytes(cert))
-          : credentials.createInsecure(),
+        secure ? sslCredentials(address, config.tls ?? {}) : credentials.createInsecure(),
         {
+          ...(secure &&
+            isIP(hostOf(address)) !== 0 && { 'grpc.ssl_target_name_override': NO_NAME }),
           'grpc.max_receive_message_length': -1,
           'grpc.max_send_message_length': MAX_SEND_BYTES,
           // A member that is paused or cut off does not close its connections. Only keepalives

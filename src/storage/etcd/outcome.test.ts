@@ -417,7 +417,15 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const read = (name: string): string => readFileSync(file(name), 'utf8');
     const tls = { ca: read('ca.crt'), cert: read('one.crt'), key: read('one.key') };
     const storage = await open({ endpoints: [secure.endpoint], tls });
+    const warnings: Error[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', warned);
+    opened.push({ close: () => void process.off('warning', warned) });
+    const watch = storage.watch('/p/');
+    opened.push({ close: () => watch.stop() });
     await storage.create('/p/a', bytes('1'));
+    expect((await watch[Symbol.asyncIterator]().next()).done).toBe(false);
+    expect(warnings).toEqual([]);
     expect(await storage.count('/p/')).toBe(1);
     await expect(
       open({ endpoints: [secure.endpoint], tls: { ca: tls.ca }, timeoutMs: 300 }),

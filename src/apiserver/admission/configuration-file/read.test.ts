@@ -31,6 +31,17 @@ const fileWith = (...plugins: readonly object[]): string =>
   });
 const plugin = (name: string, configuration: object): object => ({ name, configuration });
 
+test('both versions of upstream', () => {
+  const of = (apiVersion: string): string =>
+    JSON.stringify({ apiVersion, kind: 'AdmissionConfiguration', plugins: [] });
+  const empty = { webhookKubeconfigs: {}, plugins: {} };
+  for (const version of ['apiserver.config.k8s.io/v1', 'apiserver.k8s.io/v1alpha1'])
+    expect(readAdmissionConfiguration(of(version), files)).toEqual(empty);
+  expect(() => readAdmissionConfiguration(of('apiserver.config.k8s.io/v1alpha1'), files)).toThrow(
+    /no kind "AdmissionConfiguration" is registered for version/,
+  );
+});
+
 test('the settings of every plugin, in the file and beside it', () => {
   const text = fileWith(
     plugin('PodSecurity', {

@@ -33,7 +33,8 @@ import { readResourceQuota } from './resource-quota.ts';
 const GROUP = 'apiserver.config.k8s.io';
 const EXPECTED = {
   group: GROUP,
-  versions: ['v1', 'v1alpha1'],
+  versions: ['v1'],
+  otherVersions: ['apiserver.k8s.io/v1alpha1'],
   kind: 'AdmissionConfiguration',
   type: 'apiserver/v1.AdmissionConfiguration',
 } as const;

@@ -216,6 +216,14 @@ test('an agent may be allowed to impersonate the node that it runs on, and no ot
   expect(await send({ 'impersonate-user': 'system:node:n1' }, other)).toContain('forbidden');
 });
 
+test('a denial shows what was requested, as upstream', () => {
+  const headers = { 'impersonate-uid': '7', 'impersonate-extra-a': 'x' };
+  expect(() => requestedUser({ headers, rawHeaders: undefined })).toThrow(
+    'requested &user.DefaultInfo{Name:"", UID:"7", Groups:[]string(nil), ' +
+      'Extra:map[string][]string{"a":[]string{"x"}}} without impersonating a user name',
+  );
+});
+
 test.each(['impersonate-group', 'impersonate-uid', 'impersonate-extra-a'])(
   '%s without a user is denied, as upstream in the form of a denial',
   (header) => {

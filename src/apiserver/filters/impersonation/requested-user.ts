@@ -2,6 +2,7 @@
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { getOwn, setOwn } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 import { DeniedError } from '../authorization.ts';
 
@@ -39,9 +40,8 @@ export function requestedUser(
   if (uid === '') uid = undefined;
   if (name === undefined || name === '') {
     if (uid === undefined && groups.length === 0 && !hasExtra) return undefined;
-    const { status } = apierrors.badRequest(
-      'requested impersonation of groups, a uid or extra fields without impersonating a user',
-    );
+    const shown = goUser(uid ?? '', groups, hasExtra ? extra : undefined);
+    const { status } = apierrors.badRequest(`requested ${shown} without impersonating a user name`);
     throw new DeniedError(status);
   }
   return { name, groups, ...(uid !== undefined && { uid }), ...(hasExtra && { extra }) };
@@ -79,4 +79,20 @@ function unescapeExtraKey(encoded: string): string {
 export function mentionsImpersonation(headers: ApiRequest['headers']): boolean {
   for (const header in headers) if (header.startsWith(PREFIX)) return true;
   return false;
+}
+
+/** Returns the user in the form of upstream's message: Go syntax. */
+function goUser(
+  uid: string,
+  groups: readonly string[],
+  extra: Readonly<Record<string, readonly string[]>> | undefined,
+): string {
+  const list = (texts: readonly string[]): string => `[]string{${texts.map(quote).join(', ')}}`;
+  const entries = Object.entries(extra ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const map = entries.map(([key, values]) => `${quote(key)}:${list(values)}`).join(', ');
+  return (
+    `&user.DefaultInfo{Name:"", UID:${quote(uid)}, ` +
+    `Groups:${groups.length === 0 ? '[]string(nil)' : list(groups)}, ` +
+    `Extra:map[string][]string${extra === undefined ? '(nil)' : `{${map}}`}}`
+  );
 }

@@ -39,6 +39,8 @@ export interface ApiServerRoleConfig
   /** The directory of files that no flag names; their names are those of `cox certs`. */
   readonly certDir?: string;
   readonly tlsCertFile?: string;
+  /** Each 'certfile,keyfile' or 'certfile,keyfile:name,name'. */
+  readonly tlsSniCertKey?: readonly string[];
   readonly tlsPrivateKeyFile?: string;
   readonly clientCaFile?: string;
   readonly kubeletClientCertificate?: string;

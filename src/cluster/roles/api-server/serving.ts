@@ -1,24 +1,24 @@
-// The certificate that the server presents, and the authority of its clients.
+// The certificates that the server presents, and the authority of its clients.
 
 import { hostname } from 'node:os';
 import type { ApiServerConfig } from '#apiserver/config.ts';
+import type { ServingTls } from '#apiserver/http/serving-tls.ts';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
 import type { KeyPair } from '../../credentials/pki.ts';
 import { checkAuthority, checkKeyPair } from '../../flag-files.ts';
 import { tlsSettings } from '../tls-flags.ts';
 import type { ApiServerRoleConfig } from './config.ts';
 import type { CertificateFiles } from './files.ts';
+import { parseSniCertKey, readNamed } from './sni-flags.ts';
 
 export interface Serving {
   readonly tls: NonNullable<ApiServerConfig['tls']>;
-  /** Reads the certificate again: a file may have been replaced. */
-  readonly latest: () => KeyPair;
-  /** Reads the authority of clients again. */
-  readonly latestClientCa: () => string | undefined;
+  /** Reads all files again: some may have been replaced. Throws UserError. */
+  readonly latest: () => Omit<ServingTls, 'requestHeaderCa'>;
 }
 
 /**
- * Reads the certificate, or makes one if there is none. `serviceAddress`: the cluster IP of the
+ * Reads the certificates, or makes one if there is none. `serviceAddress`: the cluster IP of the
  * Service `kubernetes`. Throws UserError.
  */
 export async function servingOf(
@@ -26,7 +26,7 @@ export async function servingOf(
   files: CertificateFiles,
   serviceAddress: string,
 ): Promise<Serving> {
-  const { clock, random } = config;
+  const { clock, random, tlsSniCertKey = [] } = config;
   const readClientCa = (): string | undefined => {
     const text = files.optional('client-ca-file', config.clientCaFile, 'ca.crt');
     if (text !== undefined) checkAuthority('--client-ca-file', text);
@@ -42,10 +42,20 @@ export async function servingOf(
   const pair =
     read() ?? (await files.makeServing(servingHosts(config, serviceAddress), clock, random));
   checkKeyPair('--tls-cert-file, --tls-private-key-file', pair);
+  const sniFiles = tlsSniCertKey.map(parseSniCertKey);
+  const named = readNamed(sniFiles);
   return {
-    tls: { ...pair, clientCa, ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites) },
-    latest: () => read() ?? pair,
-    latestClientCa: () => (clientCa === undefined ? undefined : readClientCa()),
+    tls: {
+      ...pair,
+      clientCa,
+      ...(named.length > 0 && { named }),
+      ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
+    },
+    latest: () => ({
+      ...(read() ?? pair),
+      clientCa: clientCa === undefined ? undefined : readClientCa(),
+      named: named.length > 0 ? readNamed(sniFiles) : undefined,
+    }),
   };
 }
 
