@@ -73,6 +73,8 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
+    // The projects import the same sources: each is compiled once, and again when it was edited.
+    experimental: { fsModuleCache: true, fsModuleCachePath: inRoot('.cache/modules') },
     // Limits end what hangs. They are far above what tests take, since the machine may be busy.
     testTimeout: 240_000,
     hookTimeout: 240_000,

@@ -85,6 +85,8 @@ function ensureDependencies() {
   // Not `npm ci`: it refuses a lock file that was written without access to the binaries of some
   // other platform.
   run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
+  // Modules that another version of vitest has compiled: it would remove them while another vitest runs.
+  rmSync(inRoot('.cache', 'modules'), { recursive: true, force: true });
   writeFileSync(stamp, wanted);
   say(`dependencies installed in ${seconds(started)}`);
 }

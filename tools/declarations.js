@@ -13,10 +13,11 @@ const SPECIFIER = /(\bfrom\s+|\bimport\s*\(?\s*)(['"])([^'"]+)\2/g;
 
 /**
  * Writes the declarations into a folder. Throws if tsc finds errors, or if a declaration imports a
- * package other than Node's own types.
+ * package other than Node's own types. `areChecked`: the types of the sources were checked before,
+ * which is most of the work, and are not checked again.
  */
-export function emitDeclarations(folder) {
-  for (const [path, text] of publicDeclarations()) {
+export function emitDeclarations(folder, { areChecked = false } = {}) {
+  for (const [path, text] of publicDeclarations(areChecked ? ['--noCheck'] : [])) {
     const target = join(folder, path);
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, text);
@@ -25,16 +26,14 @@ export function emitDeclarations(folder) {
 
 /**
  * Returns the text of every declaration file that the public entries reach, by its path below src/,
- * in the order of paths.
+ * in the order of paths. `options`: of tsc.
  */
-export function publicDeclarations() {
+export function publicDeclarations(options = []) {
   const emitted = join(root, '.cache', `declarations-${process.pid}`);
   try {
     const tsc = join(root, 'node_modules', '.bin', 'tsc');
-    const { status, stdout } = spawnSync(tsc, ['-p', 'tsconfig.types.json', '--outDir', emitted], {
-      cwd: root,
-      encoding: 'utf8',
-    });
+    const args = ['-p', 'tsconfig.types.json', '--outDir', emitted, ...options];
+    const { status, stdout } = spawnSync(tsc, args, { cwd: root, encoding: 'utf8' });
     if (status !== 0) throw new Error(`tsc failed:\n${stdout}`);
     const reached = new Map();
     const queue = Object.values(packageExports()).map(({ source }) =>

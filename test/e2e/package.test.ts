@@ -31,9 +31,9 @@ let installed: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'coxswain-package-'));
   installed = join(folder, 'node_modules', 'coxswain');
-  // `npm test` builds without declarations.
+  // `npm test` checks the types, and builds without declarations.
   const types = join(root, 'dist', 'types');
-  if (!existsSync(types)) emitDeclarations(types);
+  if (!existsSync(types)) emitDeclarations(types, { areChecked: true });
   const output = execFileSync(
     'npm',
     ['pack', '--json', '--ignore-scripts', '--pack-destination', folder],
