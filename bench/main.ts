@@ -18,6 +18,7 @@ interface Options {
   readonly dataDir?: string;
   readonly write: boolean;
   readonly oneKubelet: boolean;
+  readonly only?: string;
   readonly nodeFlag: string[];
   readonly definitions: string;
   readonly watchers: string;
@@ -48,6 +49,7 @@ const program = new Command('npm run bench --')
     'pods (restart, console, grown: 20000; scale: 500,2000; node: 110,250)',
   )
   .option('--one-kubelet', 'the others do not run (grown)', false)
+  .option('--only <names>', 'of rest,lists,changes,starts,deployments,heaps (grown)')
   .option('--write', 'replace the table in docs/scale.md (scale)', false)
   .option(
     '--data-dir <dir>',
@@ -93,6 +95,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   nodes: ['restart', 'scale', 'console', 'grown'],
   pods: ['restart', 'scale', 'console', 'grown', 'node'],
   oneKubelet: ['grown'],
+  only: ['grown'],
   write: ['scale'],
   dataDir: ['restart', 'grown'],
   nodeFlag: [
@@ -211,13 +214,17 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     await node({ pods, upstream: options.upstream, nodeFlags: options.nodeFlag });
   },
   async grown() {
-    const { grown } = await import('./grown/bench.ts');
+    const { grown, GROWN_FIGURES } = await import('./grown/bench.ts');
+    const only = options.only?.split(',');
+    const unknown = only?.find((name) => !GROWN_FIGURES.some((figure) => figure === name));
+    if (unknown !== undefined) program.error(`error: grown has no figure '${unknown}'`);
     await grown({
       nodes: Number(options.nodes ?? 1000),
       pods: Number(options.pods ?? 20_000),
       kubelets: !options.oneKubelet,
       dataDir: options.dataDir,
       nodeFlags: options.nodeFlag,
+      ...(only !== undefined && { only: new Set(only) }),
     });
   },
   async store() {

@@ -26,7 +26,20 @@ export interface GrownOptions {
   /** A directory that an earlier run has filled, or that this run fills and keeps. */
   readonly dataDir: string | undefined;
   readonly nodeFlags: readonly string[];
+  /** The figures to measure after the start. Default: all. */
+  readonly only?: ReadonlySet<string>;
 }
+
+/** The names of `GrownOptions.only`. */
+export const GROWN_FIGURES = [
+  'rest',
+  'lists',
+  'changes',
+  'starts',
+  'deployments',
+  'heaps',
+] as const;
+type GrownFigure = (typeof GROWN_FIGURES)[number];
 
 /** The controllers that would evict the pods of nodes without kubelets. */
 const WITHOUT_EVICTION =
@@ -143,7 +156,8 @@ async function measure(dataDir: string, options: GrownOptions): Promise<void> {
       restartCpuSeconds,
       ...(await measureUse(cluster, client, options, usage)),
     };
-    await attempt('heaps', async () => note(heapsText(await heapsOf(pid), pods)));
+    if (isWanted(options, 'heaps'))
+      await attempt('heaps', async () => note(heapsText(await heapsOf(pid), pods)));
     usage('at the end');
     showGoals(options, { ...figures, peakMB: peakResidentMB(pid) });
   } finally {
@@ -156,35 +170,38 @@ async function measure(dataDir: string, options: GrownOptions): Promise<void> {
 async function measureUse(
   cluster: BuiltCluster,
   client: Client,
-  { pods, kubelets }: GrownOptions,
+  options: GrownOptions,
   usage: (what: string) => void,
 ): Promise<Figures> {
   const { pid } = cluster;
+  const { pods, kubelets } = options;
   const figures: { -readonly [K in keyof Figures]: Figures[K] } = {};
   const figure = async (
+    part: GrownFigure,
     name: keyof Figures,
     what: string,
     measured: () => Promise<number>,
   ): Promise<void> => {
+    if (!isWanted(options, part)) return;
     const value = await attempt(what, measured);
     if (value !== undefined) figures[name] = value;
     usage(what);
   };
-  await figure('restPercent', 'at rest', async () => {
+  await figure('rest', 'restPercent', 'at rest', async () => {
     const rate = await rateAtRest(pid, client);
     note(`at rest: ${(1000 * rate).toFixed(0)} ms/s`);
     return rate * 100;
   });
-  await figure('listSeconds', 'lists of all pods', () => measureLists(cluster));
+  await figure('lists', 'listSeconds', 'lists of all pods', () => measureLists(cluster));
   if (pods > 0)
-    await figure('changeP99', 'changes of pods', async () =>
+    await figure('changes', 'changeP99', 'changes of pods', async () =>
       p99('changes of pods', await load.changePods(client, CHANGES)),
     );
   if (!kubelets) return figures;
-  await figure('podStartP99', 'starts of pods', async () =>
+  await figure('starts', 'podStartP99', 'starts of pods', async () =>
     p99('starts of pods', await load.startPods(client, STARTS)),
   );
-  await figure('availablePerSecond', 'further Deployments', async () => {
+  await figure('deployments', 'availablePerSecond', 'further Deployments', async () => {
     const first = Math.ceil(pods / load.REPLICAS);
     const count = Math.min(MAX_DEPLOYMENTS, Math.max(1, Math.floor(first * FURTHER_PART)));
     const began = systemClock.monotonic();
@@ -195,6 +212,10 @@ async function measureUse(
     return (1000 * more) / ms;
   });
   return figures;
+}
+
+function isWanted({ only }: GrownOptions, part: GrownFigure): boolean {
+  return only === undefined || only.has(part);
 }
 
 /**

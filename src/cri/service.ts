@@ -277,7 +277,6 @@ export interface ImageService {
   imageFsInfo(options?: CallOptions): Promise<ImageFsInfo>;
 }
 
-/** A runtime as the composition passes it to a kubelet. */
 /** The sandboxes and containers of a runtime in short. */
 export interface RuntimeOutline {
   readonly sandboxes: readonly {
@@ -289,6 +288,7 @@ export interface RuntimeOutline {
   readonly containers: readonly Pick<Container, 'id' | 'podSandboxId' | 'state'>[];
 }
 
+/** A runtime as the composition passes it to a kubelet. */
 export interface Runtime {
   /**
    * 'containerd', 'process' or 'simulated': for logs and `--runtime`. The runtime's own name is in
@@ -303,10 +303,11 @@ export interface Runtime {
    */
   changes?(): number | undefined;
   /**
-   * Returns what runs in short, once, without reading more of it. Undefined: it was returned, or
-   * more was read already. Only a runtime of which a process may have thousands has it.
+   * Returns the sandboxes and containers in short, without reading more of them. Undefined: all were
+   * read already, so that lists cost no more. Only a runtime of which a process may have thousands
+   * has it.
    */
-  takeOutline?(): RuntimeOutline | undefined;
+  outline?(): RuntimeOutline | undefined;
   /**
    * Frees the memory of a runtime that can be made again just as it is, and returns true: a later
    * call makes it. Callers must not read its events at that time. Absent, or false: nothing is freed.

@@ -56,7 +56,11 @@ export class Housekeeping {
   async removeOrphans(): Promise<void> {
     const { desired, pods, pleg, garbage, hostFiles, userNamespaces } = this.#config;
     if (!pods.areSourcesReady) return;
-    for (const { uid } of pleg.pods()) if (!desired.has(uid)) pods.killOrphan(uid);
+    for (const { uid } of pleg.pods()) {
+      if (desired.has(uid)) continue;
+      await pleg.complete(uid);
+      pods.killOrphan(uid);
+    }
     // No driver is registered yet that could hang: pods with its volumes are left to later passes.
     await Promise.all(await this.#removeDirectories());
     if (hostFiles) await garbage.removeOrphanedLogs((uid) => this.#isKnown(uid));

@@ -90,8 +90,13 @@ export class Kubelet {
       informers.waitForCacheSync(signal),
       staticPods?.load(),
     ]);
-    watchApiPods(parts.podInformer, pods, staticPods, parts.statuses, () =>
-      stir(this.#config.clock, kubeletTopic(this.#config.nodeName)),
+    watchApiPods(
+      parts.podInformer,
+      pods,
+      staticPods,
+      parts.statuses,
+      () => stir(this.#config.clock, kubeletTopic(this.#config.nodeName)),
+      signal,
     );
     pods.sourcesAreReady();
     await housekeeping.removeOrphans();

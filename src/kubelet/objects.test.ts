@@ -50,7 +50,6 @@ beforeEach(() => {
       return {
         synced,
         current: () => current,
-        snapshot: () => ({ items: current === undefined ? [] : [current], resourceVersion: '7' }),
         stop: () => void (entry.stopped = true),
       };
     },
@@ -144,15 +143,4 @@ test('a pod refers to objects in env, volumes and pull secrets', () => {
     'secret s4',
     'secret s5',
   ]);
-});
-
-test('a snapshot is that of the watch, as long as there is one', () => {
-  expect(tracker.snapshot('configmap', 'default', 'conf')).toBeUndefined();
-  tracker.register(using('a'));
-  watched[0]!.sync(object);
-  const snapshot = tracker.snapshot('configmap', 'default', 'conf');
-  expect(snapshot).toEqual({ items: [object], resourceVersion: '7' });
-  expect(tracker.snapshot('secret', 'default', 'conf')).toBeUndefined();
-  tracker.unregister('a');
-  expect(tracker.snapshot('configmap', 'default', 'conf')).toBeUndefined();
 });

@@ -2,7 +2,6 @@
 // refers to it: at the start of a pod the objects are often in memory already, and pods are
 // notified of changes.
 
-import type { Snapshot } from '#client/informers/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { untilAborted } from './handlers/timeout.ts';
@@ -25,22 +24,22 @@ export interface ObjectWatch<T> {
    */
   readonly synced: Promise<void>;
   current(): T | undefined;
-  /** See SharedInformer. */
-  snapshot(): Snapshot<T> | undefined;
   stop(): void;
 }
+
+/** Watches one object; calls `onChange` after each creation, change or deletion. */
+export type WatchObject = (
+  kind: ObjectKind,
+  namespace: string,
+  name: string,
+  onChange: () => void,
+) => ObjectWatch<ConfigMap | Secret>;
 
 export interface ObjectTrackerConfig {
   readonly clock: Clock;
   /** How long a read waits for the first list, in milliseconds. Default: 5,000. */
   readonly syncTimeoutMs?: number;
-  /** Watches one object; calls `onChange` after each creation, change or deletion. */
-  readonly watch: (
-    kind: ObjectKind,
-    namespace: string,
-    name: string,
-    onChange: () => void,
-  ) => ObjectWatch<ConfigMap | Secret>;
+  readonly watch: WatchObject;
   /** Called with the UIDs of pods that refer to a changed object. */
   readonly onChange: (uids: readonly string[]) => void;
 }
@@ -84,15 +83,6 @@ export class ObjectTracker implements ObjectSource {
   unregister(uid: string): void {
     for (const key of this.#references.get(uid) ?? []) this.#unfollow(key, uid);
     this.#references.delete(uid);
-  }
-
-  /** Returns the object, or that it does not exist, if it is watched and was read. */
-  snapshot(
-    kind: ObjectKind,
-    namespace: string,
-    name: string,
-  ): Snapshot<ConfigMap | Secret> | undefined {
-    return this.#tracked.get(keyOf(kind, namespace, name))?.watch.snapshot();
   }
 
   configMap(namespace: string, name: string): Promise<ConfigMap> {

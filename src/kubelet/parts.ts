@@ -2,9 +2,9 @@
 // Two parts depend on later ones, and get them at the end: the pod workers, which call the syncer,
 // and the PLEG, which notifies the pod handler.
 
-import { configMaps, nodes, pods, secrets } from '#api/groups/core/v1/index.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import { runtimeClasses } from '#api/groups/node/v1/index.ts';
-import { SharedInformerFactory, type SharedInformer } from '#client/informers/index.ts';
+import { type InformerView, SharedInformerFactory } from '#client/informers/index.ts';
 import { ActivePods } from './active-pods.ts';
 import { admitAppArmor } from './apparmor.ts';
 import { Allocations } from './allocations.ts';
@@ -80,7 +80,7 @@ import { podUid, type Node, type Pod } from './types.ts';
 import { readSubordinateIds } from './user-namespaces/subordinate-ids.ts';
 import { mappingFiles, mappingsInMemory } from './user-namespaces/mapping-files.ts';
 import { IDS_PER_POD, UserNamespaces } from './user-namespaces/user-namespaces.ts';
-import { watchObject } from './watch-object.ts';
+import { watchesOf } from './watch-object.ts';
 
 const USER_AGENT = 'kube-probe/1.36';
 const RETRY_MS = 10_000;
@@ -104,7 +104,7 @@ export interface Parts {
   /** Reads the user namespaces of pods from the last run. */
   readonly reconstructUserNamespaces: () => Promise<void>;
   readonly informers: SharedInformerFactory;
-  readonly podInformer: SharedInformer<Pod>;
+  readonly podInformer: InformerView<Pod>;
   readonly objects: ObjectTracker;
   readonly probes: ProbeManager;
   readonly pleg: Pleg;
@@ -142,6 +142,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   // Observation: the runtime, the node, the API.
   const pleg = new Pleg({
     runtime,
+    outline: () => config.runtime.outline?.(),
     topic: kubeletTopic(config.nodeName),
     clock,
     logger,
@@ -193,17 +194,13 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
   const informers = new SharedInformerFactory({ ...common, client });
   const shared = config.predecessor?.shared;
-  const podInformer = informers.informerFor(
-    pods,
-    { fieldSelector: `spec.nodeName=${config.nodeName}` },
-    shared?.pods,
-  );
+  const podInformer =
+    shared?.pods ??
+    informers.informerFor(pods, { fieldSelector: `spec.nodeName=${config.nodeName}` });
   const serviceVariables = shared?.services ?? followServices(informers);
-  const nodeInformer = informers.informerFor(
-    nodes,
-    { fieldSelector: `metadata.name=${config.nodeName}` },
-    shared?.node,
-  );
+  const nodeInformer =
+    shared?.node ??
+    informers.informerFor(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
   const nodeObject = (): Node | undefined => nodeInformer.lister.get('', config.nodeName);
 
   // The workers and their wake-ups.
@@ -229,15 +226,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   });
   const objects = new ObjectTracker({
     clock,
-    watch: (kind, namespace, name, onChange) =>
-      watchObject(
-        { ...common, client },
-        kind === 'secret' ? secrets : configMaps,
-        namespace,
-        name,
-        onChange,
-        () => shared?.object(kind, namespace, name),
-      ),
+    watch: shared?.watchObject ?? watchesOf({ ...common, client }),
     onChange: (uids) => {
       for (const uid of uids) {
         volumes.markStale(uid);

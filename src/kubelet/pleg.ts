@@ -9,6 +9,7 @@ import type {
   Container as CriContainer,
   ContainerEvent,
   PodSandbox,
+  RuntimeOutline,
   RuntimeService,
 } from '#cri/index.ts';
 import { type Clock, pause } from '#machinery/clock.ts';
@@ -16,8 +17,10 @@ import type { Logger } from '#machinery/log.ts';
 import { POD_UID_LABEL } from './runtime/labels.ts';
 import {
   groupByPod,
+  groupOutline,
   listedFingerprint,
   listedStatus,
+  outlinedStatus,
   podStatusOf,
   runsEntirely,
 } from './runtime/listed-pods.ts';
@@ -36,6 +39,8 @@ import {
 
 export interface PlegConfig {
   readonly runtime: RuntimeService;
+  /** See Runtime. */
+  readonly outline?: () => RuntimeOutline | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly readTerminationMessage: TerminationMessageReader;
@@ -190,7 +195,23 @@ export class Pleg {
    * run are not read before they are needed.
    */
   adopt(signal?: AbortSignal): Promise<void> {
-    return this.#relist(true, signal);
+    const outline = this.#config.outline?.();
+    return outline === undefined ? this.#relist(true, signal) : this.#adoptOutline(outline);
+  }
+
+  async #adoptOutline(outline: RuntimeOutline): Promise<void> {
+    const { clock, onRelist } = this.#config;
+    const start = clock.monotonic();
+    const changed: string[] = [];
+    for (const [uid, pod] of groupOutline(outline)) {
+      if (runsEntirely(pod)) {
+        this.#set(outlinedStatus(uid, pod));
+        this.#listedOnly.add(uid);
+      } else changed.push(uid);
+    }
+    this.#lastRelist = clock.monotonic();
+    await Promise.all(changed.map((uid) => this.#look(uid)));
+    onRelist?.((clock.monotonic() - start) / 1000);
   }
 
   async #relist(adopts: boolean, signal: AbortSignal | undefined): Promise<void> {

@@ -1,19 +1,23 @@
 // Passes the API's pods to the handler, and mirror pods to the static pods.
 
-import type { SharedInformer } from '#client/informers/index.ts';
+import type { InformerView } from '#client/informers/index.ts';
 import { isMirrorPod } from './static-pods/mirror-pods.ts';
 import type { PodHandler } from './pod-handler.ts';
 import type { StaticPods } from './static-pods/static-pods.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import { podUid, type Pod } from './types.ts';
 
-/** Passes on every pod that the informer has, and every change from now on. `onChange` is called after each. */
+/**
+ * Passes on every pod that the informer has, and every change until the signal aborts. `onChange` is
+ * called after each.
+ */
 export function watchApiPods(
-  informer: SharedInformer<Pod>,
+  informer: InformerView<Pod>,
   handler: PodHandler,
   staticPods: StaticPods | undefined,
   statuses: StatusManager,
   onChange: () => void,
+  signal: AbortSignal,
 ): void {
   /**
    * Compares the mirror with the written status: a mirror that was created again gets its status
@@ -30,7 +34,7 @@ export function watchApiPods(
     isMirrorPod(pod) ? mirrorSeen(pod) : handler.podUpdated(pod);
   const deleted = (pod: Pod): void =>
     isMirrorPod(pod) ? staticPods?.mirrorDeleted(pod) : handler.podDeleted(pod);
-  informer.addEventHandler({
+  const registration = informer.addEventHandler({
     onAdd: (pod) => {
       added(pod);
       onChange();
@@ -49,4 +53,5 @@ export function watchApiPods(
       onChange();
     },
   });
+  signal.addEventListener('abort', () => registration.remove(), { once: true });
 }

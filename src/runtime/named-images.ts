@@ -106,6 +106,16 @@ export class NamedImages implements ImageService {
     return { known: new Map(this.#known), removed: new Set(this.#removed) };
   }
 
+  /** Reports whether the same images are on both nodes. */
+  hasSameNames(other: NamedImages): boolean {
+    return (
+      this.#removed.size === 0 &&
+      other.#removed.size === 0 &&
+      this.#known.size === other.#known.size &&
+      [...this.#known.keys()].every((name) => other.#known.has(name))
+    );
+  }
+
   /** The reference of the image for a container to be made from. Throws ImageNotFound if it is not there. */
   use(spec: ImageSpec): string {
     const image = this.#find(spec);

@@ -55,44 +55,68 @@ interface Content<C extends Recorded> {
   readonly containersByLabel: LabelIndex<C>;
 }
 
+/** Content of a table from its beginning, which is added when it is first needed. */
+export interface LaterContent {
+  /** Adds it. It must not add what the table has already. */
+  readonly fill: () => void;
+  /** Reports whether nothing in it can have all of these labels. False: perhaps something has. */
+  readonly lacks: (labels: Labels) => boolean;
+  /** Reports whether a sandbox or container in it has this ID. */
+  readonly has: (id: string) => boolean;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
 export class PodTable<C extends Recorded> {
   readonly #clock: Clock;
-  #content: Content<C> | undefined;
-  #fill: (() => void) | undefined;
+  readonly #content: Content<C> = {
+    sandboxes: new Map(),
+    containers: new Map(),
+    sandboxesByLabel: new LabelIndex(({ record }) => record.config.labels),
+    containersByLabel: new LabelIndex(({ record }) => record.config.labels),
+  };
+  #later: LaterContent | undefined;
   readonly #events = new Broadcast<ContainerEvent>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /**
-   * `fill` adds what the table has in the beginning. It is called when that is first needed: most of
-   * thousands of nodes may never need it.
-   */
-  fillLater(fill: () => void): void {
-    this.#fill = fill;
+  /** Content that is added when it is first needed: most of thousands of nodes may never need it. */
+  addLater(later: LaterContent): void {
+    this.#later = later;
   }
 
-  /** False: nothing has needed the content yet. */
+  /** False: nothing has needed the later content yet. */
   get isFilled(): boolean {
-    return this.#fill === undefined;
+    return this.#later === undefined;
   }
 
-  /** Calls the function of `fillLater`, if it was not called yet. */
+  /** Adds the later content, if that was not done. */
   fill(): void {
-    const fill = this.#fill;
-    this.#fill = undefined;
-    fill?.();
+    const later = this.#later;
+    this.#later = undefined;
+    later?.fill();
   }
 
   get #all(): Content<C> {
-    if (this.#fill !== undefined) this.fill();
-    return (this.#content ??= {
-      sandboxes: new Map(),
-      containers: new Map(),
-      sandboxesByLabel: new LabelIndex(({ record }) => record.config.labels),
-      containersByLabel: new LabelIndex(({ record }) => record.config.labels),
-    });
+    this.fill();
+    return this.#content;
+  }
+
+  /** Returns the content for a search by labels. Undefined: by none. */
+  #having(labels: Labels | undefined): Content<C> {
+    return labels !== undefined && this.#later?.lacks(labels) === true ? this.#content : this.#all;
+  }
+
+  /** Returns the containers that the table has without its later content. */
+  presentContainers(): Iterable<C> {
+    return this.#content.containers.values();
+  }
+
+  /** Returns the sandboxes that the table has without its later content. */
+  presentSandboxes(): Iterable<Sandbox<C>> {
+    return this.#content.sandboxes.values();
   }
 
   /** Returns the current time as a CRI timestamp. */
@@ -105,12 +129,13 @@ export class PodTable<C extends Recorded> {
     const key = sandboxKey(record.config);
     const uid = record.config.metadata?.uid;
     // A node has few sandboxes, so their identities are not kept as texts of their own.
-    for (const { record: other } of this.#all.sandboxes.values())
+    const { sandboxes, sandboxesByLabel } = this.#having(record.config.labels);
+    for (const { record: other } of sandboxes.values())
       if (other.config.metadata?.uid === uid && sandboxKey(other.config) === key)
         throw new CriError('AlreadyExists', `sandbox ${key} exists already`);
     const sandbox = { record, containers: [] };
-    this.#all.sandboxes.set(record.id, sandbox);
-    this.#all.sandboxesByLabel.add(sandbox);
+    sandboxes.set(record.id, sandbox);
+    sandboxesByLabel.add(sandbox);
     return sandbox;
   }
 
@@ -125,17 +150,29 @@ export class PodTable<C extends Recorded> {
     if (sandbox.containers.some(({ record }) => containerKey(podSandboxId, record.config) === key))
       throw new CriError('AlreadyExists', `container ${key} exists already`);
     sandbox.containers = [...sandbox.containers, container];
-    this.#all.containers.set(id, container);
-    this.#all.containersByLabel.add(container);
+    this.#content.containers.set(id, container);
+    this.#content.containersByLabel.add(container);
   }
 
   /** Returns the sandbox; undefined if it does not exist. */
   findSandbox(id: string): Sandbox<C> | undefined {
-    return this.#all.sandboxes.get(id);
+    return this.#findSandbox(id);
   }
 
   findContainer(id: string): C | undefined {
-    return this.#all.containers.get(id);
+    this.#fillFor(id);
+    return this.#content.containers.get(id);
+  }
+
+  #findSandbox(id: string): OpenSandbox<C> | undefined {
+    this.#fillFor(id);
+    return this.#content.sandboxes.get(id);
+  }
+
+  #fillFor(id: string): void {
+    const { sandboxes, containers } = this.#content;
+    if (this.#later === undefined || sandboxes.has(id) || containers.has(id)) return;
+    if (this.#later.has(id)) this.fill();
   }
 
   /** Returns the sandbox. Throws NotFound. */
@@ -153,7 +190,7 @@ export class PodTable<C extends Recorded> {
 
   /** Returns the container. Throws NotFound. */
   container(id: string): C {
-    const container = this.#all.containers.get(id);
+    const container = this.findContainer(id);
     if (container === undefined)
       throw new CriError('NotFound', `container ${JSON.stringify(id)} not found`);
     return container;
@@ -169,25 +206,27 @@ export class PodTable<C extends Recorded> {
 
   sandboxes(filter?: PodSandboxFilter): Sandbox<C>[] {
     const found: Sandbox<C>[] = [];
-    for (const sandbox of this.#all.sandboxesByLabel.candidates(filter?.labelSelector))
+    const { sandboxesByLabel } = this.#having(filter?.labelSelector);
+    for (const sandbox of sandboxesByLabel.candidates(filter?.labelSelector))
       if (matchesSandbox(sandbox.record, filter)) found.push(sandbox);
     return found;
   }
 
   containers(filter?: ContainerFilter): C[] {
     const found: C[] = [];
-    for (const container of this.#all.containersByLabel.candidates(filter?.labelSelector))
+    const { containersByLabel } = this.#having(filter?.labelSelector);
+    for (const container of containersByLabel.candidates(filter?.labelSelector))
       if (matchesContainer(container.record, filter)) found.push(container);
     return found;
   }
 
   /** Removes the container. Returns false if it did not exist. */
   removeContainer(id: string): boolean {
-    const container = this.#all.containers.get(id);
+    const container = this.findContainer(id);
     if (container === undefined) return false;
-    this.#all.containers.delete(id);
-    this.#all.containersByLabel.delete(container);
-    const sandbox = this.#all.sandboxes.get(container.record.podSandboxId);
+    this.#content.containers.delete(id);
+    this.#content.containersByLabel.delete(container);
+    const sandbox = this.#content.sandboxes.get(container.record.podSandboxId);
     if (sandbox !== undefined)
       sandbox.containers = sandbox.containers.filter((each) => each !== container);
     return true;
@@ -197,10 +236,10 @@ export class PodTable<C extends Recorded> {
    * Removes the sandbox; its containers must be removed before. Returns false if it did not exist.
    */
   removeSandbox(id: string): boolean {
-    const sandbox = this.#all.sandboxes.get(id);
+    const sandbox = this.#findSandbox(id);
     if (sandbox === undefined) return false;
-    this.#all.sandboxes.delete(id);
-    this.#all.sandboxesByLabel.delete(sandbox);
+    this.#content.sandboxes.delete(id);
+    this.#content.sandboxesByLabel.delete(sandbox);
     return true;
   }
 
@@ -249,7 +288,7 @@ export class PodTable<C extends Recorded> {
   }
 
   #open(id: string): OpenSandbox<C> {
-    const sandbox = this.#all.sandboxes.get(id);
+    const sandbox = this.#findSandbox(id);
     if (sandbox === undefined)
       throw new CriError('NotFound', `sandbox ${JSON.stringify(id)} not found`);
     return sandbox;

@@ -7,7 +7,6 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { sharedByMany } from '../abort.ts';
 import type { Client } from '../client.ts';
-import type { Snapshot } from './reflector.ts';
 import { SharedInformer } from './shared-informer.ts';
 
 export interface SharedInformerFactoryConfig {
@@ -49,12 +48,11 @@ export class SharedInformerFactory implements InformerSource {
 
   /**
    * Returns the informer of the resource and selection; creates it at the first call. It runs from
-   * the next `start` on. `initial`: see ReflectorConfig; of the first call.
+   * the next `start` on.
    */
   informerFor<T extends KubeObject>(
     type: ResourceType<T>,
     options: InformerOptions = {},
-    initial?: () => Snapshot<Immutable<T>> | undefined,
   ): SharedInformer<Immutable<T>> {
     const { namespace = '', fieldSelector = '', labelSelector = '' } = options;
     const resource = `${type.resource}.${type.version}.${type.group}`;
@@ -68,7 +66,6 @@ export class SharedInformerFactory implements InformerSource {
       source: namespace === '' ? source : source.namespace(namespace),
       fieldSelector: fieldSelector || undefined,
       labelSelector: labelSelector || undefined,
-      initial,
       clock,
       random,
       logger,

@@ -7,7 +7,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import { WatchQueue } from '#machinery/watch.ts';
 import type { ListOptions, WatchOptions } from '../client.ts';
 import type { WatchEvent } from '../transport.ts';
-import { Reflector, type Snapshot } from './reflector.ts';
+import { Reflector } from './reflector.ts';
 import { objectKey } from './store.ts';
 
 const object = (key: string, resourceVersion: number | string): KubeObject => {
@@ -35,7 +35,6 @@ const bookmark = (resourceVersion: number): WatchEvent<KubeObject> => ({
 function setUp(
   lists: (ListOf<KubeObject> | Error)[],
   watches: (WatchQueue<WatchEvent<KubeObject>> | Error)[],
-  initial?: () => Snapshot<KubeObject> | undefined,
 ) {
   const clock = new VirtualClock();
   const logger = recordingLogger();
@@ -59,7 +58,6 @@ function setUp(
   };
   const reflector = new Reflector<KubeObject>({
     name: 'things',
-    initial,
     source: {
       async list(options) {
         calls.push(`${clock.monotonic()} list ${show(options)}`.trim());
@@ -116,48 +114,6 @@ describe('Reflector', () => {
     await running;
     expect(second.ended).toBe(true);
   });
-
-  test('begins with a snapshot, and lists when its revision is gone', async () => {
-    const snapshot = { items: [object('x/a', 3)], resourceVersion: '7' };
-    const { clock, calls, stored, stop, reflector } = setUp(
-      [listOf(9, object('x/b', 8))],
-      [apierrors.resourceExpired('compacted'), stream()],
-      () => snapshot,
-    );
-    const running = reflector.run(stop.signal);
-    await clock.settle();
-    expect(Object.fromEntries(stored)).toEqual({ 'x/b': '8' });
-    expect(calls).toEqual([
-      '0 watch resourceVersion=7 allowWatchBookmarks=true',
-      '0 list limit=500',
-      '0 watch resourceVersion=9 allowWatchBookmarks=true',
-    ]);
-    stop.abort();
-    await running;
-  });
-
-  test.each(['event', 'opening'])(
-    'lists the latest state when the revision has been compacted (%s)',
-    async (how) => {
-      const first = stream();
-      const expired = apierrors.resourceExpired('too old resource version: 5 (9)');
-      const { clock, calls, stored, stop, reflector } = setUp(
-        [listOf(5, object('x/a', 3)), listOf(12, object('x/b', 11))],
-        how === 'event' ? [first, stream()] : [expired, stream()],
-      );
-      first.push({ type: 'ERROR', object: expired.status as unknown as KubeObject });
-      const running = reflector.run(stop.signal);
-      await clock.settle();
-      expect(Object.fromEntries(stored)).toEqual({ 'x/b': '11' });
-      expect(calls.filter((call) => call.includes('list'))).toEqual(
-        ['0 list resourceVersion=0', '0 list'].map((call, index) =>
-          index === 1 ? '0 list limit=500' : call,
-        ),
-      );
-      stop.abort();
-      await running;
-    },
-  );
 
   test('keeps its revision while the server is unreachable, with growing delays', async () => {
     const away = () => apierrors.serviceUnavailable('connection refused');

@@ -29,7 +29,7 @@ export interface ReflectorStore<T> {
 }
 
 /** Objects of a resource, as they were at a revision. */
-export interface Snapshot<T> {
+interface Snapshot<T> {
   readonly items: readonly T[];
   readonly resourceVersion: string;
 }
@@ -50,11 +50,6 @@ export interface ReflectorConfig<T> {
    * over servers. Default: 5 minutes.
    */
   readonly minWatchTimeoutMs?: number;
-  /**
-   * Returns the objects of the selection as another informer of the process has them, instead of
-   * the first list: the watch goes on from their revision. Undefined: the server is asked.
-   */
-  readonly initial?: () => Snapshot<T> | undefined;
   /** The number of objects per page of a list. Default: 500. */
   readonly pageSize?: number;
 }
@@ -77,7 +72,6 @@ export class Reflector<T extends KubeObject> {
   #failedAt = Number.NEGATIVE_INFINITY;
   /** The revision of the store's content; '' before the first list. */
   #resourceVersion = '';
-  #listing = false;
   /** The server no longer has #resourceVersion: the next list must read the latest state. */
   #expired = false;
 
@@ -95,11 +89,6 @@ export class Reflector<T extends KubeObject> {
 
   get lastSyncResourceVersion(): string {
     return this.#resourceVersion;
-  }
-
-  /** Reports whether a list is in flight, or has failed: the store may be at no revision. */
-  get isListing(): boolean {
-    return this.#listing;
   }
 
   /** Lists and watches until the signal aborts, and retries failures. Never throws. */
@@ -148,18 +137,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    this.#listing = true;
-    const { items, resourceVersion } =
-      this.#initial() ?? (await this.#listFrom(this.#listResourceVersion(), signal));
+    const { items, resourceVersion } = await this.#listFrom(this.#listResourceVersion(), signal);
     await this.#config.store.replace(items, resourceVersion);
     this.#resourceVersion = resourceVersion;
     this.#expired = false;
-    this.#listing = false;
-  }
-
-  #initial(): Snapshot<T> | undefined {
-    // The server may not have the revision any more: then it is asked for a list.
-    return this.#resourceVersion === '' ? this.#config.initial?.() : undefined;
   }
 
   /**

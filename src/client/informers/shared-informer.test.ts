@@ -7,7 +7,8 @@ import { SeededRandom } from '#machinery/random.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchEvent } from '../transport.ts';
-import { SharedInformer, type EventHandler } from './shared-informer.ts';
+import type { EventHandler } from './event-handler.ts';
+import { SharedInformer } from './shared-informer.ts';
 
 interface Thing extends KubeObject {
   readonly labels: Record<string, string>;
@@ -210,31 +211,60 @@ describe('SharedInformer', () => {
     await expect(waiting).rejects.toThrow('enough');
   });
 
-  test('returns a snapshot when the store is at a revision', async () => {
-    const { clock, stop, informer, push } = setUp();
-    const all = () => informer.snapshot((lister) => lister.list());
-    void informer.run(stop.signal);
-    expect(all()).toBeUndefined();
-    await clock.settle();
-    expect(all()).toEqual({ items: [thing('a', 3), thing('b', 4)], resourceVersion: '5' });
-    await push('MODIFIED', thing('b', 9));
-    expect(all()).toEqual({ items: [thing('a', 3), thing('b', 9)], resourceVersion: '9' });
-    stop.abort();
-  });
-
-  test('returns no snapshot while a list replaces the store', async () => {
-    const { clock, stop, informer, server, expire } = setUp();
-    void informer.run(stop.signal);
-    await clock.settle();
-    const snapshots: unknown[] = [];
-    informer.addEventHandler({
-      onUpdate: () => snapshots.push(informer.snapshot((lister) => lister.list())),
+  describe('a view', () => {
+    const labelled = (name: string, version: number, zone: string): Thing => ({
+      ...thing(name, version),
+      labels: { zone },
     });
-    server.list = { metadata: { resourceVersion: '12' }, items: [thing('a', 11), thing('b', 12)] };
-    await expire();
-    await clock.advance('10s');
-    expect(snapshots).toEqual([undefined, undefined]);
-    expect(informer.snapshot(() => [])?.resourceVersion).toBe('12');
-    stop.abort();
+
+    test('calls its handlers for the objects with its value, with the store at that change', async () => {
+      const { clock, stop, informer, received, tell, push, server } = setUp();
+      server.list = {
+        metadata: { resourceVersion: '5' },
+        items: [labelled('a', 3, 'x'), labelled('b', 4, 'y')],
+      };
+      informer.addIndexers({ zone: ({ labels }) => [labels['zone'] ?? ''] });
+      const view = informer.view('zone', 'x');
+      const registration = view.addEventHandler(tell('x'));
+      informer.view('zone', 'y').addEventHandler({
+        onUpdate: (_, after) => expect(view.lister.get('', after.metadata.name)).toBe(after),
+      });
+      void informer.run(stop.signal);
+      await clock.settle();
+      await push('MODIFIED', labelled('a', 6, 'x'));
+      await push('MODIFIED', labelled('b', 7, 'y'));
+      await push('MODIFIED', labelled('b', 8, 'x'));
+      await push('MODIFIED', labelled('a', 9, 'y'));
+      await push('DELETED', labelled('b', 10, 'x'));
+      await push('DELETED', labelled('a', 11, 'y'));
+      expect(received).toEqual([
+        'x add a (initial)',
+        'x update a 3→6',
+        'x add b',
+        'x delete a 6',
+        'x delete b 10',
+      ]);
+      await push('ADDED', labelled('c', 12, 'x'));
+      received.length = 0;
+      const later = view.addEventHandler(tell('later'));
+      expect(later.hasSynced()).toBe(true);
+      registration.remove();
+      await push('MODIFIED', labelled('c', 13, 'x'));
+      expect(received).toEqual(['later add c (initial)', 'later update c 12→13']);
+      stop.abort();
+    });
+
+    test('costs other objects nothing: handlers of other values are not asked', async () => {
+      const { clock, stop, informer, push } = setUp();
+      let calls = 0;
+      informer.addIndexers({ zone: ({ labels }) => [labels['zone'] ?? ''] });
+      for (let i = 0; i < 1000; i++)
+        informer.view('zone', `z${i}`).addEventHandler({ onAdd: () => calls++ });
+      void informer.run(stop.signal);
+      await clock.settle();
+      await push('ADDED', labelled('c', 12, 'z7'));
+      expect(calls).toBe(1);
+      stop.abort();
+    });
   });
 });

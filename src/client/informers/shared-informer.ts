@@ -17,31 +17,11 @@ import type { Random } from '#machinery/random.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
 import { abortable } from '../abort.ts';
+import type { EventHandler, HandlerRegistration } from './event-handler.ts';
 import { deepFreeze } from './freeze.ts';
-import { Reflector, type ListerWatcher, type ReflectorStore, type Snapshot } from './reflector.ts';
+import { Reflector, type ListerWatcher, type ReflectorStore } from './reflector.ts';
 import { Store, objectKey, type Indexers, type Lister } from './store.ts';
-
-/**
- * Called for changes of objects. An error of a handler is a bug in it: it is logged, and the other
- * handlers are called.
- */
-export interface EventHandler<T> {
-  /** `isInInitialList`: the object existed when the informer started (or the handler was added). */
-  onAdd?(object: T, isInInitialList: boolean): void;
-  onUpdate?(previous: T, object: T): void;
-  /**
-   * `lastKnown`: the deletion was missed, and `object` is the last observed state, perhaps not the
-   * final one.
-   */
-  onDelete?(object: T, lastKnown: boolean): void;
-}
-
-export interface HandlerRegistration {
-  /** Reports whether the handler has been called for everything in the initial list. */
-  hasSynced(): boolean;
-  /** Removes the handler, which is not called any more. Idempotent. */
-  remove(): void;
-}
+import { type InformerView, ViewHandlers } from './view.ts';
 
 export interface SharedInformerConfig<T extends KubeObject> {
   /** The name in log lines. */
@@ -52,8 +32,6 @@ export interface SharedInformerConfig<T extends KubeObject> {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** See ReflectorConfig. */
-  readonly initial?: () => Snapshot<T> | undefined;
   /** Freezes every object, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
   /**
@@ -70,6 +48,7 @@ export class SharedInformer<T extends KubeObject> {
   readonly #config: SharedInformerConfig<T>;
   readonly #store = new Store<T>();
   readonly #handlers = new Set<EventHandler<T>>();
+  readonly #views = new ViewHandlers<T>();
   readonly #reflector: Reflector<T>;
   #synced = false;
   #running: Promise<void> | undefined;
@@ -94,7 +73,6 @@ export class SharedInformer<T extends KubeObject> {
       store,
       labelSelector: config.labelSelector,
       fieldSelector: config.fieldSelector,
-      initial: config.initial,
       clock: config.clock,
       random: config.random,
       logger: config.logger,
@@ -109,15 +87,6 @@ export class SharedInformer<T extends KubeObject> {
     return this.#reflector.lastSyncResourceVersion;
   }
 
-  /**
-   * Returns the objects that `select` finds in the store, for an informer of just these objects
-   * (see `initial`). Undefined before the first list, and while another list replaces it.
-   */
-  snapshot(select: (lister: Lister<T>) => readonly T[]): Snapshot<T> | undefined {
-    if (!this.#synced || this.#reflector.isListing) return undefined;
-    return { items: select(this.#store), resourceVersion: this.lastSyncResourceVersion };
-  }
-
   /** Adds indexers, at any time. Adding the same function twice is allowed. */
   addIndexers(indexers: Indexers<T>): void {
     this.#store.addIndexers(indexers);
@@ -129,14 +98,27 @@ export class SharedInformer<T extends KubeObject> {
    */
   addEventHandler(handler: EventHandler<T>): HandlerRegistration {
     // A copy, so that a handler that is added twice is called twice and removed separately.
-    const registered: EventHandler<T> = {
-      onAdd: handler.onAdd?.bind(handler),
-      onUpdate: handler.onUpdate?.bind(handler),
-      onDelete: handler.onDelete?.bind(handler),
-    };
+    const registered = copyOf(handler);
     this.#handlers.add(registered);
     for (const object of this.#store.list()) this.#call(() => registered.onAdd?.(object, true));
     return { hasSynced: () => this.#synced, remove: () => void this.#handlers.delete(registered) };
+  }
+
+  /**
+   * Returns a view of the objects with this value of an index (see `addIndexers`). Its handlers are
+   * called after those of the informer.
+   */
+  view(index: string, value: string): InformerView<T> {
+    return {
+      lister: this.#store,
+      addEventHandler: (handler) => {
+        const registered = copyOf(handler);
+        const remove = this.#views.add(index, this.#store.indexer(index), value, registered);
+        for (const object of this.#store.byIndex(index, value))
+          this.#call(() => registered.onAdd?.(object, true));
+        return { hasSynced: () => this.#synced, remove };
+      },
+    };
   }
 
   /** Reports whether the initial list is in the store and every handler has been called for it. */
@@ -176,6 +158,13 @@ export class SharedInformer<T extends KubeObject> {
       if (previous === undefined) this.#call(() => handler.onAdd?.(object, isInInitialList));
       else this.#call(() => handler.onUpdate?.(previous, object));
     }
+    this.#views.forEachConcerned(previous, object, (handler, was, is) =>
+      this.#call(() => {
+        if (previous === undefined || !was) handler.onAdd?.(object, isInInitialList);
+        else if (is) handler.onUpdate?.(previous, object);
+        else handler.onDelete?.(previous, false);
+      }),
+    );
   }
 
   /**
@@ -187,6 +176,9 @@ export class SharedInformer<T extends KubeObject> {
     if (previous === undefined) return;
     for (const handler of this.#handlers)
       this.#call(() => handler.onDelete?.(final ?? previous, final === undefined));
+    this.#views.forEachConcerned(previous, undefined, (handler) =>
+      this.#call(() => handler.onDelete?.(final ?? previous, final === undefined)),
+    );
   }
 
   /**
@@ -221,6 +213,14 @@ export class SharedInformer<T extends KubeObject> {
       });
     }
   }
+}
+
+function copyOf<T>(handler: EventHandler<T>): EventHandler<T> {
+  return {
+    onAdd: handler.onAdd?.bind(handler),
+    onUpdate: handler.onUpdate?.bind(handler),
+    onDelete: handler.onDelete?.bind(handler),
+  };
 }
 
 function sameState(a: KubeObject, b: KubeObject): boolean {

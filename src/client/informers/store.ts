@@ -109,6 +109,14 @@ export class Store<T extends KubeObject> implements Lister<T> {
     return previous;
   }
 
+  /** Returns the function of an index. An unknown index is a programming error. */
+  indexer(name: string): IndexFunction<T> {
+    const index = this.#indexers.get(name);
+    if (index === undefined)
+      throw new Error(`index ${name} does not exist: add it with addIndexers`);
+    return index;
+  }
+
   #addIndexer(name: string, index: IndexFunction<T>): void {
     const present = this.#indexers.get(name);
     if (present === index) return;

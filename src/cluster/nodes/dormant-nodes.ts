@@ -7,34 +7,32 @@
 // that a kubelet reacts to, of a ConfigMap or Secret that it refers to, or in the runtime, and a
 // connection to the node.
 
-import {
-  configMaps,
-  type Node,
-  nodes,
-  pods,
-  secrets,
-  services,
-  type Pod,
-} from '#api/groups/core/v1/index.ts';
+import { type Node, nodes, type Pod, pods, services } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformerFactory, type SharedInformer } from '#client/informers/index.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
-import { hasOnlyRunning, isPodAtRest, isQuietChange } from '#kubelet/dormant/at-rest.ts';
+import {
+  hasOnlyRunning,
+  isPodAtRest,
+  isQuietChange,
+  listOutline,
+} from '#kubelet/dormant/at-rest.ts';
 import { ConditionRestorer } from '#kubelet/dormant/condition-restorer.ts';
 import { DormantKubelet } from '#kubelet/dormant/dormant-kubelet.ts';
 import { followServices, type ServiceVariables } from '#kubelet/env/service-variables.ts';
-import { ObjectTracker, references } from '#kubelet/objects.ts';
+import { ObjectTracker, references, type WatchObject } from '#kubelet/objects.ts';
 import { ApiPodWriter } from '#kubelet/pod-writer.ts';
 import type { SharedObjects } from '#kubelet/predecessor.ts';
 import type { HeldPort } from '#kubelet/server/held-port.ts';
-import { watchObject } from '#kubelet/watch-object.ts';
+import { watchesOf } from '#kubelet/watch-object.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { IdleNodes } from './idle-nodes.ts';
+import { sharedWatches } from './shared-watches.ts';
 import { forEachOf, Slots } from './slots.ts';
 
 export interface DormantNodesConfig {
@@ -73,6 +71,7 @@ const RESTED_AT_ONCE = 4;
  */
 const IDLE_MS = 60_000;
 const BY_NODE = 'node';
+const BY_NAME = 'name';
 
 export class DormantNodes {
   readonly #config: DormantNodesConfig;
@@ -95,6 +94,8 @@ export class DormantNodes {
   readonly #nodeInformer: SharedInformer<Immutable<Node>>;
   readonly #services: ServiceVariables;
   readonly #informers: SharedInformerFactory;
+  readonly #watchObject: WatchObject;
+  /** The objects that pods of nodes without a kubelet refer to. */
   readonly #objects: ObjectTracker;
   readonly #restorer: ConditionRestorer;
   #background: Promise<unknown> = Promise.resolve();
@@ -105,21 +106,16 @@ export class DormantNodes {
     sharedByMany(this.#watching.signal);
     this.#informers = new SharedInformerFactory({ client, clock, random, logger });
     this.#nodeInformer = this.#informers.informerFor(nodes);
+    this.#nodeInformer.addIndexers({ [BY_NAME]: ({ metadata }) => [metadata.name] });
     this.#services = followServices(this.#informers);
     this.#podInformer = this.#informers.informerFor(pods);
     this.#podInformer.addIndexers({
       [BY_NODE]: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]),
     });
+    this.#watchObject = sharedWatches(watchesOf({ client, clock, random, logger }));
     this.#objects = new ObjectTracker({
       clock,
-      watch: (kind, namespace, name, onChange) =>
-        watchObject(
-          { client, clock, random, logger },
-          kind === 'secret' ? secrets : configMaps,
-          namespace,
-          name,
-          onChange,
-        ),
+      watch: this.#watchObject,
       onChange: (names) => {
         for (const name of names) this.#noticeWork(name);
       },
@@ -246,8 +242,9 @@ export class DormantNodes {
     await dormant.register();
     const { config, port } = await dormant.handOver();
     signal.throwIfAborted();
-    // Pods wait for the variables of services.
-    await this.#informers.informerFor(services).waitForSync(this.#watching.signal);
+    // The kubelet reads them instead of lists of its own.
+    const shared = [this.#podInformer, this.#nodeInformer, this.#informers.informerFor(services)];
+    await Promise.all(shared.map((informer) => informer.waitForSync(this.#watching.signal)));
     const predecessor = { reporter: undefined, ...config.predecessor, shared: this.#shared(name) };
     const kubelet = await begin(name, { ...config, predecessor });
     if (port !== undefined) this.#ports.set(name, port);
@@ -255,16 +252,12 @@ export class DormantNodes {
     this.#idle.touch(name);
   }
 
-  /** Returns the objects of the node's kubelet that the informers of all nodes have. */
   #shared(name: string): SharedObjects {
     return {
-      pods: () => this.#podInformer.snapshot((lister) => lister.byIndex(BY_NODE, name)),
-      node: () => {
-        const node = this.#nodeInformer.lister.get('', name);
-        return node && this.#nodeInformer.snapshot(() => [node]);
-      },
+      pods: this.#podInformer.view(BY_NODE, name),
+      node: this.#nodeInformer.view(BY_NAME, name),
+      watchObject: this.#watchObject,
       services: this.#services,
-      object: (kind, namespace, objectName) => this.#objects.snapshot(kind, namespace, objectName),
     };
   }
 
@@ -277,13 +270,10 @@ export class DormantNodes {
     // A pod changes before it is at rest, and the change is activity.
     if (!bound.every((pod) => isPodAtRest(pod))) return;
     const config = configOf(name);
-    const { runtime } = config.runtime;
-    const [sandboxes, containers] = await Promise.all([
-      runtime.listPodSandbox({}),
-      runtime.listContainers({}),
-    ]);
+    const { runtime } = config;
+    const running = runtime.outline?.() ?? (await listOutline(runtime.runtime));
     if (this.#awake.get(name) !== kubelet) return;
-    if (!hasOnlyRunning(bound.length, sandboxes, containers) || !kubelet.isIdle(IDLE_MS)) {
+    if (!hasOnlyRunning(bound.length, running) || !kubelet.isIdle(IDLE_MS)) {
       this.#idle.touch(name);
       return;
     }

@@ -15,7 +15,7 @@ export function lazyRuntime(name: string, make: () => Runtime): Runtime {
     },
     // A runtime that has not been made has not changed.
     changes: () => (made === undefined ? 0 : made.changes?.()),
-    takeOutline: () => services().takeOutline?.(),
+    outline: () => services().outline?.(),
     release: () => {
       if (made !== undefined && made.release?.() !== true) return false;
       made = undefined;

@@ -239,10 +239,11 @@ test('any other change is not quiet', () => {
 test('only running: a sandbox for each pod, and no ended container', () => {
   const sandboxes = NAMES.map((name) => sandbox(name));
   const containers = NAMES.map((name) => container(name));
-  expect(hasOnlyRunning(2, sandboxes, containers)).toBe(true);
-  expect(hasOnlyRunning(1, sandboxes, containers)).toBe(false);
-  expect(hasOnlyRunning(2, [sandbox('pod-1'), sandbox('pod-2', 'SANDBOX_NOTREADY')], [])).toBe(
-    false,
-  );
-  expect(hasOnlyRunning(2, sandboxes, [container('pod-1', 'CONTAINER_EXITED')])).toBe(false);
+  const ready = outlineOf(sandboxes, containers);
+  expect(hasOnlyRunning(2, ready)).toBe(true);
+  expect(hasOnlyRunning(1, ready)).toBe(false);
+  const stopped = [sandbox('pod-1'), sandbox('pod-2', 'SANDBOX_NOTREADY')];
+  expect(hasOnlyRunning(2, outlineOf(stopped, []))).toBe(false);
+  const exited = [container('pod-1', 'CONTAINER_EXITED')];
+  expect(hasOnlyRunning(2, outlineOf(sandboxes, exited))).toBe(false);
 });

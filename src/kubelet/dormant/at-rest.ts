@@ -2,7 +2,12 @@
 // nothing is to be done and nothing is to be reported. It decides by what a kubelet has reported
 // and what the runtime has, and calls everything else work, so that a kubelet begins in doubt.
 
-import type { Container as CriContainer, PodSandbox, RuntimeOutline } from '#cri/index.ts';
+import type {
+  Container as CriContainer,
+  PodSandbox,
+  RuntimeOutline,
+  RuntimeService,
+} from '#cri/index.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { findContainerById, type RuntimePodStatus } from '../pod/pod-status.ts';
 import { isMirrorPod } from '../static-pods/mirror-pods.ts';
@@ -41,7 +46,15 @@ type Volume = NonNullable<Pod['spec']['volumes']>[number];
 /** Conditions of a status that the kubelet goes on working on. */
 const UNSETTLED: ReadonlySet<string> = new Set([...RESIZE_CONDITIONS, ALL_CONTAINERS_RESTARTING]);
 
-/** Returns lists of a runtime in short. */
+/** Lists a runtime, in short. Rejects with CriError. */
+export async function listOutline(runtime: RuntimeService): Promise<RuntimeOutline> {
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandbox({}),
+    runtime.listContainers({}),
+  ]);
+  return outlineOf(sandboxes, containers);
+}
+
 export function outlineOf(
   sandboxes: readonly PodSandbox[],
   containers: readonly CriContainer[],
@@ -114,11 +127,7 @@ export function isSettled(
 }
 
 /** Reports whether the runtime has a sandbox for each of so many pods, and all containers run. */
-export function hasOnlyRunning(
-  pods: number,
-  sandboxes: readonly PodSandbox[],
-  containers: readonly CriContainer[],
-): boolean {
+export function hasOnlyRunning(pods: number, { sandboxes, containers }: RuntimeOutline): boolean {
   return (
     sandboxes.length === pods &&
     sandboxes.every(({ state }) => state === 'SANDBOX_READY') &&

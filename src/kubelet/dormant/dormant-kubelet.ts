@@ -3,7 +3,6 @@
 // take the place of a kubelet that has none any more.
 
 import type { EventRecorder } from '#client/events/index.ts';
-import type { RuntimeOutline } from '#cri/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { KubeletConfig } from '../config.ts';
 import { SIMULATED_HARD, DEFAULT_EVICTION } from '../eviction/settings.ts';
@@ -16,7 +15,7 @@ import { readSettings } from '../parts/settings.ts';
 import type { ServerListenConfig } from '../server/config.ts';
 import { HeldPort } from '../server/held-port.ts';
 import type { Node, Pod } from '../types.ts';
-import { isAtRest, outlineOf } from './at-rest.ts';
+import { isAtRest, listOutline } from './at-rest.ts';
 
 export interface DormantKubeletConfig {
   /** The configuration of the kubelet in whose place this one is: of a simulated node. */
@@ -78,7 +77,7 @@ export class DormantKubelet {
     const { runtime } = this.#config.kubelet;
     const changes = runtime.changes?.();
     if (changes === undefined) this.#background.push(this.#followRuntime());
-    const running = runtime.takeOutline?.() ?? (await this.#listRunning());
+    const running = runtime.outline?.() ?? (await listOutline(runtime.runtime));
     const { runtimeName, facts } = begun;
     if (!isAtRest({ pods, running, runtimeName, hostIP: facts.hostIPs[0] })) return false;
     // A runtime that can be released does not change by itself.
@@ -90,15 +89,6 @@ export class DormantKubelet {
   /** Frees what the runtime can make again. Only before isAtRest(). */
   release(): void {
     this.#config.kubelet.runtime.release?.();
-  }
-
-  async #listRunning(): Promise<RuntimeOutline> {
-    const { runtime } = this.#config.kubelet.runtime;
-    const [sandboxes, containers] = await Promise.all([
-      runtime.listPodSandbox({}),
-      runtime.listContainers({}),
-    ]);
-    return outlineOf(sandboxes, containers);
   }
 
   /** See NodeReporter. */

@@ -1,6 +1,6 @@
 // Composes the reporter of the Node.
 
-import type { SharedInformer } from '#client/informers/index.ts';
+import type { InformerView } from '#client/informers/index.ts';
 import { kubeletTopic, NODE_CHECK_MS } from '../config.ts';
 import type { Csi } from '../csi.ts';
 import type { NodeFactsSource } from '../node/node-facts.ts';
@@ -28,7 +28,7 @@ export interface ReporterParts {
   readonly settings: Settings;
   readonly node: NodeFactsSource;
   /** The Node of this kubelet. */
-  readonly nodeInformer: SharedInformer<Node>;
+  readonly nodeInformer: InformerView<Node>;
   readonly server: KubeletServer;
   readonly csi: Csi;
 }
@@ -68,7 +68,11 @@ export function makeReporter(parts: ReporterParts): NodeReporter {
     podCidr.nodeSeen(seen.spec);
     reporter.nodeSeen(seen);
   };
-  nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
+  const registration = nodeInformer.addEventHandler({
+    onAdd: onNode,
+    onUpdate: (_, seen) => onNode(seen),
+  });
+  signal.addEventListener('abort', () => registration.remove(), { once: true });
   return reporter;
 }
 

@@ -1,7 +1,7 @@
 // The pods in the runtime as its lists show them: two calls for all pods of the node. The lists lack
 // the addresses of sandboxes, and when and how a container was started and has ended.
 
-import type { Container as CriContainer, PodSandbox } from '#cri/index.ts';
+import type { Container as CriContainer, PodSandbox, RuntimeOutline } from '#cri/index.ts';
 import {
   type ContainerRecord,
   emptyPodStatus,
@@ -46,6 +46,36 @@ export function groupByPod(
   return pods;
 }
 
+type Outlined<K extends keyof RuntimeOutline> = RuntimeOutline[K][number];
+
+/** The sandboxes and containers of one pod, in short. */
+export interface OutlinedPod {
+  readonly sandboxes: readonly Outlined<'sandboxes'>[];
+  readonly containers: readonly Outlined<'containers'>[];
+}
+
+/** Returns the pods of an outline by their UIDs. */
+export function groupOutline({
+  sandboxes,
+  containers,
+}: RuntimeOutline): ReadonlyMap<string, OutlinedPod> {
+  interface Open {
+    readonly sandboxes: Outlined<'sandboxes'>[];
+    readonly containers: Outlined<'containers'>[];
+  }
+  const pods = new Map<string, Open>();
+  const bySandbox = new Map<string, Open>();
+  for (const sandbox of sandboxes) {
+    const pod = pods.get(sandbox.uid) ?? { sandboxes: [], containers: [] };
+    pods.set(sandbox.uid, pod);
+    pod.sandboxes.push(sandbox);
+    bySandbox.set(sandbox.id, pod);
+  }
+  for (const container of containers)
+    bySandbox.get(container.podSandboxId)?.containers.push(container);
+  return pods;
+}
+
 /** Returns the fingerprint of the pod's status. */
 export function listedFingerprint({ sandboxes, containers }: ListedPod): string {
   return fingerprintOf(
@@ -55,7 +85,13 @@ export function listedFingerprint({ sandboxes, containers }: ListedPod): string 
 }
 
 /** Reports whether all sandboxes and containers run, and there is a sandbox. */
-export function runsEntirely({ sandboxes, containers }: ListedPod): boolean {
+export function runsEntirely({
+  sandboxes,
+  containers,
+}: {
+  readonly sandboxes: readonly Pick<PodSandbox, 'state'>[];
+  readonly containers: readonly Pick<CriContainer, 'state'>[];
+}): boolean {
   return (
     sandboxes.length > 0 &&
     sandboxes.every(({ state }) => isReady(state)) &&
@@ -69,6 +105,23 @@ export function runsEntirely({ sandboxes, containers }: ListedPod): boolean {
  */
 export function listedStatus(uid: string, pod: ListedPod): RuntimePodStatus {
   return podStatusOf(uid, pod, pod.sandboxes.map(sandboxOf), pod.containers.map(containerOf));
+}
+
+/** Returns the status of the pod as far as an outline shows it: IDs and states, without names. */
+export function outlinedStatus(uid: string, pod: OutlinedPod): RuntimePodStatus {
+  const sandboxes = pod.sandboxes.map(({ id, state }) => ({
+    ...EMPTY_SANDBOX,
+    id,
+    ready: isReady(state),
+  }));
+  const containers = pod.containers.map(({ id, podSandboxId, state }) => ({
+    ...EMPTY_CONTAINER,
+    id,
+    sandboxId: podSandboxId,
+    state: toContainerState(state),
+  }));
+  const fingerprint = fingerprintOf(sandboxes, containers);
+  return { ...emptyPodStatus(uid, '', ''), sandboxes, containers, fingerprint };
 }
 
 /** Returns the status of the pod with these sandboxes and containers. */
@@ -89,39 +142,61 @@ export function podStatusOf(
   };
 }
 
+const EMPTY_SANDBOX: SandboxRecord = {
+  id: '',
+  attempt: 0,
+  ready: false,
+  createdAt: 0,
+  ips: [],
+  hostNetwork: false,
+};
+
 function sandboxOf({ id, metadata, state, createdAt }: PodSandbox): SandboxRecord {
   return {
+    ...EMPTY_SANDBOX,
     id,
     attempt: metadata?.attempt ?? 0,
     ready: isReady(state),
     createdAt: fromNanoseconds(createdAt),
-    ips: [],
-    hostNetwork: false,
   };
 }
+
+const EMPTY_CONTAINER: ContainerRecord = {
+  id: '',
+  name: '',
+  sandboxId: '',
+  state: 'unknown',
+  createdAt: 0,
+  startedAt: 0,
+  finishedAt: 0,
+  exitCode: 0,
+  reason: '',
+  message: '',
+  image: '',
+  imageRef: '',
+  hash: '',
+  restartCount: 0,
+  logPath: '',
+  gracePeriodSeconds: undefined,
+  user: undefined,
+  stopSignal: undefined,
+};
 
 function containerOf(listed: CriContainer): ContainerRecord {
   const { id, podSandboxId, metadata, image, imageRef, state, createdAt, labels } = listed;
   const { hash, restartCount, gracePeriodSeconds } = readContainerAnnotations(listed.annotations);
   return {
+    ...EMPTY_CONTAINER,
     id,
     name: labels[CONTAINER_NAME_LABEL] ?? metadata?.name ?? '',
     sandboxId: podSandboxId,
     state: toContainerState(state),
     createdAt: fromNanoseconds(createdAt),
-    startedAt: 0,
-    finishedAt: 0,
-    exitCode: 0,
-    reason: '',
-    message: '',
     image: image?.image ?? '',
     imageRef,
     hash,
     restartCount,
-    logPath: '',
     gracePeriodSeconds,
-    user: undefined,
-    stopSignal: undefined,
   };
 }
 

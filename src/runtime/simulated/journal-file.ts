@@ -34,6 +34,17 @@ export function eachLine(
   return position - offset;
 }
 
+/**
+ * Writes lines, which are given without their newlines, to the end of a file. Returns the number of
+ * bytes. Throws errors of the file system.
+ */
+export function appendLines(file: number, lines: readonly Buffer[]): number {
+  const bytes = Buffer.concat(lines.flatMap((line) => [line, NEWLINE_BYTES]));
+  // A disk that becomes full takes a part first.
+  for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+  return bytes.length;
+}
+
 /** A file that is written beside another one, and then replaces it. */
 export class Replacement {
   readonly #path: string;
@@ -50,22 +61,20 @@ export class Replacement {
 
   /** The number of lines that wait for `flush`. */
   get waiting(): number {
-    return this.#waiting.length / 2;
+    return this.#waiting.length;
   }
 
   /** Adds a line, which is given without its newline. Returns its offset. */
   put(line: Buffer): number {
     const offset = this.#length;
-    this.#waiting.push(line, NEWLINE_BYTES);
+    this.#waiting.push(line);
     this.#length += line.length + 1;
     return offset;
   }
 
   flush(): void {
-    const bytes = Buffer.concat(this.#waiting);
+    appendLines(this.#file, this.#waiting);
     this.#waiting = [];
-    // A disk that becomes full takes a part first.
-    for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at);
   }
 
   /** Replaces the old file. Returns the file, to append to, and its length. */

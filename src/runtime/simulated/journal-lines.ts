@@ -32,8 +32,10 @@ export type ShortLine =
       readonly id: string;
       readonly uid: string;
       readonly state: PodSandboxState;
-      /** See NodeOutline. */
+      /** See NodeRecords.idleImages. */
       readonly isIdle: boolean;
+      /** Undefined: it was not read. */
+      readonly ip: string | undefined;
     }
   | {
       readonly op: 'container';
@@ -124,11 +126,18 @@ const IMAGE = '"image":{';
 const IMAGE_REF = '},"imageRef":"';
 const NO_COMMAND = '"command":[],"args":[]';
 const SANDBOX_STATE = '","state":"';
+const IP = '"ip":"';
 const CONTAINER_STATE = ',"state":"';
 
 export class LineReader {
+  readonly #readsAddresses: boolean;
   /** By text: containers have few images. */
   readonly #images = new Map<string, ImageSpec>();
+
+  /** `addresses`: whether the addresses of sandboxes are read. */
+  constructor({ addresses }: { readonly addresses: boolean }) {
+    this.#readsAddresses = addresses;
+  }
 
   /**
    * Returns the subject of a line without its newline; undefined if it is no line of a journal, as
@@ -156,7 +165,7 @@ export class LineReader {
     if (node === undefined || id === undefined) return undefined;
     switch (op) {
       case 'sandbox':
-        return scanSandbox(bytes, text, { node, id, idEnd });
+        return scanSandbox(bytes, text, { node, id, idEnd }, this.#readsAddresses);
       case 'container':
         return this.#scanContainer(bytes, text, { node, id, idEnd });
       case 'changed': {
@@ -206,18 +215,20 @@ export class LineReader {
 function parseShort(bytes: Buffer): ShortLine | undefined {
   try {
     const text = bytes.toString();
-    return shortened(decodeLine(text), !text.includes(annotationPrefix));
+    return shortLineOf(decodeLine(text), text);
   } catch {
     // It is no JSON, or its value is another one.
     return undefined;
   }
 }
 
-function shortened(line: Line, isUnsimulated: boolean): ShortLine | undefined {
+/** Returns the subject of a line, which is also given as text; undefined for another value. */
+export function shortLineOf(line: Line, text: string): ShortLine | undefined {
+  const isUnsimulated = !text.includes(annotationPrefix);
   switch (line[0]) {
     case 'sandbox': {
-      const [op, node, { id, config, state }] = line;
-      return { op, node, id, uid: config.metadata?.uid ?? '', state, isIdle: isUnsimulated };
+      const [op, node, { id, config, state, ip }] = line;
+      return { op, node, id, uid: config.metadata?.uid ?? '', state, isIdle: isUnsimulated, ip };
     }
     case 'container': {
       const [op, node, { id, podSandboxId, config, state, imageRef }] = line;
@@ -245,6 +256,7 @@ function scanSandbox(
   bytes: Buffer,
   text: string,
   { node, id, idEnd }: Found,
+  readsAddress: boolean,
 ): ShortLine | undefined {
   // The first member of the config, so that the first UID is that of the pod.
   if (!text.startsWith(METADATA, idEnd + 1)) return undefined;
@@ -253,8 +265,10 @@ function scanSandbox(
   if (uidAt === -1 || stateAt === -1) return undefined;
   const uid = textAfter(bytes, text, UID, uidAt);
   const state = stateAfter(text, SANDBOX_STATE, stateAt, SANDBOX_STATES);
+  const ip = readsAddress ? textAfter(bytes, text, IP, text.lastIndexOf(IP, stateAt)) : undefined;
   if (uid === undefined || state === undefined) return undefined;
-  return { op: 'sandbox', node, id, uid, state, isIdle: !text.includes(annotationPrefix) };
+  if (readsAddress && ip === undefined) return undefined;
+  return { op: 'sandbox', node, id, uid, state, isIdle: !text.includes(annotationPrefix), ip };
 }
 
 /** Returns the text after `before`, which must be at `at`; undefined if it is not, or has escapes. */

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   complete,
   type ContainerConfig,
@@ -293,27 +293,34 @@ describe('the journal of simulated containers', () => {
     });
   });
 
-  test('forgets records that can be read again, and no others', async () => {
+  test('is released by runtimes that can be made again, and by no others', async () => {
     const before = open();
-    const names = ['one', 'two', 'three', 'a"b\\c'];
+    const names = ['one', 'two', 'three', 'a"b\\c', 'pulled'];
     const nodes = names.map((name) => before.runtimeOf(name));
     for (const node of nodes) await run(node, 'a');
     await run(nodes[1]!, 'b', { command: ['sh', '-c', 'sleep 10; exit 3'] });
+    await nodes[4]!.images.pullImage({ image: 'unused' });
     const expected = await Promise.all(nodes.map(state));
-    expect(nodes.map((node) => node.release?.())).toEqual([false, false, false, false]);
+    // A program runs in the second, and no record tells of an image of the last.
+    expect(nodes.map((node) => node.release?.())).toEqual([true, false, true, true, false]);
+    for (const name of ['one', 'three', 'a"b\\c'])
+      expect(await state(before.runtimeOf(name))).toEqual(expected[names.indexOf(name)]);
     for (const node of nodes) await node.close();
     before.journal.close();
 
     const after = open(undefined, 1000);
-    const again = names.map((name) => after.runtimeOf(name));
+    const again = names.slice(0, 4).map((name) => after.runtimeOf(name));
     const changed = await run(again[2]!, 'c');
-    // A program runs in the second, and the third has changed.
-    expect(again.map((node) => node.release?.())).toEqual([true, false, false, true]);
-    await again[2]!.runtime.stopContainer(changed, 0);
-    await again[2]!.runtime.removePodSandbox((await again[2]!.runtime.listPodSandbox())[1]!.id);
+    expect(again.map((node) => node.release?.())).toEqual([true, false, true, true]);
+    const third = after.runtimeOf('three');
+    await third.runtime.stopContainer(changed, 0);
+    const sandboxes = await third.runtime.listPodSandbox();
+    const { id } = sandboxes.find(({ metadata }) => metadata?.name === 'c')!;
+    await third.runtime.removePodSandbox(id);
+    expect(third.release?.()).toBe(true);
     for (const name of ['one', 'three', 'a"b\\c'])
       expect(await state(after.runtimeOf(name))).toEqual(expected[names.indexOf(name)]);
-    for (const node of again) await node.close();
+    await again[1]!.close();
     after.journal.close();
   });
 
@@ -365,7 +372,7 @@ describe('the journal of simulated containers', () => {
       const after = open();
       const again = after.runtimeOf('one');
       expect(await again.images.listImages()).toEqual(images);
-      expect(again.takeOutline?.()).toMatchObject({
+      const outline = {
         sandboxes: sandboxes.map(({ id, metadata, state: at }) => ({
           id,
           uid: metadata?.uid,
@@ -376,10 +383,56 @@ describe('the journal of simulated containers', () => {
           podSandboxId,
           state: at,
         })),
-      });
-      expect(again.takeOutline?.()).toBeUndefined();
+      };
+      // The first one is that of the start, later ones read the file.
+      for (let i = 0; i < 2; i++) expect(again.outline?.()).toMatchObject(outline);
       expect(await again.runtime.listContainers()).toEqual(containers);
+      expect(again.outline?.()).toBeUndefined();
       await again.close();
+      after.journal.close();
+    });
+
+    test('are not read for pods that come and go beside them', async () => {
+      const before = open();
+      for (const name of ['a', 'b', 'c']) await run(before.runtimeOf('one'), name);
+      before.journal.close();
+      const after = open();
+      const journal = after.journal.node('one');
+      const read = vi.spyOn(journal, 'read');
+      const again = createSimulatedRuntime({ clock, podCidr: '10.1.0.0/24', journal });
+      const { runtime } = again;
+      const labels = { 'io.kubernetes.pod.uid': 'new' };
+      const ofPod = { labelSelector: labels };
+      const sandbox = complete('PodSandboxConfig', {
+        metadata: { name: 'new', namespace: 'n', uid: 'new', attempt: 0 },
+        labels,
+      });
+      const life = async () => {
+        expect(await runtime.listPodSandbox(ofPod)).toEqual([]);
+        const id = await runtime.runPodSandbox(sandbox);
+        const config = complete('ContainerConfig', {
+          metadata: { name: 'c' },
+          image: { image: 'busybox' },
+          labels,
+        }) as ContainerConfig;
+        const container = await runtime.createContainer(id, config, sandbox);
+        await runtime.startContainer(container);
+        expect(await runtime.listContainers(ofPod)).toMatchObject([{ id: container }]);
+        expect(again.outline?.()).toMatchObject({ sandboxes: { length: 4 } });
+        return [id, container] as const;
+      };
+      const [id, container] = await life();
+      await runtime.stopPodSandbox(id);
+      for (let i = 0; i < 2; i++) await runtime.removePodSandbox(id);
+      for (let i = 0; i < 2; i++) await runtime.removeContainer(container);
+      await life();
+      expect(read).not.toHaveBeenCalled();
+      const all = await addressesOf(again);
+      expect(read).toHaveBeenCalledTimes(1);
+      expect(new Set(all).size).toBe(4);
+      // A pod that was there before is found by its labels, too.
+      const third = createSimulatedRuntime({ clock, podCidr: '10.1.0.0/24', journal });
+      expect(await third.runtime.listPodSandbox(ofPod)).toMatchObject([{ labels }]);
       after.journal.close();
     });
 
@@ -399,7 +452,7 @@ describe('the journal of simulated containers', () => {
       const journal = after.journal.node('one');
       const options = { clock, podCidr: '10.1.0.0/24', ...realistic };
       const again = createSimulatedRuntime({ ...options, journal });
-      expect(again.takeOutline?.()).toBeUndefined();
+      expect(again.outline?.()).toBeUndefined();
       await again.close();
       after.journal.close();
     });
@@ -484,7 +537,7 @@ describe('the journal of simulated containers', () => {
       appendFileSync(path, `${spaced.join('\n')}\n"x"\n[]\n\n{}\n["changed"]\n`);
       const after = open();
       const again = after.runtimeOf('nöde');
-      expect(uidOf(again.takeOutline!()!)).toEqual(['a']);
+      expect(uidOf(again.outline!()!)).toEqual(['a']);
       expect(await state(again)).toEqual(expected);
       await again.close();
       after.journal.close();

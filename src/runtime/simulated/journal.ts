@@ -6,33 +6,40 @@
 // Nothing is synced: if a crash of the whole machine loses containers, the kubelet starts them
 // again. Only one process at a time has the file open.
 
-import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { RuntimeOutline } from '#cri/index.ts';
 import { inNextTurn } from '#machinery/pending-work.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
-import { eachLine, Replacement } from './journal-file.ts';
+import { appendLines, eachLine, Replacement } from './journal-file.ts';
 import {
   changeOf,
   encodeLine,
   isContainer,
   type Line,
   LineReader,
+  shortLineOf,
+  type ShortLine,
   type Stored,
 } from './journal-lines.ts';
-import { type LineSource, NodeReader, NodeRecords, type UsedImage } from './node-records.ts';
+import {
+  type LineSource,
+  NodeReader,
+  NodeRecords,
+  type NodeSummary,
+  type UsedImage,
+} from './node-records.ts';
 
-/** The records of one node when the journal was opened, and the sink for its changes. */
+/** The records of one node, and the sink for their changes. */
 export interface NodeJournal {
   /** See NodeRecords. */
   readonly idleImages: readonly UsedImage[] | undefined;
-  /** Returns the records in short, once. Undefined after `read`. */
-  takeOutline(): RuntimeOutline | undefined;
-  /** Returns the records. Throws errors of the file system. */
+  /** Returns the records in short. Throws errors of the file system. */
+  summary(): NodeSummary;
+  /** Returns the records, which the caller may change. Throws errors of the file system. */
   read(): NodeContents;
-  /** See NodeRecords. */
-  forget(): boolean;
+  /** Reports whether `read` will return the present records. False: some could not be written. */
+  readonly isComplete: boolean;
   sandboxAdded(record: SandboxRecord): void;
   containerAdded(record: ContainerRecord): void;
   /**
@@ -80,8 +87,12 @@ export class SimulationJournal {
   #readFile: number | undefined;
   /** Undefined after a failed write. */
   #file: number | undefined;
-  #pending: string[] = [];
+  #pending: PendingLine[] = [];
   #scheduled = false;
+  /** The length of the file, without and with the pending lines. */
+  #length = 0;
+  #end = 0;
+  readonly #summaryReader = new LineReader({ addresses: true });
   #rewriting: Rewriting | undefined;
   /** The number of bytes appended since the last rewrite, and the length of the file then. */
   #appended = 0;
@@ -99,6 +110,8 @@ export class SimulationJournal {
     this.#file = openSync(path, 'a', 0o600);
     this.#readFile = openSync(path, 'r');
     const { lines, complete } = this.#readAll(this.#readFile);
+    this.#length = fstatSync(this.#readFile).size;
+    this.#end = this.#length;
     let records = 0;
     for (const node of this.#nodes.values()) records += node.size;
     // Half of it is history, or the last line is incomplete and the next one would be appended to
@@ -109,13 +122,19 @@ export class SimulationJournal {
   node(name: string): NodeJournal {
     const node = this.#nodes.get(name) ?? new NodeRecords();
     this.#nodes.set(name, node);
-    const change = (line: Line, apply: (records: Map<string, Stored>) => void): void => {
-      apply(node.change(this.#source));
-      this.#append(line);
+    const append = (line: Line): void => this.#append(node, line);
+    const isComplete = (): boolean => {
+      this.#flush();
+      return this.#file !== undefined || !node.hasChanged;
     };
     return {
-      idleImages: node.idleImages,
-      takeOutline: () => node.takeOutline(),
+      get idleImages() {
+        return node.idleImages;
+      },
+      get isComplete() {
+        return isComplete();
+      },
+      summary: () => node.summary(this.#source, this.#summaryReader),
       read: () => {
         const records = [...node.read(this.#source).values()];
         return {
@@ -123,13 +142,10 @@ export class SimulationJournal {
           containers: records.filter(isContainer),
         };
       },
-      forget: () => node.forget(),
-      sandboxAdded: (record) =>
-        change(['sandbox', name, record], (records) => records.set(record.id, record)),
-      containerAdded: (record) =>
-        change(['container', name, record], (records) => records.set(record.id, record)),
-      changed: (record) => change(['changed', name, record.id, changeOf(record)], () => undefined),
-      removed: (id) => change(['removed', name, id], (records) => records.delete(id)),
+      sandboxAdded: (record) => append(['sandbox', name, record]),
+      containerAdded: (record) => append(['container', name, record]),
+      changed: (record) => append(['changed', name, record.id, changeOf(record)]),
+      removed: (id) => append(['removed', name, id]),
       flush: () => this.#flush(),
     };
   }
@@ -143,7 +159,7 @@ export class SimulationJournal {
 
   /** Returns the number of lines, and whether the last one was finished. */
   #readAll(file: number): { readonly lines: number; readonly complete: boolean } {
-    const reader = new LineReader();
+    const reader = new LineReader({ addresses: false });
     const nodes = new Map<string, NodeReader>();
     let lines = 0;
     const rest = eachLine(file, this.#config.readBytes ?? READ_BYTES, (bytes, offset) => {
@@ -162,6 +178,7 @@ export class SimulationJournal {
   }
 
   #line(offset: number, length: number): Buffer {
+    if (offset + length > this.#length) this.#flush();
     if (this.#readFile === undefined) throw new Error('the journal is closed');
     const bytes = Buffer.allocUnsafe(length);
     if (readSync(this.#readFile, bytes, 0, length, offset) < length)
@@ -175,9 +192,17 @@ export class SimulationJournal {
     logger.warn('a line of the simulated containers cannot be read', { path, err: error });
   };
 
-  #append(line: Line): void {
-    if (this.#file === undefined) return;
-    this.#pending.push(encodeLine(line));
+  #append(node: NodeRecords, line: Line): void {
+    const text = encodeLine(line);
+    const bytes = Buffer.from(text);
+    const short = shortLineOf(line, text)!;
+    if (this.#file === undefined) {
+      node.lose(short);
+      return;
+    }
+    node.add(short, this.#end, bytes.length);
+    this.#end += bytes.length + 1;
+    this.#pending.push({ node, short, bytes });
     if (this.#scheduled) return;
     this.#scheduled = true;
     inNextTurn(() => {
@@ -189,11 +214,19 @@ export class SimulationJournal {
   }
 
   #flush(): void {
+    const file = this.#file;
     const lines = this.#pending;
-    this.#pending = [];
-    if (lines.length === 0 || this.#file === undefined) return;
-    this.#guard(() => (this.#appended += writeSync(this.#file as number, `${lines.join('\n')}\n`)));
-    for (const line of lines) this.#rewriting?.since.push(line);
+    if (lines.length === 0 || file === undefined) return;
+    this.#guard(() => {
+      const size = appendLines(
+        file,
+        lines.map(({ bytes }) => bytes),
+      );
+      this.#pending = [];
+      this.#appended += size;
+      this.#length += size;
+      this.#rewriting?.since.push(...lines);
+    });
   }
 
   /** Writes a new file with the present records only, and replaces the old one. */
@@ -226,13 +259,13 @@ export class SimulationJournal {
 
   #beginRewrite(): Rewriting {
     const next = new Replacement(this.#config.path);
-    const places = new Map<NodeRecords, readonly number[]>();
+    const places = new Map<NodeRecords, number[]>();
     this.#rewriting = { next, places, since: [], steps: this.#writeAll(next, places) };
     return this.#rewriting;
   }
 
   /** Writes all records, and stops after each piece. */
-  *#writeAll(next: Replacement, placesOf: Map<NodeRecords, readonly number[]>): Generator<void> {
+  *#writeAll(next: Replacement, placesOf: Map<NodeRecords, number[]>): Generator<void> {
     for (const [name, node] of this.#nodes) {
       const places: number[] = [];
       for (const line of node.lines(this.#source)) {
@@ -248,7 +281,13 @@ export class SimulationJournal {
 
   /** Replaces the file by the new one. */
   #endRewrite({ next, places, since }: Rewriting): void {
-    for (const line of since) next.put(Buffer.from(line));
+    // Pending lines have places in the old file.
+    this.#flush();
+    for (const { node, bytes } of since) {
+      const of = places.get(node) ?? [];
+      of.push(next.put(bytes), bytes.length);
+      places.set(node, of);
+    }
     const { file, length } = next.finish();
     const readFile = openSync(this.#config.path, 'r');
     this.#rewriting = undefined;
@@ -257,6 +296,8 @@ export class SimulationJournal {
     this.#readFile = readFile;
     for (const [node, moved] of places) node.moved(moved);
     this.#rewritten = length;
+    this.#length = length;
+    this.#end = length;
     this.#appended = 0;
   }
 
@@ -288,18 +329,26 @@ export class SimulationJournal {
       this.#abandonRewrite();
       if (this.#file !== undefined) closeSync(this.#file);
       this.#file = undefined;
+      for (const { node, short } of this.#pending) node.lose(short);
       this.#pending = [];
       rmSync(path, { force: true });
     }
   }
 }
 
+interface PendingLine {
+  readonly node: NodeRecords;
+  readonly short: ShortLine;
+  /** Without its newline. */
+  readonly bytes: Buffer;
+}
+
 interface Rewriting {
   readonly next: Replacement;
   /** The places of the lines of each node in the new file. */
-  readonly places: ReadonlyMap<NodeRecords, readonly number[]>;
+  readonly places: Map<NodeRecords, number[]>;
   /** Lines that were written to the old file since the beginning. */
-  readonly since: string[];
+  readonly since: PendingLine[];
   /** Each step writes a piece. */
   readonly steps: Iterator<void>;
 }

@@ -1,5 +1,6 @@
-// The records of one simulated node in the journal. Until they are asked for they are in the file
-// only: the place of each line is known, and what all lines say in short.
+// The records of one simulated node in the journal. They are in the file only: the place of each
+// line is known, and what all lines say in short, until that was returned. The runtime has the
+// records that it uses.
 
 import type { ImageSpec, RuntimeOutline } from '#cri/index.ts';
 import { shareParts } from '#machinery/collections/share-parts.ts';
@@ -9,6 +10,7 @@ import {
   decodeLine,
   isContainer,
   type Line,
+  type LineReader,
   type ShortLine,
   type Stored,
 } from './journal-lines.ts';
@@ -24,6 +26,13 @@ export interface UsedImage {
   readonly ref: string;
 }
 
+/** The subject of the lines of a node, in short. */
+export interface NodeSummary {
+  readonly outline: RuntimeOutline;
+  /** The addresses of sandboxes that are ready. Undefined: they were not read. */
+  readonly addresses: readonly string[] | undefined;
+}
+
 /** The file. */
 export interface LineSource {
   /** Reads the bytes of a line without its newline. */
@@ -32,92 +41,120 @@ export interface LineSource {
   onBroken(error: unknown): void;
 }
 
-/** Records as they are in the file. */
-interface Filed {
+/** The lines of a node in a file. */
+export interface FiledLines {
   /** The offset and the length of each line, one after the other. */
-  readonly places: readonly number[];
+  readonly places: number[];
   /** The number of records. */
   readonly size: number;
-  /** There are lines of records that are gone. */
-  readonly hasRemoved: boolean;
   /** See NodeRecords.idleImages. */
-  readonly idleImages: readonly UsedImage[] | undefined;
+  readonly isIdle: boolean;
+  readonly images: UsedImage[];
+  readonly outline: RuntimeOutline;
 }
 
 export class NodeRecords {
-  /** Undefined: they have changed since they were read. */
-  #filed: Filed | undefined;
+  #places: number[];
+  #size: number;
+  #isIdle: boolean;
+  readonly #images: UsedImage[];
   #outline: RuntimeOutline | undefined;
-  /** By ID, sandboxes before their containers. Undefined: they are in the file only. */
-  #records: Map<string, Stored> | undefined;
+  #hasChanged = false;
+  /** IDs of records whose removal could not be written. */
+  #gone: Set<string> | undefined;
 
-  /** Without arguments: a node without records. */
-  constructor(filed?: Filed, outline?: RuntimeOutline) {
-    this.#filed = filed;
-    this.#outline = outline;
-    if (filed === undefined) this.#records = new Map();
+  /** Without an argument: a node without records. */
+  constructor(filed?: FiledLines) {
+    this.#places = filed?.places ?? [];
+    this.#size = filed?.size ?? 0;
+    this.#isIdle = filed?.isIdle ?? true;
+    this.#images = filed?.images ?? [];
+    this.#outline = filed?.outline;
   }
 
   /** The number of records. */
   get size(): number {
-    return this.#records?.size ?? this.#filed?.size ?? 0;
+    return this.#size;
   }
 
-  /** Returns the outline, once. Undefined: it was returned, or the records were read. */
-  takeOutline(): RuntimeOutline | undefined {
-    const outline = this.#outline;
-    this.#outline = undefined;
-    return outline;
+  /** Reports whether anything has changed since the journal was opened. */
+  get hasChanged(): boolean {
+    return this.#hasChanged;
   }
 
   /**
    * Returns the images of containers that do nothing by themselves: none has a command, and nothing
-   * is simulated by annotations. Undefined: some may do something.
+   * is simulated by annotations. Undefined: some may do something. Images stay when their containers
+   * go.
    */
   get idleImages(): readonly UsedImage[] | undefined {
-    return this.#filed?.idleImages;
+    return this.#isIdle ? this.#images : undefined;
   }
 
-  /** Reads the records, if they are not in memory. */
+  /** Adds a line that is, or will be, at this place of the file. */
+  add(line: ShortLine, offset: number, length: number): void {
+    this.#hasChanged = true;
+    this.#outline = undefined;
+    this.#places.push(offset, length);
+    if (line.op === 'removed') this.#size--;
+    if (line.op !== 'sandbox' && line.op !== 'container') return;
+    this.#size++;
+    this.#isIdle &&= line.isIdle;
+    if (line.op === 'container') noteImage(this.#images, line);
+  }
+
+  /** Records a line that cannot be written. */
+  lose(line: ShortLine): void {
+    this.#hasChanged = true;
+    if (line.op === 'removed') (this.#gone ??= new Set()).add(line.id);
+  }
+
+  /** Returns the summary of the records, which are not parsed. */
+  summary(source: LineSource, reader: LineReader): NodeSummary {
+    const outline = this.#outline;
+    this.#outline = undefined;
+    if (outline !== undefined) return { outline, addresses: undefined };
+    const lines = new NodeReader();
+    for (const bytes of linesAt(this.#places, source)) {
+      const line = reader.read(bytes);
+      if (line === undefined) source.onBroken(new Error('it is no line of the journal'));
+      else lines.add(line, 0, 0);
+    }
+    return lines.summary();
+  }
+
+  /** Reads the records, by ID; sandboxes are before their containers. */
   read(source: LineSource): Map<string, Stored> {
     this.#outline = undefined;
-    return (this.#records ??= this.#parse(source));
-  }
-
-  /** Returns the records for a change, from which on they are in memory. */
-  change(source: LineSource): Map<string, Stored> {
-    const records = this.read(source);
-    this.#filed = undefined;
+    const records = parseLines(linesAt(this.#places, source), (error) => source.onBroken(error));
+    for (const id of this.#gone ?? []) records.delete(id);
     return records;
   }
 
-  /** Leaves the records to the file. Returns false if they have changed since they were read. */
-  forget(): boolean {
-    if (this.#filed === undefined) return false;
-    this.#records = undefined;
-    return true;
-  }
-
   /**
-   * Returns the lines of the present records without their newlines: of records that were not read,
-   * as they are.
+   * Returns the lines of the present records without their newlines: as they are, unless half of
+   * them are history.
    */
   lines(source: LineSource): Iterable<Buffer | Stored> {
-    const filed = this.#filed;
-    if (this.#records !== undefined || filed === undefined) return this.#records?.values() ?? [];
-    return filed.hasRemoved ? this.#parse(source).values() : linesAt(filed.places, source);
+    return this.#places.length > 4 * this.#size
+      ? this.read(source).values()
+      : linesAt([...this.#places], source);
   }
 
-  /** The file was replaced. `places`: those of the lines that `lines` has returned. */
-  moved(places: readonly number[]): void {
-    if (this.#filed !== undefined) this.#filed = { ...this.#filed, places, hasRemoved: false };
+  /** The file was replaced. `places`: those of the lines that `lines` has returned, and later ones. */
+  moved(places: number[]): void {
+    this.#places = places;
   }
+}
 
-  #parse(source: LineSource): Map<string, Stored> {
-    return parseLines(linesAt(this.#filed?.places ?? [], source), (error) =>
-      source.onBroken(error),
-    );
-  }
+function noteImage(
+  images: UsedImage[],
+  { image, imageRef }: Extract<ShortLine, { op: 'container' }>,
+): void {
+  // The latest spec of an image is that of the node.
+  const at = images.findIndex(({ ref }) => ref === imageRef);
+  if (at === -1) images.push({ spec: image, ref: imageRef });
+  else images[at] = { spec: image, ref: imageRef };
 }
 
 /** Returns the records after these lines, by ID. Neighbours share their equal parts. */
@@ -193,23 +230,25 @@ export class NodeReader {
   readonly #places: number[] = [];
   readonly #sandboxes = new Map<string, OutlinedSandbox>();
   readonly #containers = new Map<string, OutlinedContainer>();
-  readonly #images = new Map<string, UsedImage>();
+  readonly #images: UsedImage[] = [];
+  /** By ID of the sandbox. */
+  readonly #addresses = new Map<string, string>();
   #isIdle = true;
-  #hasRemoved = false;
 
   add(line: ShortLine, offset: number, length: number): void {
     this.#places.push(offset, length);
     switch (line.op) {
       case 'sandbox': {
-        const { id, uid, state, isIdle } = line;
+        const { id, uid, state, isIdle, ip } = line;
         this.#isIdle &&= isIdle;
         this.#sandboxes.set(id, { id, uid, state });
+        if (ip !== undefined) this.#addresses.set(id, ip);
         break;
       }
       case 'container': {
-        const { id, podSandboxId, state, image, imageRef, isIdle } = line;
+        const { id, podSandboxId, state, isIdle } = line;
         this.#isIdle &&= isIdle;
-        this.#images.set(imageRef, { spec: image, ref: imageRef });
+        noteImage(this.#images, line);
         // The same text, which is in memory once.
         const sandbox = this.#sandboxes.get(podSandboxId)?.id ?? podSandboxId;
         this.#containers.set(id, { id, podSandboxId: sandbox, state });
@@ -225,22 +264,29 @@ export class NodeReader {
         break;
       }
       case 'removed':
-        this.#hasRemoved = true;
         this.#sandboxes.delete(line.id);
         this.#containers.delete(line.id);
     }
   }
 
   finish(): NodeRecords {
-    const [sandboxes, containers] = [[...this.#sandboxes.values()], [...this.#containers.values()]];
-    return new NodeRecords(
-      {
-        places: this.#places,
-        size: sandboxes.length + containers.length,
-        hasRemoved: this.#hasRemoved,
-        idleImages: this.#isIdle ? [...this.#images.values()] : undefined,
-      },
-      { sandboxes, containers },
-    );
+    const { outline } = this.summary();
+    return new NodeRecords({
+      places: this.#places,
+      size: outline.sandboxes.length + outline.containers.length,
+      isIdle: this.#isIdle,
+      images: this.#images,
+      outline,
+    });
+  }
+
+  summary(): NodeSummary {
+    const sandboxes = [...this.#sandboxes.values()];
+    return {
+      outline: { sandboxes, containers: [...this.#containers.values()] },
+      addresses: sandboxes.flatMap(({ id, state }) =>
+        state === 'SANDBOX_READY' ? (this.#addresses.get(id) ?? []) : [],
+      ),
+    };
   }
 }

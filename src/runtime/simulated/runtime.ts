@@ -42,6 +42,7 @@ import { type ContainerHost, type ContainerState, SimulatedContainer } from './c
 import { entryPoint } from './entry-points.ts';
 import { execProgram } from './exec.ts';
 import type { NodeContents, NodeJournal } from './journal.ts';
+import type { NodeSummary } from './node-records.ts';
 import { NodeState, type NodeContent } from './node-state.ts';
 import { type DirectoryNode, newDirectory } from './shell/file-system.ts';
 import type { UnknownPolicy } from './shell/kernel.ts';
@@ -122,6 +123,16 @@ export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' |
   entryPoints: true,
 };
 
+/** The label by which kubelets select the containers of a pod. */
+const POD_UID = 'io.kubernetes.pod.uid';
+
+interface UnreadPods {
+  readonly uids: ReadonlySet<string>;
+  /** IDs of sandboxes and containers. */
+  readonly ids: ReadonlySet<string>;
+  readonly addresses: readonly string[];
+}
+
 class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements RuntimeService {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -140,6 +151,9 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   /** The state that was taken since the last change, if it was. */
   #frozen: NodeState | undefined;
   #changes = 0;
+  /** The pods that are only in the journal. */
+  #unread: UnreadPods | undefined;
+  readonly #firstPodCidr: string;
 
   constructor(config: SimulatedRuntimeConfig, images: NamedImages) {
     const clock = config.clock ?? systemClock;
@@ -151,6 +165,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#images = images;
     this.#pods = pods;
     this.#podCidr = config.podCidr ?? '10.88.0.0/16';
+    this.#firstPodCidr = this.#podCidr;
     this.#addresses = new AddressPool(this.#podCidr);
     this.#awaitsPodCidr = config.awaitsPodCidr ?? false;
     this.#stopDurationMs = config.stopDurationMs ?? 0;
@@ -169,24 +184,76 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       return;
     }
     for (const { spec } of idleImages) this.#noteImage(spec);
-    this.#pods.fillLater(() => this.#restore(journal.read()));
+    this.#pods.addLater({
+      fill: () => this.#restore(journal.read()),
+      lacks: (labels) => this.#isOfNewPod(journal, labels),
+      has: (id) => this.#unreadPods(journal).ids.has(id),
+    });
   }
 
-  takeOutline(): RuntimeOutline | undefined {
-    return this.#pods.isFilled ? undefined : this.#journal?.takeOutline();
+  /** Reports whether the labels are those of a pod that began in this runtime. */
+  #isOfNewPod(journal: NodeJournal, labels: Readonly<Record<string, string>>): boolean {
+    const uid = labels[POD_UID];
+    return uid !== undefined && !this.#unreadPods(journal).uids.has(uid);
+  }
+
+  outline(): RuntimeOutline | undefined {
+    const journal = this.#journal;
+    if (this.#pods.isFilled || journal === undefined) return undefined;
+    const summary = journal.summary();
+    this.#noteUnread(summary);
+    return summary.outline;
+  }
+
+  /** Returns the pods that are only in the journal. Their addresses are in use. */
+  #unreadPods(journal: NodeJournal): UnreadPods {
+    // The first summary may have no addresses.
+    while (this.#unread === undefined) this.#noteUnread(journal.summary());
+    return this.#unread;
+  }
+
+  #noteUnread({ outline: { sandboxes, containers }, addresses }: NodeSummary): void {
+    if (this.#unread !== undefined || addresses === undefined) return;
+    const own = new Set(Array.from(this.#pods.presentSandboxes(), ({ record }) => record.id));
+    const unread = sandboxes.filter(({ id }) => !own.has(id));
+    for (const address of addresses) this.#addresses.reserve(address);
+    this.#unread = {
+      uids: new Set(unread.map(({ uid }) => uid)),
+      ids: new Set([...unread, ...containers].map(({ id }) => id)),
+      addresses,
+    };
   }
 
   /**
-   * Reports whether a runtime that is made of the journal later goes on just as this one would, and
-   * leaves the records to the journal. This one must not be used any more then.
+   * Reports whether a runtime that is made of the journal later goes on just as this one would. This
+   * one must not be used any more then.
    */
   release(): boolean {
-    if (this.#changes > 0) return false;
-    if (!this.#pods.isFilled) return true;
+    if (this.#changes > 0 && !this.#isAllInJournal()) return false;
+    for (const container of this.#pods.presentContainers()) if (!container.isInert) return false;
+    return this.#journal !== undefined;
+  }
+
+  #isAllInJournal(): boolean {
     return (
-      this.#pods.containers().every((container) => container.isInert) &&
-      this.#journal?.forget() === true
+      this.#podCidr === this.#firstPodCidr &&
+      this.#journal?.isComplete === true &&
+      this.#hasImagesOf(this.#journal)
     );
+  }
+
+  /** Reports whether the images on the node are those of the journal. */
+  #hasImagesOf({ idleImages }: NodeJournal): boolean {
+    if (idleImages === undefined) return false;
+    const noted = new NamedImages({ clock: this.#clock, simulation: imageSimulation });
+    try {
+      for (const { spec } of idleImages) noted.use(spec);
+    } catch (error) {
+      // It has to be pulled in every run.
+      if (!isCriError(error)) throw error;
+      return false;
+    }
+    return this.#images.hasSameNames(noted);
   }
 
   #defaultCommand(imageRef: string): readonly string[] {
@@ -246,11 +313,15 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   #restore({ sandboxes, containers }: NodeContents): void {
+    this.#unread = undefined;
     for (const record of sandboxes) {
+      // The journal has the pods that began here, too.
+      if (this.#pods.findSandbox(record.id) !== undefined) continue;
       this.#pods.addSandbox(record);
       if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
     }
     for (const record of containers) {
+      if (this.#pods.findContainer(record.id) !== undefined) continue;
       const sandbox = this.#pods.findSandbox(record.podSandboxId);
       // The container's sandbox was removed before the container's removal was recorded.
       if (sandbox === undefined) continue;
@@ -286,15 +357,15 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     if (cidr === this.#podCidr) return;
     this.#addresses = new AddressPool(cidr);
     this.#podCidr = cidr;
-    // Otherwise the addresses are reserved when the containers are restored.
-    if (!this.#pods.isFilled) return;
-    for (const { record } of this.#pods.sandboxes())
+    for (const address of this.#unread?.addresses ?? []) this.#addresses.reserve(address);
+    for (const { record } of this.#pods.presentSandboxes())
       if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
   }
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ''): Promise<string> {
     this.beforeChange();
-    this.#pods.fill();
+    // Addresses of pods that were not read must not be given to this one.
+    if (this.#journal !== undefined && !this.#pods.isFilled) this.#unreadPods(this.#journal);
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
     const ip = hostNetwork ? '' : this.#addresses.allocate();
     let sandbox: Sandbox<SimulatedContainer>;
@@ -505,7 +576,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
 
   /** Cancels the timers of all containers. Their records stay as they are. */
   close(): void {
-    if (this.#pods.isFilled) for (const container of this.#pods.containers()) container.freeze();
+    for (const container of this.#pods.presentContainers()) container.freeze();
     this.#pods.close();
     this.#journal?.flush();
   }
@@ -635,7 +706,7 @@ export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Sim
     runtime: simulated,
     images,
     changes: () => simulated.changes,
-    takeOutline: () => simulated.takeOutline(),
+    outline: () => simulated.outline(),
     release: () => simulated.release(),
     close: () => Promise.resolve(simulated.close()),
     freeze: () => simulated.freeze(),

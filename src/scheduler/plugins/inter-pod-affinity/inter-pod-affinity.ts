@@ -230,7 +230,9 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
       () =>
         new DomainTally(
           this.#handle.snapshot,
-          ({ node }) => topologyValue(node, term.topologyKey),
+          this.#tallies.layout(term.topologyKey, ({ node }) =>
+            topologyValue(node, term.topologyKey),
+          ),
           {
             selects: (pod) => allTermsMatch(terms, pod, labelsOf),
             label: demandedLabel(term.selector),

@@ -302,26 +302,20 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     inclusion: NodeInclusion,
   ): DomainTally {
     const { topologyKey, selector } = constraint;
-    const key = JSON.stringify([
-      namespace,
+    const topology = JSON.stringify([
       topologyKey,
-      selectorIdentity(selector),
       together.map((other) => other.topologyKey).sort(),
       inclusion.identity(constraint),
     ]);
-    return this.#tallies.get(
-      key,
-      () =>
-        new DomainTally(
-          this.#handle.snapshot,
-          (info) => {
-            if (!hasAllTopologies(info.node, together) || !inclusion.includes(info, constraint))
-              return undefined;
-            return topologyValue(info.node, topologyKey) ?? '';
-          },
-          selectionOf(namespace, selector),
-        ),
-    );
+    const key = JSON.stringify([namespace, selectorIdentity(selector), topology]);
+    return this.#tallies.get(key, () => {
+      const layout = this.#tallies.layout(topology, (info) => {
+        if (!hasAllTopologies(info.node, together) || !inclusion.includes(info, constraint))
+          return undefined;
+        return topologyValue(info.node, topologyKey) ?? '';
+      });
+      return new DomainTally(this.#handle.snapshot, layout, selectionOf(namespace, selector));
+    });
   }
 
   #perNode({ metadata: { namespace } }: Pod, { selector }: SpreadConstraint): NodeTally {

@@ -1,6 +1,9 @@
 // A cache of recently used tallies: pods of one template use the same ones.
 
+import { LruCache } from '#machinery/collections/lru.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
+import { DomainLayout } from './domain-layout.ts';
 import type { Tally } from './tally.ts';
 
 /**
@@ -8,6 +11,8 @@ import type { Tally } from './tally.ts';
  * is dropped first.
  */
 const DEFAULT_BUDGET = 2_000_000;
+/** The number of layouts that are kept: pods have few topologies. */
+const LAYOUTS = 64;
 /** The number of tallies that are kept even if the cluster is large. */
 const FEWEST = 8;
 
@@ -16,6 +21,7 @@ export class TallyCache {
   readonly #budget: number;
   /** A Map keeps the order of insertion, which is kept in the order of use. */
   readonly #tallies = new Map<string, Tally>();
+  readonly #layouts = new LruCache<string, DomainLayout>({ capacity: LAYOUTS });
 
   constructor(snapshot: SnapshotReader, budget: number = DEFAULT_BUDGET) {
     this.#snapshot = snapshot;
@@ -43,5 +49,18 @@ export class TallyCache {
       }
     }
     return tally;
+  }
+
+  /**
+   * Returns the layout with this key, for tallies that share it. `domainOf`: see DomainLayout;
+   * everything that it depends on must be part of the key.
+   */
+  layout(key: string, domainOf: (node: NodeInfo) => string | undefined): DomainLayout {
+    let layout = this.#layouts.get(key);
+    if (layout === undefined) {
+      layout = new DomainLayout(this.#snapshot, domainOf);
+      this.#layouts.set(key, layout);
+    }
+    return layout;
   }
 }

@@ -4,6 +4,7 @@ import { Snapshot } from '#scheduler/cache/snapshot.ts';
 import type { PodSelection } from '#scheduler/framework/snapshot.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 import { makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
+import { DomainLayout } from './domain-layout.ts';
 import { topologyValue } from './labels.ts';
 import { DomainCounts, DomainTally, NodeTally } from './tally.ts';
 import { TallyCache } from './tally-cache.ts';
@@ -60,7 +61,7 @@ describe('DomainTally', () => {
     fc.assert(
       fc.property(fc.array(state, { minLength: 4, maxLength: 4 }), steps, (start, changes) => {
         const snapshot = snapshotOf(start.map(({ zone: at, count }, i) => nodeWith(i, at, count)));
-        const tally = new DomainTally(snapshot, domainOf, every);
+        const tally = new DomainTally(snapshot, new DomainLayout(snapshot, domainOf), every);
         const perNode = new NodeTally(snapshot, every);
         for (const { at, state: now, trial } of changes) {
           replace(snapshot, at, nodeWith(at, now.zone, now.count));
@@ -105,7 +106,7 @@ describe('DomainTally', () => {
 
   test('follows after more changes than are kept, and after nodes were added and removed', () => {
     const snapshot = snapshotOf([nodeWith(0, 'x', 1), nodeWith(1, 'y', 2)]);
-    const tally = new DomainTally(snapshot, domainOf, every);
+    const tally = new DomainTally(snapshot, new DomainLayout(snapshot, domainOf), every);
     tally.update();
     for (let i = 0; i < 3000; i++) replace(snapshot, 0, nodeWith(0, 'x', i % 4));
     replace(snapshot, 1, nodeWith(1, 'y', 4));
@@ -117,6 +118,28 @@ describe('DomainTally', () => {
   });
 });
 
+test('a further tally of a layout reads no node, and follows changes that another one has seen', () => {
+  const nodes = Array.from({ length: 1000 }, (_, i) => nodeWith(i, `z${i % 10}`, 1));
+  const snapshot = snapshotOf(nodes);
+  let reads = 0;
+  const layout = new DomainLayout(snapshot, (node) => {
+    reads++;
+    return domainOf(node);
+  });
+  const first = new DomainTally(snapshot, layout, every);
+  first.update();
+  expect(reads).toBe(1000);
+  const second = new DomainTally(snapshot, layout, every);
+  second.update();
+  expect([reads, second.count('z3'), second.size]).toEqual([1000, 100, 10]);
+  replace(snapshot, 3, nodeWith(3, 'z4', 2));
+  first.update();
+  second.update();
+  expect([reads, first.count('z3'), second.count('z3'), second.count('z4')]).toEqual([
+    1002, 99, 99, 102,
+  ]);
+});
+
 describe('TallyCache', () => {
   test('returns the same tally for a key, up to date, and drops the least recently used one', () => {
     const snapshot = snapshotOf([nodeWith(0, 'x', 1)]);
@@ -125,7 +148,7 @@ describe('TallyCache', () => {
     const get = (key: string): DomainTally =>
       cache.get(key, () => {
         made++;
-        return new DomainTally(snapshot, domainOf, every);
+        return new DomainTally(snapshot, new DomainLayout(snapshot, domainOf), every);
       });
     const first = get('first');
     replace(snapshot, 0, nodeWith(0, 'x', 3));

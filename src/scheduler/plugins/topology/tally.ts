@@ -2,8 +2,8 @@
 // proportion to the changed pods, and all pods with the same selection share a tally.
 
 import type { PodCounter, PodSelection, SnapshotReader } from '#scheduler/framework/snapshot.ts';
-import { SnapshotFollower } from '#scheduler/framework/snapshot-changes.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import { type DomainLayout, NOWHERE } from './domain-layout.ts';
 
 /** Values for each position of a snapshot. */
 export interface Tally {
@@ -19,7 +19,7 @@ export class NodeTally implements Tally, PodCounter {
   readonly #snapshot: SnapshotReader;
   /** The structure to which the positions of #counts belong: -1 before the first update. */
   #structure = -1;
-  #counts: number[] = [];
+  #counts = new Int32Array(0);
 
   constructor(snapshot: SnapshotReader, selection: PodSelection) {
     this.selection = selection;
@@ -36,7 +36,7 @@ export class NodeTally implements Tally, PodCounter {
     podGroups.update();
     if (this.#structure === podGroups.nodeChanges.structure) return;
     this.#structure = podGroups.nodeChanges.structure;
-    this.#counts = nodes.map(() => 0);
+    this.#counts = new Int32Array(nodes.length);
     podGroups.forEachCount(this, (position, count) => this.changed(position, count));
   }
 
@@ -57,60 +57,25 @@ export class NodeTally implements Tally, PodCounter {
   }
 }
 
-/** The number for nodes without a domain. */
-const NOWHERE = -1;
-
-interface Domain {
-  readonly name: string;
-  /** The index in #numbered and #counts: stable until positions refer to other nodes. */
-  readonly number: number;
-  nodes: number;
-  count: number;
-}
-
 /** Counts the selected pods on the nodes of each domain. */
 export class DomainTally implements Tally, PodCounter {
   readonly selection: PodSelection;
   readonly #snapshot: SnapshotReader;
-  readonly #nodeFollower: SnapshotFollower;
-  readonly #domainOf: (node: NodeInfo) => string | undefined;
-  /** The structure to which the positions below belong: -1 before the first update. */
-  #structure = -1;
-  /**
-   * By position: the number of the domain in which the node is counted (NOWHERE for none), and its
-   * count.
-   */
-  #numberAt = new Int32Array(0);
-  #countAt: number[] = [];
-  /**
-   * By number: present and former domains, and their counts again in an array, for reading many of
-   * them.
-   */
-  #numbered: Domain[] = [];
-  #counts = new Int32Array(64);
-  /** The domains with at least one node. */
-  readonly #domains = new Map<string, Domain>();
+  readonly #layout: DomainLayout;
+  /** The version of the layout to which the values below belong: -1 before the first update. */
+  #version = -1;
+  /** By the number of the domain. */
+  #counts = new Int32Array(0);
   /** Count → the number of domains with it; no entry is 0. */
   readonly #domainsWith = new Map<number, number>();
   /** A lower bound of all domains' counts. */
   #floor = 0;
   #total = 0;
-  /** The number of nodes in domains. */
-  #placed = 0;
 
-  /**
-   * Creates a tally. `domainOf`: returns undefined for a node without a domain. It must depend on
-   * the Node object only, not on its pods.
-   */
-  constructor(
-    snapshot: SnapshotReader,
-    domainOf: (node: NodeInfo) => string | undefined,
-    selection: PodSelection,
-  ) {
+  constructor(snapshot: SnapshotReader, layout: DomainLayout, selection: PodSelection) {
     this.selection = selection;
     this.#snapshot = snapshot;
-    this.#nodeFollower = new SnapshotFollower(snapshot.podGroups.nodeChanges);
-    this.#domainOf = domainOf;
+    this.#layout = layout;
     snapshot.podGroups.follow(this);
   }
 
@@ -120,29 +85,27 @@ export class DomainTally implements Tally, PodCounter {
 
   update(): void {
     this.#snapshot.podGroups.update();
-    this.#nodeFollower.follow(
-      () => this.#reset(),
-      (position) => {
-        const before = this.#domainAt(position);
-        const name = this.#domainOf(this.#snapshot.nodes[position]!);
-        if (name === before?.name) return;
-        const count = this.#countAt[position]!;
-        if (before !== undefined) this.#change(before, -1, -count);
-        this.#numberAt[position] = name === undefined ? NOWHERE : this.#put(name, count);
-      },
-    );
+    this.#layout.update();
+    if (this.#version !== this.#layout.version) this.#reset();
   }
 
   changed(position: number, by: number): void {
-    if (this.#structure !== this.#snapshot.podGroups.nodeChanges.structure) return;
-    this.#countAt[position] = this.#countAt[position]! + by;
-    const domain = this.#domainAt(position);
-    if (domain !== undefined) this.#change(domain, 0, by);
+    // Otherwise the next update counts anew.
+    if (this.#version !== this.#layout.version) return;
+    const number = this.#layout.numberAt(position);
+    if (number === NOWHERE) return;
+    const before = this.#counts[number]!;
+    const count = before + by;
+    this.#counts[number] = count;
+    this.#total += by;
+    this.#countDomains(before, -1);
+    this.#countDomains(count, 1);
+    if (count < this.#floor) this.#floor = count;
   }
 
   /** The number of domains. */
   get size(): number {
-    return this.#domains.size;
+    return this.#layout.size;
   }
 
   /** The sum over all domains. */
@@ -152,16 +115,17 @@ export class DomainTally implements Tally, PodCounter {
 
   /** Whether every domain has at most one node. */
   get separate(): boolean {
-    return this.#placed === this.#domains.size;
+    return this.#layout.separate;
   }
 
   count(domain: string): number {
-    return this.#domains.get(domain)?.count ?? 0;
+    const number = this.#layout.numberOf(domain);
+    return number === undefined ? 0 : this.#counts[number]!;
   }
 
   /** Returns the domain of the node at this position of the snapshot; undefined for none. */
   domainAt(position: number): string | undefined {
-    return this.#domainAt(position)?.name;
+    return this.#layout.domainAt(position);
   }
 
   /**
@@ -169,7 +133,7 @@ export class DomainTally implements Tally, PodCounter {
    * pod.
    */
   countAt(position: number): number | undefined {
-    const number = this.#numberAt[position]!;
+    const number = this.#layout.numberAt(position);
     return number === NOWHERE ? undefined : this.#counts[number];
   }
 
@@ -178,10 +142,11 @@ export class DomainTally implements Tally, PodCounter {
    * number of domains to leave out.
    */
   least(without?: ReadonlyMap<number, number>): number | undefined {
-    if (this.#domains.size === 0) return undefined;
+    const { size } = this.#layout;
+    if (size === 0) return undefined;
     while (!this.#domainsWith.has(this.#floor)) this.#floor++;
     if (without === undefined) return this.#floor;
-    let left = this.#domains.size;
+    let left = size;
     for (let count = this.#floor; left > 0; count++) {
       const here = this.#domainsWith.get(count) ?? 0;
       if (here > (without.get(count) ?? 0)) return count;
@@ -191,60 +156,14 @@ export class DomainTally implements Tally, PodCounter {
   }
 
   #reset(): void {
-    const { nodes, podGroups } = this.#snapshot;
-    this.#structure = podGroups.nodeChanges.structure;
-    this.#domains.clear();
+    const { size, numbers, version } = this.#layout;
+    this.#version = version;
+    this.#counts = new Int32Array(numbers);
     this.#domainsWith.clear();
+    if (size > 0) this.#domainsWith.set(0, size);
     this.#floor = 0;
     this.#total = 0;
-    this.#placed = 0;
-    this.#countAt = nodes.map(() => 0);
-    this.#numbered = [];
-    this.#numberAt = Int32Array.from(nodes, (node) => {
-      const name = this.#domainOf(node);
-      return name === undefined ? NOWHERE : this.#put(name, 0);
-    });
-    podGroups.forEachCount(this, (position, count) => this.changed(position, count));
-  }
-
-  #domainAt(position: number): Domain | undefined {
-    return this.#numbered[this.#numberAt[position]!];
-  }
-
-  /** Adds a node with this count to the domain. Returns the domain's number. */
-  #put(name: string, count: number): number {
-    const domain = this.#domains.get(name) ?? this.#add(name);
-    this.#change(domain, 1, count);
-    return domain.number;
-  }
-
-  #add(name: string): Domain {
-    const domain: Domain = { name, number: this.#numbered.length, nodes: 0, count: 0 };
-    this.#numbered.push(domain);
-    if (domain.number === this.#counts.length) {
-      const more = new Int32Array(2 * this.#counts.length);
-      more.set(this.#counts);
-      this.#counts = more;
-    }
-    this.#domains.set(name, domain);
-    this.#countDomains(0, 1);
-    return domain;
-  }
-
-  /** Changes a domain of #domains. */
-  #change(domain: Domain, nodes: number, count: number): void {
-    this.#countDomains(domain.count, -1);
-    domain.nodes += nodes;
-    domain.count += count;
-    this.#counts[domain.number] = domain.count;
-    this.#total += count;
-    this.#placed += nodes;
-    if (domain.nodes === 0) {
-      this.#domains.delete(domain.name);
-      return;
-    }
-    this.#countDomains(domain.count, 1);
-    if (domain.count < this.#floor) this.#floor = domain.count;
+    this.#snapshot.podGroups.forEachCount(this, (position, count) => this.changed(position, count));
   }
 
   #countDomains(count: number, by: 1 | -1): void {
