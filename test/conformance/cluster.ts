@@ -66,6 +66,11 @@ export interface RunningCluster {
    * in to, 'aws' one that has a default storage class. Default: 'skeleton', none in particular.
    */
   readonly provider?: 'local' | 'aws';
+  /**
+   * Upstream's name of the nodes' distribution, for the suite, which runs tests of AppArmor only on
+   * 'gci' and 'ubuntu': Debian's kernel has it, too. Default: 'debian'.
+   */
+  readonly distribution?: 'ubuntu';
   /** Starts pods of the cluster itself. To be called when the nodes have the images. */
   startPods?(): void;
   stop(): Promise<void>;
@@ -231,6 +236,7 @@ export async function startCluster({
       ...(ssh !== undefined && { ssh }),
       ...(places === 'local' && { provider: places }),
       ...(hasDefaultClass && { provider: 'aws' }),
+      ...(virtual !== undefined && { distribution: 'ubuntu' }),
       ...(places === 'immediate' && { immediateVolumes: true }),
       ...(places === 'dns' && { startPods: () => startDnsPods(kubectl, kubeconfig) }),
       stop,

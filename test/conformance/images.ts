@@ -23,7 +23,7 @@ import { UserError } from '#cluster/user-error.ts';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';
 import { ensureCoredns, ensureEtcd, etcdVersion, goBuild, moduleSource } from './binaries.ts';
 import { ensureCsiImages } from './csi/images.ts';
-import { ensureNfsImage } from './nfs-image.ts';
+import { ensurePackageImages } from './package-images.ts';
 import { ensureProductImage } from './product-image.ts';
 import {
   type Descriptor,
@@ -300,7 +300,7 @@ export async function ensureImages(
     busyboxImages,
     programs,
     await ensureCsiImages(dir, programs, progress),
-    await ensureNfsImage(dir, programs, progress),
+    await ensurePackageImages(dir, programs, progress),
     await ensureProductImage(dir, programs, progress),
   ];
 }

@@ -320,6 +320,7 @@ async function runGroup(group: Group, options: Options): ReturnType<typeof runSu
       ...(cluster.nodes !== undefined && { nodes: cluster.nodes }),
       ...(cluster.immediateVolumes !== undefined && { immediateVolumes: true }),
       ...(cluster.provider !== undefined && { provider: cluster.provider }),
+      ...(cluster.distribution !== undefined && { distribution: cluster.distribution }),
       ...(cluster.ssh !== undefined && { sshKey: cluster.ssh.clientKey }),
       tests,
       parallel,

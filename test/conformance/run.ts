@@ -30,6 +30,8 @@ export interface RunConfig {
   readonly immediateVolumes?: boolean;
   /** See RunningCluster. */
   readonly provider?: string;
+  /** See RunningCluster. */
+  readonly distribution?: string;
   /** The file of the private key by which the suite logs in to nodes, as root. */
   readonly sshKey?: string;
   /** Exact names. */
@@ -82,6 +84,7 @@ export async function runSuite(config: RunConfig): Promise<Report> {
         '--',
         `--kubeconfig=${config.kubeconfig}`,
         `--provider=${config.provider ?? 'skeleton'}`,
+        `--node-os-distro=${config.distribution ?? 'debian'}`,
         `--kubectl-path=${binaries.kubectl}`,
         `--e2e-output-dir=${outputDir}`,
         driverFlag(config.immediateVolumes),
