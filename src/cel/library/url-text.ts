@@ -12,7 +12,7 @@ export interface ParsedUrl {
 /** The reason why a text is not a URL, with Go's message. */
 export class UrlError extends Error {}
 
-const isControl = (character: string): boolean => character < ' ' || character === '\x7f';
+const CONTROL = /[\0-\x1f\x7f]/;
 /** Characters that need no escape in a path. */
 const PATH_SAFE = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
 const PATH_VALID = /^[A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]*$/;
@@ -22,7 +22,7 @@ const PATH_VALID = /^[A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]*$/;
  * ordinary character. Throws UrlError.
  */
 export function parseUrl(text: string, fragment: boolean): ParsedUrl {
-  if ([...text].some(isControl)) throw new UrlError('net/url: invalid control character in URL');
+  if (CONTROL.test(text)) throw new UrlError('net/url: invalid control character in URL');
   const whole = fragment ? text.split('#')[0]! : text;
   if (whole === '') throw new UrlError('empty url');
   const { scheme, rest } = splitScheme(whole);

@@ -11,8 +11,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\r': '\\r',
   '\t': '\\t',
   '\v': '\\v',
-  '"': '\\"',
-  '\\': '\\\\',
 };
 
 /** Text that needs no escapes: printable ASCII without quote and backslash. */
@@ -24,10 +22,20 @@ const PLAIN = /^[ !#-[\]-~]*$/;
  */
 export function quote(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
+  // Texts may have megabytes, so printable parts are escaped as wholes: as in JSON.
   let quoted = '"';
-  for (const character of text) quoted += quoteCharacter(character);
-  return `${quoted}"`;
+  let from = 0;
+  for (const match of text.matchAll(UNPRINTABLE)) {
+    const [run] = match;
+    quoted += JSON.stringify(text.slice(from, match.index)).slice(1, -1);
+    for (const character of run) quoted += quoteCharacter(character);
+    from = match.index + run.length;
+  }
+  return `${quoted}${JSON.stringify(text.slice(from)).slice(1)}`;
 }
+
+/** Characters that are neither printable nor a space. */
+const UNPRINTABLE = /[^ -~\p{L}\p{M}\p{N}\p{P}\p{S}]+/gu;
 
 function quoteCharacter(character: string): string {
   const escape = ESCAPES[character];
@@ -36,7 +44,6 @@ function quoteCharacter(character: string): string {
   if (code < 0x20 || code === 0x7f) return `\\x${code.toString(16).padStart(2, '0')}`;
   // UTF-8 cannot encode a lone surrogate; Go has the replacement character there.
   if (code >= 0xd800 && code <= 0xdfff) return '�';
-  if (character === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
   return code > 0xffff
     ? `\\U${code.toString(16).padStart(8, '0')}`
     : `\\u${code.toString(16).padStart(4, '0')}`;

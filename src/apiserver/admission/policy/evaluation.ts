@@ -13,6 +13,7 @@ import {
   type Value,
 } from '#cel/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import { expressionAuthorizer } from './authorizer.ts';
 import type { CelMetrics } from './cel-metrics.ts';
@@ -32,6 +33,9 @@ export interface Variable extends Expression {
 export type Outcome =
   | { readonly value: Value; readonly problem?: undefined }
   | { readonly problem: string };
+
+/** After an expression of this cost, some milliseconds, the event loop gets a turn. */
+const LONG_COST = 20_000;
 
 /** The expressions of a policy have exceeded their cost budget together. */
 export class OutOfBudgetError extends Error {
@@ -112,10 +116,13 @@ export class Evaluation {
       return { problem: `compilation error: ${compiled.problem}` };
     this.#budget = budget;
     const { program } = compiled;
+    const before = budget.remaining;
     const { value, error } = await this.#metrics.evaluate(() =>
       program.evaluateAsync(this.#activation, { budget }),
     );
     if (budget.exhausted) throw new OutOfBudgetError();
+    // A policy may have many expressions of the maximum cost.
+    if (before - budget.remaining > LONG_COST) await nextTurn();
     if (error !== undefined)
       return { problem: `expression '${source}' resulted in error: ${error.message}` };
     return { value };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { MAX_FIELD_ERRORS } from '#machinery/validation/field.ts';
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import { DecodeError } from '../decode-error.ts';
 import { StructuralCodec } from './structural-codec.ts';
@@ -241,10 +242,17 @@ describe('validate', () => {
     const alternatives = Array.from({ length: 500 }, (_, index) => ({ required: [`f${index}`] }));
     const item: JSONSchemaProps = { type: 'object', properties: {}, anyOf: alternatives };
     const codec = ofSpec({ type: 'array', items: item });
-    const spec = Array.from({ length: 50_000 }, () => ({}));
-    expect(messages(codec, { spec })).toEqual([
+    // The last alternative fits.
+    const spec = Array.from({ length: 50_000 }, () => ({ f499: '' }));
+    expect(codec.validate({ spec }).map((error) => error.message)).toEqual([
       '<nil>: Forbidden: validating the object by its schema takes too long',
     ]);
+  });
+
+  test('no more errors are looked for than are reported', () => {
+    const codec = ofSpec({ type: 'array', items: { type: 'string', pattern: '^a$' } });
+    const spec = Array.from({ length: 50_000 }, () => 'b');
+    expect(codec.validate({ spec })).toHaveLength(MAX_FIELD_ERRORS + 1);
   });
 
   test('deep objects are read and validated', () => {

@@ -21,6 +21,11 @@ export class ValueErrors {
     return this.#errors.size === 0;
   }
 
+  /** Reports whether there are more errors than are reported. */
+  get isFull(): boolean {
+    return this.#errors.size > field.MAX_FIELD_ERRORS;
+  }
+
   add(error: ValueError): void {
     if (!this.#errors.has(error.message)) this.#errors.set(error.message, error);
   }

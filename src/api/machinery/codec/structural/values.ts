@@ -266,7 +266,7 @@ export class ValueValidator {
     const { items } = parts;
     if (items !== undefined) {
       for (let i = 0; i < list.length; i++) {
-        if (run.isExhausted) return passed;
+        if (run.isExhausted || errors.isFull) return passed;
         run.item(i);
         passed += checkPart(items, list[i], run, errors, correlation?.item(i));
         run.pop();
@@ -308,7 +308,7 @@ export class ValueValidator {
     const names = Object.keys(object);
     this.#checkSize(names.length, run, errors);
     for (const name of names) {
-      if (run.isExhausted) return passed;
+      if (run.isExhausted || errors.isFull) return passed;
       const property = parts.properties.get(name);
       if (
         property !== undefined ||
