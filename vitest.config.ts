@@ -119,6 +119,8 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: alone,
+          // What they test are other processes. So a worker imports clients and types once, and not for each file.
+          isolate: false,
         },
       },
       {

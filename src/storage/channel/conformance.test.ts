@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { type Clock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger as logger } from '#machinery/log.ts';
 import { type HarnessOptions, storageConformance } from '../conformance.ts';
 import { openEmbeddedStorage } from '../embedded/index.ts';
@@ -46,24 +46,23 @@ storageConformance('memory over a channel, behind the watch cache', async (optio
   return { storage, advance: (ms) => clock.advance(ms), dispose: () => storage.close() };
 });
 
-const SCALE = 40;
 const embedded = (
   name: string,
-  wrap: (storage: Storage, options: HarnessOptions) => Promise<Storage>,
+  wrap: (storage: Storage, options: HarnessOptions, clock: Clock) => Promise<Storage>,
 ) =>
   storageConformance(name, async (options) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-channel-'));
+    const clock = new VirtualClock();
     const open = async (): Promise<Storage> => {
-      const behind = await openEmbeddedStorage({ clock: systemClock, logger, dataDir, ...options });
+      const behind = await openEmbeddedStorage({ clock, logger, dataDir, ...options });
       const ends = await socketPair();
-      return wrap(await over(behind, ends, options.watchBufferEvents), options);
+      return wrap(await over(behind, ends, options.watchBufferEvents), options, clock);
     };
     let storage = await open();
     return {
       storage,
-      timeScale: SCALE,
       scans: !name.includes('cache'),
-      advance: (ms) => systemClock.sleep(ms / SCALE),
+      advance: (ms) => clock.advance(ms),
       reopen: async () => {
         await storage.close();
         storage = await open();
@@ -77,6 +76,6 @@ const embedded = (
   });
 
 embedded('embedded over a socket', (storage) => Promise.resolve(storage));
-embedded('embedded over a socket, behind the watch cache', (storage, options) =>
-  openWatchCache({ clock: systemClock, logger, storage, ...options }),
+embedded('embedded over a socket, behind the watch cache', (storage, options, clock) =>
+  openWatchCache({ clock, logger, storage, ...options }),
 );

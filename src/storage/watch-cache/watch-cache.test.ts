@@ -30,16 +30,15 @@ storageConformance('memory behind the watch cache', async (options) => {
 
 storageConformance('embedded behind the watch cache', async (options) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-cache-'));
-  const scale = 40;
+  const clock = new VirtualClock();
   const open = async (): Promise<Storage> => {
-    const storage = await openEmbeddedStorage({ clock: systemClock, logger, dataDir, ...options });
-    return openWatchCache({ clock: systemClock, logger, storage, ...options });
+    const storage = await openEmbeddedStorage({ clock, logger, dataDir, ...options });
+    return openWatchCache({ clock, logger, storage, ...options });
   };
   let storage = await open();
   return {
     storage,
-    timeScale: scale,
-    advance: (ms) => systemClock.sleep(ms / scale),
+    advance: (ms) => clock.advance(ms),
     reopen: async () => {
       await storage.close();
       storage = await open();
