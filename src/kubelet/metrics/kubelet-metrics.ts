@@ -4,30 +4,23 @@
 import type { Clock } from '#machinery/clock.ts';
 import {
   type Counter,
-  exponentialBuckets,
   type Family,
   type Histogram,
   Instruments,
   type Sample,
 } from '#machinery/metrics/instruments.ts';
+import {
+  type CounterName,
+  COUNTERS,
+  FROM_THE_START,
+  type HistogramName,
+  HISTOGRAMS,
+} from './families.ts';
 import { type OpenResizes, ResizeMetrics } from './resize-metrics.ts';
 import { ResourceManagerMetrics } from './resource-manager-metrics.ts';
 import type { VolumeCount } from '../volumes/volume-counts.ts';
 import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-config.ts';
 
-/** Prometheus' default buckets, in seconds. */
-export const DEFAULT_BUCKETS: readonly number[] = [
-  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-];
-const POD_START_BUCKETS: readonly number[] = [
-  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600,
-];
-const RUNTIME_BUCKETS = exponentialBuckets(0.005, 2.5, 14);
-/** Upstream's 15 buckets from 0.1 to 40 seconds. */
-const CLAIM_BUCKETS = exponentialBuckets(0.1, (40 / 0.1) ** (1 / 14), 15);
-const PULL_BUCKETS: readonly number[] = [
-  1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
-];
 const MiB = 2 ** 20;
 /** The sizes of images above which a label is used, in bytes. */
 const IMAGE_SIZES: readonly (readonly [above: number, label: string])[] = [
@@ -66,292 +59,92 @@ export class KubeletMetrics implements RuntimeMetrics {
   readonly #clock: Clock;
   readonly #instruments = new Instruments();
   readonly #startedAt: number;
-  readonly resourceManagers: ResourceManagerMetrics;
   readonly resizes: ResizeMetrics;
+  #resourceManagers: ResourceManagerMetrics | undefined;
   #shutdown = { start: 0, end: 0 };
-  readonly #runtimeOperations: Family<Counter>;
-  readonly #runtimeErrors: Family<Counter>;
-  readonly #runtimeDuration: Family<Histogram>;
-  readonly #relistDuration: Family<Histogram>;
-  readonly #relistInterval: Family<Histogram>;
   /** The monotonic time of the last relist. */
   #relistedAt: number | undefined;
-  readonly #sandboxDuration: Family<Histogram>;
-  readonly #sandboxErrors: Family<Counter>;
-  readonly #imagePulls: Family<Histogram>;
-  readonly #workerDuration: Family<Histogram>;
-  readonly #podStart: Family<Histogram>;
-  readonly #startedPods: Family<Counter>;
-  readonly #startedPodErrors: Family<Counter>;
-  readonly #startedUserNamespaced: Family<Counter>;
-  readonly #startedUserNamespacedErrors: Family<Counter>;
-  readonly #startedContainers: Family<Counter>;
-  readonly #terminatedContainers: Family<Counter>;
-  readonly #startedContainerErrors: Family<Counter>;
-  readonly #rejections: Family<Counter>;
-  readonly #evictions: Family<Counter>;
-  readonly #evictionStatsAge: Family<Histogram>;
-  readonly #preemptions: Family<Counter>;
-  readonly #imagesCollected: Family<Counter>;
-  readonly #imageVolumesRequested: Family<Counter>;
-  readonly #imageVolumesMounted: Family<Counter>;
-  readonly #imageVolumeErrors: Family<Counter>;
-  readonly #deviceRegistrations: Family<Counter>;
-  readonly #deviceAllocation: Family<Histogram>;
-  readonly #claimOperations: Family<Histogram>;
-  readonly #credentialPluginErrors: Family<Counter>;
-  readonly #credentialPluginDuration: Family<Histogram>;
-  readonly #requests: Family<Counter>;
-  readonly #requestDuration: Family<Histogram>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#startedAt = clock.now();
-    this.resourceManagers = new ResourceManagerMetrics(this.#instruments);
     this.resizes = new ResizeMetrics(this.#instruments);
-    const counter = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
-      this.#instruments.counter({ name: `kubelet_${name}`, help, labels });
-    const histogram = (
-      name: string,
-      help: string,
-      bounds: readonly number[],
-      ...labels: readonly string[]
-    ): Family<Histogram> =>
-      this.#instruments.histogram({ name: `kubelet_${name}`, help, labels }, bounds);
-    this.#runtimeOperations = counter(
-      'runtime_operations_total',
-      'Calls to the container runtime.',
-      'operation_type',
-    );
-    this.#runtimeErrors = counter(
-      'runtime_operations_errors_total',
-      'Calls to the container runtime that failed.',
-      'operation_type',
-    );
-    this.#runtimeDuration = histogram(
-      'runtime_operations_duration_seconds',
-      'Duration of calls to the container runtime.',
-      RUNTIME_BUCKETS,
-      'operation_type',
-    );
-    this.#relistDuration = histogram(
-      'pleg_relist_duration_seconds',
-      'Duration of listing all pods of the runtime.',
-      DEFAULT_BUCKETS,
-    );
-    this.#relistInterval = histogram(
-      'pleg_relist_interval_seconds',
-      'Time between two listings of all pods of the runtime.',
-      DEFAULT_BUCKETS,
-    );
-    this.#sandboxDuration = histogram(
-      'run_podsandbox_duration_seconds',
-      'Duration of starting a sandbox, by the handler of the RuntimeClass.',
-      DEFAULT_BUCKETS,
-      'runtime_handler',
-    );
-    this.#sandboxErrors = counter(
-      'run_podsandbox_errors_total',
-      'Sandboxes that the runtime could not start, by the handler of the RuntimeClass.',
-      'runtime_handler',
-    );
-    this.#imagePulls = histogram(
-      'image_pull_duration_seconds',
-      'Duration of a pull and of its wait for others, by the size of the image.',
-      PULL_BUCKETS,
-      'image_size_in_bytes',
-    );
-    this.#workerDuration = histogram(
-      'pod_worker_duration_seconds',
-      'Duration of one sync of a pod, by the kind of sync.',
-      DEFAULT_BUCKETS,
-      'operation_type',
-    );
-    this.#podStart = histogram(
-      'pod_start_duration_seconds',
-      'Time from when the kubelet first sees a pod until its containers run.',
-      POD_START_BUCKETS,
-    );
-    this.#startedPods = counter('started_pods_total', 'Sandboxes that were to be started.');
-    this.#startedPodErrors = counter(
-      'started_pods_errors_total',
-      'Sandboxes that could not be started.',
-    );
-    this.#startedUserNamespaced = counter(
-      'started_user_namespaced_pods_total',
-      'Sandboxes with user namespaces that were to be started.',
-    );
-    this.#startedUserNamespacedErrors = counter(
-      'started_user_namespaced_pods_errors_total',
-      'Sandboxes with user namespaces that could not be started.',
-    );
-    this.#startedContainers = counter(
-      'started_containers_total',
-      'Containers that were to be started.',
-      'container_type',
-    );
-    this.#terminatedContainers = counter(
-      'terminated_containers_total',
-      'Containers that have terminated.',
-      'container_type',
-      'exit_code',
-      'reason',
-    );
-    this.#startedContainerErrors = counter(
-      'started_containers_errors_total',
-      'Containers that could not be started.',
-      'container_type',
-      'code',
-    );
-    this.#rejections = counter(
-      'admission_rejections_total',
-      'Pods that the kubelet rejected, by reason.',
-      'reason',
-    );
-    this.#evictions = counter(
-      'evictions',
-      'Pods that were evicted, by the signal that was the reason.',
-      'eviction_signal',
-    );
-    this.#evictionStatsAge = histogram(
-      'eviction_stats_age_seconds',
-      'Age of the measurement that an eviction was based on.',
-      DEFAULT_BUCKETS,
-      'eviction_signal',
-    );
-    this.#preemptions = counter(
-      'preemptions',
-      'Pods that were ended for a critical pod, by the resource that it lacked.',
-      'preemption_signal',
-    );
-    this.#imagesCollected = counter(
-      'image_garbage_collected_total',
-      'Images that were removed, by reason.',
-      'reason',
-    );
-    this.#imageVolumesRequested = counter(
-      'image_volume_requested_total',
-      'Image volumes that containers asked for.',
-    );
-    this.#imageVolumesMounted = counter(
-      'image_volume_mounted_succeed_total',
-      'Image volumes that were mounted.',
-    );
-    this.#imageVolumeErrors = counter(
-      'image_volume_mounted_errors_total',
-      'Image volumes that could not be mounted.',
-    );
-    this.#deviceRegistrations = counter(
-      'device_plugin_registration_total',
-      'Registrations of device plugins, by resource.',
-      'resource_name',
-    );
-    this.#deviceAllocation = histogram(
-      'device_plugin_alloc_duration_seconds',
-      'Duration of an allocation by a device plugin, by resource.',
-      DEFAULT_BUCKETS,
-      'resource_name',
-    );
-    this.#credentialPluginErrors = counter(
-      'credential_provider_plugin_errors_total',
-      'Calls of credential provider plugins that failed, by plugin.',
-      'plugin_name',
-    );
-    this.#credentialPluginDuration = histogram(
-      'credential_provider_plugin_duration',
-      'Duration of calls of credential provider plugins in seconds, by plugin.',
-      DEFAULT_BUCKETS,
-      'plugin_name',
-    );
-    this.#claimOperations = this.#instruments.histogram(
-      {
-        name: 'dra_operations_duration_seconds',
-        help: 'Duration of preparing or unpreparing all ResourceClaims of a pod.',
-        labels: ['operation_name', 'is_error'],
-      },
-      CLAIM_BUCKETS,
-    );
-    const request = ['method', 'path', 'server_type', 'long_running'];
-    this.#requests = counter('http_requests_total', 'Requests to the kubelet API.', ...request);
-    this.#requestDuration = histogram(
-      'http_requests_duration_seconds',
-      'Duration of requests to the kubelet API.',
-      DEFAULT_BUCKETS,
-      ...request,
-    );
-    // Metrics without labels exist from the start, as upstream's do.
-    this.#relistInterval.with();
-    for (const family of [
-      this.#startedPods,
-      this.#startedUserNamespaced,
-      this.#startedUserNamespacedErrors,
-      this.#imageVolumesRequested,
-      this.#imageVolumesMounted,
-      this.#imageVolumeErrors,
-    ]) {
-      family.with();
-    }
+  }
+
+  get resourceManagers(): ResourceManagerMetrics {
+    return (this.#resourceManagers ??= new ResourceManagerMetrics(this.#instruments));
+  }
+
+  #counter(name: CounterName): Family<Counter> {
+    return this.#instruments.counter(COUNTERS[name]);
+  }
+
+  #histogram(name: HistogramName): Family<Histogram> {
+    const { description, bounds } = HISTOGRAMS[name];
+    return this.#instruments.histogram(description, bounds);
   }
 
   runtimeOperation(operation: string, seconds: number | undefined, failed: boolean): void {
-    this.#runtimeOperations.with(operation).value++;
-    if (seconds !== undefined) this.#runtimeDuration.with(operation).observe(seconds);
-    if (failed) this.#runtimeErrors.with(operation).value++;
+    this.#counter('runtimeOperations').with(operation).value++;
+    if (seconds !== undefined) this.#histogram('runtimeDuration').with(operation).observe(seconds);
+    if (failed) this.#counter('runtimeErrors').with(operation).value++;
   }
 
   sandboxRun(handler: string, seconds: number, failed: boolean): void {
-    this.#sandboxDuration.with(handler).observe(seconds);
-    if (failed) this.#sandboxErrors.with(handler).value++;
+    this.#histogram('sandboxDuration').with(handler).observe(seconds);
+    if (failed) this.#counter('sandboxErrors').with(handler).value++;
   }
 
   imagePulled(bytes: number, seconds: number): void {
     const [, size = 'N/A'] = IMAGE_SIZES.findLast(([above]) => bytes > above) ?? [];
-    this.#imagePulls.with(size).observe(seconds);
+    this.#histogram('imagePulls').with(size).observe(seconds);
   }
 
   relisted(seconds: number): void {
-    this.#relistDuration.with().observe(seconds);
+    this.#histogram('relistDuration').with().observe(seconds);
     const now = this.#clock.monotonic();
     if (this.#relistedAt !== undefined)
-      this.#relistInterval.with().observe((now - this.#relistedAt) / 1000);
+      this.#histogram('relistInterval')
+        .with()
+        .observe((now - this.#relistedAt) / 1000);
     this.#relistedAt = now;
   }
 
   podSynced(operation: 'create' | 'sync' | 'kill' | 'terminated', seconds: number): void {
-    this.#workerDuration.with(operation).observe(seconds);
+    this.#histogram('workerDuration').with(operation).observe(seconds);
   }
 
   podStarted(seconds: number): void {
-    this.#podStart.with().observe(seconds);
+    this.#histogram('podStart').with().observe(seconds);
   }
 
   sandboxStarted(failed: boolean, userNamespace: boolean): void {
-    this.#startedPods.with().value++;
-    if (failed) this.#startedPodErrors.with().value++;
+    this.#counter('startedPods').with().value++;
+    if (failed) this.#counter('startedPodErrors').with().value++;
     if (!userNamespace) return;
-    this.#startedUserNamespaced.with().value++;
-    if (failed) this.#startedUserNamespacedErrors.with().value++;
+    this.#counter('startedUserNamespaced').with().value++;
+    if (failed) this.#counter('startedUserNamespacedErrors').with().value++;
   }
 
   containerStarted(type: ContainerType, code?: string): void {
-    this.#startedContainers.with(type).value++;
-    if (code !== undefined) this.#startedContainerErrors.with(type, code).value++;
+    this.#counter('startedContainers').with(type).value++;
+    if (code !== undefined) this.#counter('startedContainerErrors').with(type, code).value++;
   }
 
   containerTerminated(type: ContainerType, exitCode: number, reason: string): void {
-    this.#terminatedContainers.with(type, String(exitCode), reason).value++;
+    this.#counter('terminatedContainers').with(type, String(exitCode), reason).value++;
   }
 
   podRejected(reason: string): void {
-    this.#rejections.with(reason).value++;
+    this.#counter('rejections').with(reason).value++;
   }
 
   podEvicted(signal: string): void {
-    this.#evictions.with(signal).value++;
+    this.#counter('evictions').with(signal).value++;
   }
 
   evictionBasedOn(signal: string, ageSeconds: number): void {
-    this.#evictionStatsAge.with(signal).observe(ageSeconds);
+    this.#histogram('evictionStatsAge').with(signal).observe(ageSeconds);
   }
 
   /** Records the wall-clock times of the node's last shutdown in milliseconds; 0: not yet. */
@@ -360,20 +153,20 @@ export class KubeletMetrics implements RuntimeMetrics {
   }
 
   podPreempted(resource: string): void {
-    this.#preemptions.with(resource).value++;
+    this.#counter('preemptions').with(resource).value++;
   }
 
   imageCollected(reason: 'age' | 'space'): void {
-    this.#imagesCollected.with(reason).value++;
+    this.#counter('imagesCollected').with(reason).value++;
   }
 
   imageVolumes(event: 'requested' | 'mounted' | 'failed', count: number): void {
-    const families = {
-      requested: this.#imageVolumesRequested,
-      mounted: this.#imageVolumesMounted,
-      failed: this.#imageVolumeErrors,
-    };
-    families[event].with().value += count;
+    const counters = {
+      requested: 'imageVolumesRequested',
+      mounted: 'imageVolumesMounted',
+      failed: 'imageVolumeErrors',
+    } as const;
+    this.#counter(counters[event]).with().value += count;
   }
 
   podResized(success: boolean, ms: number): void {
@@ -381,16 +174,16 @@ export class KubeletMetrics implements RuntimeMetrics {
   }
 
   credentialPluginRan(plugin: string, seconds: number, failed: boolean): void {
-    this.#credentialPluginDuration.with(plugin).observe(seconds);
-    if (failed) this.#credentialPluginErrors.with(plugin).value++;
+    this.#histogram('credentialPluginDuration').with(plugin).observe(seconds);
+    if (failed) this.#counter('credentialPluginErrors').with(plugin).value++;
   }
 
   deviceRegistered(resource: string): void {
-    this.#deviceRegistrations.with(resource).value++;
+    this.#counter('deviceRegistrations').with(resource).value++;
   }
 
   deviceAllocated(resource: string, seconds: number): void {
-    this.#deviceAllocation.with(resource).observe(seconds);
+    this.#histogram('deviceAllocation').with(resource).observe(seconds);
   }
 
   claimsHandled(
@@ -398,14 +191,16 @@ export class KubeletMetrics implements RuntimeMetrics {
     isError: boolean,
     seconds: number,
   ): void {
-    this.#claimOperations.with(operation, String(isError)).observe(seconds);
+    this.#histogram('claimOperations').with(operation, String(isError)).observe(seconds);
   }
 
   /** Counts a request. `path`: the first part of a known path, or 'other'. */
   requestServed(method: string, path: string, longRunning: boolean, seconds: number): void {
     const labels = [method, path, 'readwrite', String(longRunning)];
-    this.#requests.with(...labels).value++;
-    this.#requestDuration.with(...labels).observe(seconds);
+    this.#counter('requests').with(...labels).value++;
+    this.#histogram('requestDuration')
+      .with(...labels)
+      .observe(seconds);
   }
 
   /**
@@ -413,6 +208,10 @@ export class KubeletMetrics implements RuntimeMetrics {
    * components.
    */
   text(gauges: KubeletGauges): string {
+    // Metrics without labels exist from the start, as upstream's do.
+    this.#resourceManagers ??= new ResourceManagerMetrics(this.#instruments);
+    for (const name of FROM_THE_START) this.#counter(name).with();
+    this.#histogram('relistInterval').with();
     const gauge = (
       name: string,
       help: string,

@@ -1,12 +1,6 @@
 // Metrics of in-place resizes, with upstream's names.
 
-import type {
-  Counter,
-  Family,
-  Histogram,
-  Instruments,
-  Sample,
-} from '#machinery/metrics/instruments.ts';
+import type { Instruments, Sample } from '#machinery/metrics/instruments.ts';
 import type { AllocationMetrics } from '../allocations.ts';
 import { amounts } from '../pod/resources.ts';
 import type { Container, Pod } from '../types.ts';
@@ -22,32 +16,27 @@ const DURATION_BUCKETS_MS: readonly number[] = [
   10, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000,
 ];
 
+const REQUESTED = {
+  name: 'kubelet_container_requested_resizes_total',
+  help: 'Changes of requests and limits of containers that were asked for.',
+  labels: ['resource', 'requirement', 'operation'],
+};
+const INFEASIBLE = {
+  name: 'kubelet_pod_infeasible_resizes_total',
+  help: 'Resizes that a rule made impossible.',
+  labels: ['reason_detail'],
+};
+const DURATION = {
+  name: 'kubelet_pod_resize_duration_milliseconds',
+  help: 'Duration of resizing a pod, in milliseconds.',
+  labels: ['success'],
+};
+
 export class ResizeMetrics implements AllocationMetrics {
   readonly #instruments: Instruments;
-  readonly #requested: Family<Counter>;
-  readonly #infeasible: Family<Counter>;
-  readonly #duration: Family<Histogram>;
 
   constructor(instruments: Instruments) {
     this.#instruments = instruments;
-    this.#requested = instruments.counter({
-      name: 'kubelet_container_requested_resizes_total',
-      help: 'Changes of requests and limits of containers that were asked for.',
-      labels: ['resource', 'requirement', 'operation'],
-    });
-    this.#infeasible = instruments.counter({
-      name: 'kubelet_pod_infeasible_resizes_total',
-      help: 'Resizes that a rule made impossible.',
-      labels: ['reason_detail'],
-    });
-    this.#duration = instruments.histogram(
-      {
-        name: 'kubelet_pod_resize_duration_milliseconds',
-        help: 'Duration of resizing a pod, in milliseconds.',
-        labels: ['success'],
-      },
-      DURATION_BUCKETS_MS,
-    );
   }
 
   resizeRequested(pod: Pod, before: Pod): void {
@@ -62,18 +51,18 @@ export class ResizeMetrics implements AllocationMetrics {
           );
           const operation = operationOf(from ?? 0, to ?? 0);
           if (operation !== undefined)
-            this.#requested.with(resource, requirement, operation).value++;
+            this.#instruments.counter(REQUESTED).with(resource, requirement, operation).value++;
         }
       }
     }
   }
 
   resizeInfeasible(detail: string): void {
-    this.#infeasible.with(detail).value++;
+    this.#instruments.counter(INFEASIBLE).with(detail).value++;
   }
 
   resized(success: boolean, ms: number): void {
-    this.#duration.with(String(success)).observe(ms);
+    this.#instruments.histogram(DURATION, DURATION_BUCKETS_MS).with(String(success)).observe(ms);
   }
 
   /** Sets the current values. */

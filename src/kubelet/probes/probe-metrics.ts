@@ -10,7 +10,7 @@ import {
   Histogram,
   histogramText,
 } from '#machinery/metrics/instruments.ts';
-import { DEFAULT_BUCKETS } from '../metrics/kubelet-metrics.ts';
+import { DEFAULT_BUCKETS } from '../metrics/families.ts';
 import { podUid, type Pod } from '../types.ts';
 import type { ProbeOutcome } from './probe-runner.ts';
 import type { ProbeType } from './probe-worker.ts';
