@@ -2,10 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { VirtualClock } from '#machinery/clock.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { startHarness, type Harness } from '../testing/harness.ts';
+import { KubeletMetrics } from './kubelet-metrics.ts';
 
 let harness: Harness;
 let logs: string;
@@ -388,4 +391,17 @@ describe('values', () => {
   ])('%s is %i', async (path, code, body) => {
     expect(await get(path)).toEqual({ code, body });
   });
+});
+
+test('families are made when they are first used: a process may have thousands of kubelets', () => {
+  const made = [
+    vi.spyOn(Instruments.prototype, 'counter'),
+    vi.spyOn(Instruments.prototype, 'histogram'),
+  ];
+  const metrics = new KubeletMetrics(new VirtualClock());
+  const calls = (): number => made.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  expect(calls()).toBe(0);
+  metrics.podStarted(1);
+  expect(calls()).toBe(1);
+  vi.restoreAllMocks();
 });
