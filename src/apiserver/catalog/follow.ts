@@ -8,7 +8,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import { stateOf } from '../registry/encoded-object.ts';
+import { ConvertedObject, stateOf } from '../registry/encoded-object.ts';
 import { everything, type Selection } from '../registry/selection.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
@@ -72,6 +72,8 @@ export function keyOf({ metadata }: KubeObject): string {
  * once.
  */
 export function decodeState(encoded: EncodedObject): KubeObject {
+  // The bytes are in another version.
+  if (encoded instanceof ConvertedObject) return encoded.object();
   const { value, modRevision } = stateOf(encoded);
   return decodeFromStorage<KubeObject>(value, modRevision);
 }

@@ -280,6 +280,7 @@ describe('resourceVersion', () => {
     );
     expect(past.code).toBe(410);
     expect(past.json.reason).toBe('Expired');
+    expect(past.json.message).toBe('The resourceVersion for the provided list is too old.');
   });
 
   test('of a get is a minimum', async () => {
@@ -304,6 +305,9 @@ describe('resourceVersion', () => {
       'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
     ],
     ['resourceVersionMatch=Maybe&resourceVersion=1', 422, 'Unsupported value: "Maybe"'],
+    // These problems are found in this order.
+    ['resourceVersionMatch=Maybe&resourceVersion=x', 422, 'Unsupported value: "Maybe"'],
+    ['resourceVersion=x&continue=x', 400, 'continue key is not valid'],
     ['sendInitialEvents=true', 422, 'sendInitialEvents is forbidden for list'],
     ['limit=x', 400, 'invalid syntax'],
   ])('rejects %s', async (query, expected, message) => {

@@ -140,6 +140,9 @@ export function parseListQuery(query: URLSearchParams, selectors: SelectorConfig
   errors.push(...checkMatch(common));
   if (errors.length > 0)
     throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
+  // With a continue token, no other resourceVersion is allowed, so the token is checked first.
+  if (common.continue === '')
+    parseResourceVersion(common.resourceVersion, 'invalid resource version: ');
   return common;
 }
 
@@ -171,7 +174,7 @@ export interface WatchQuery extends WatchOptions {
 
 /** Parses the query of a watch. Throws StatusError (400, 422). */
 export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfig): WatchQuery {
-  const common = parseCommon(query, selectors, true);
+  const common = parseCommon(query, selectors);
   const allowBookmarks = parseBoolean(query, 'allowWatchBookmarks') ?? false;
   const given = parseBoolean(query, 'sendInitialEvents');
   const { resourceVersion, resourceVersionMatch: givenMatch } = common;
@@ -205,6 +208,7 @@ export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfi
   }
   if (errors.length > 0)
     throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
+  parseResourceVersion(resourceVersion, '');
   return {
     selection: common.selection,
     resourceVersion: common.resourceVersion,
@@ -214,15 +218,10 @@ export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfi
   };
 }
 
-function parseCommon(
-  query: URLSearchParams,
-  selectors: SelectorConfig,
-  isWatch = false,
-): ListQuery {
+function parseCommon(query: URLSearchParams, selectors: SelectorConfig): ListQuery {
   const limit = parseInteger(query, 'limit');
   const timeoutSeconds = parseInteger(query, 'timeoutSeconds');
   const resourceVersion = query.get('resourceVersion') ?? '';
-  parseResourceVersion(resourceVersion, isWatch ? '' : 'invalid resource version: ');
   return {
     selection: parseSelection(query, selectors),
     limit,

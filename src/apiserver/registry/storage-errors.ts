@@ -7,7 +7,8 @@ import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
 import { ConversionError } from './object-converter.ts';
 
-const EXPIRED_MESSAGE = 'The resourceVersion for the provided watch is too old.';
+const EXPIRED_WATCH = 'The resourceVersion for the provided watch is too old.';
+const EXPIRED_LIST = 'The resourceVersion for the provided list is too old.';
 
 /** An object is too large for the storage (413). Nothing was written. */
 export class ObjectTooLarge extends apierrors.StatusError {
@@ -19,7 +20,7 @@ export class ObjectTooLarge extends apierrors.StatusError {
 export interface StorageErrorDetails {
   readonly resource?: GroupResource;
   readonly name?: string;
-  /** The requested resourceVersion. */
+  /** The requested resourceVersion of a list. */
   readonly requestedRevision?: number | string;
 }
 
@@ -37,9 +38,7 @@ export function storageToStatus(error: unknown, details: StorageErrorDetails = {
       return apierrors.conflict(resource, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
     case 'Expired':
       return apierrors.resourceExpired(
-        details.requestedRevision === undefined
-          ? EXPIRED_MESSAGE
-          : `too old resource version: ${details.requestedRevision} (${error.revision ?? 0})`,
+        details.requestedRevision === undefined ? EXPIRED_WATCH : EXPIRED_LIST,
       );
     case 'FutureRevision':
       return apierrors.tooLargeResourceVersion(

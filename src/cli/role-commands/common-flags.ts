@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { KUBERNETES_VERSION } from '#cluster/version.ts';
-import { duration, ipAddress, logLevel, port, yesOrNo } from '../flags.ts';
+import { duration, ipAddress, list, logLevel, port, yesOrNo } from '../flags.ts';
 
 /** Flags that every role has. */
 export function withLogFlags(command: Command): Command {
@@ -91,6 +91,31 @@ export function withServing(command: Command, defaultPort: number): Command {
     .option(
       '--client-ca-file <file>',
       'authority of client certificates on that port (default: the one that the API server publishes)',
+    )
+    .option(
+      '--requestheader-client-ca-file <file>',
+      'authority of front proxies, whose headers name users (default: there are none)',
+    )
+    .option(
+      '--requestheader-allowed-names <names>',
+      'common names of front proxies (default: all of that authority)',
+      list,
+    )
+    .option(
+      '--requestheader-username-headers <names>',
+      'headers with the user (default: X-Remote-User)',
+      list,
+    )
+    .option('--requestheader-uid-headers <names>', 'headers with the uid (default: none)', list)
+    .option(
+      '--requestheader-group-headers <names>',
+      'headers with groups (default: X-Remote-Group)',
+      list,
+    )
+    .option(
+      '--requestheader-extra-headers-prefix <prefixes>',
+      'beginnings of headers with extra fields (default: X-Remote-Extra-)',
+      list,
     );
 }
 

@@ -76,15 +76,11 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Flags without an effect here, each with a warning. Health ports know no front proxies, and
- * reviews are requested with --kubeconfig, whose file these flags name again.
+ * Flags without an effect here, each with a warning: reviews are requested with --kubeconfig, whose
+ * file these flags name again.
  */
 const WARNED: Readonly<Record<string, readonly string[]>> = {
-  'controller-manager': [
-    'authentication-kubeconfig',
-    'authorization-kubeconfig',
-    'requestheader-client-ca-file',
-  ],
+  'controller-manager': ['authentication-kubeconfig', 'authorization-kubeconfig'],
   scheduler: ['authentication-kubeconfig', 'authorization-kubeconfig'],
 };
 

@@ -10,6 +10,8 @@ import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { type KeyPair, Pki } from '../credentials/pki.ts';
 import { type ComponentServer, startComponentServer } from './component-server.ts';
+import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { checkAccess } from './delegated-access.ts';
 
 let api: TestServer;
@@ -38,6 +40,15 @@ function ask(
     }).on('error', reject);
   });
 }
+
+const headers = new RequestHeaderAuthenticator({
+  ca: '',
+  allowedNames: ['proxy', 'prometheus'],
+  usernameHeaders: ['X-Remote-User'],
+  uidHeaders: [],
+  groupHeaders: ['X-Remote-Group'],
+  extraHeaderPrefixes: [],
+});
 
 beforeAll(async () => {
   const users = ['prometheus', 'joe'].map(
@@ -80,7 +91,7 @@ beforeAll(async () => {
       ],
     },
     metrics: { '/metrics': () => 'answers 42\n' },
-    checkAccess: (credentials, path) => checkAccess(component, credentials, path),
+    checkAccess: (credentials, path) => checkAccess(component, credentials, path, headers),
   });
 });
 afterAll(async () => {
@@ -150,12 +161,35 @@ test('a client certificate is known once its authority is', async () => {
     });
   const prometheus = await certificateOf('prometheus');
   expect(await answerTo(prometheus)).toBe(403);
-  server.setClientAuthority(clients.caCertificate);
+  server.setAuthorities({ clientCa: clients.caCertificate });
   expect(await answerTo(prometheus)).toBe(200);
   expect(await answerTo(await certificateOf('joe'))).toBe(403);
   expect(await answerTo(await certificateOf('prometheus', pki))).toBe(403);
-  expect(() => server.setClientAuthority('nonsense')).toThrow(/no certificate/);
+  expect(() => server.setAuthorities({ clientCa: 'nonsense' })).toThrow(/no certificate/);
   expect(await answerTo(prometheus)).toBe(200);
+});
+
+test('a front proxy names users in headers, which of others are ignored', async () => {
+  const clients = await makeTestAuthority('clients');
+  const proxies = await makeTestAuthority('proxies');
+  server.setAuthorities({ clientCa: clients.cert, requestHeaderCa: proxies.cert });
+  const answerTo = (client: KeyPair, named: object): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: server.port, path: '/metrics', ca, agent: false };
+      get({ ...options, ...client, headers: { ...named } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on('error', reject);
+    });
+  const proxy = await proxies.client('proxy');
+  const monitor = { 'x-remote-user': 'prometheus', 'x-remote-group': 'monitors' };
+  expect(await answerTo(proxy, monitor)).toBe(200);
+  expect(await answerTo(proxy, { 'x-remote-user': 'joe' })).toBe(403);
+  // Its certificate makes it no user itself.
+  expect(await answerTo(await proxies.client('prometheus'), {})).toBe(403);
+  expect(await answerTo(await proxies.client('other'), monitor)).toBe(403);
+  expect(await answerTo(await clients.client('proxy'), monitor)).toBe(403);
+  expect(() => server.setAuthorities({ requestHeaderCa: 'nonsense' })).toThrow(/no certificate/);
 });
 
 test('statusz as an object, and in no form that there is not', async () => {

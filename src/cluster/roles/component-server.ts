@@ -15,7 +15,7 @@ import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { peerCertificateOf, type Trust, trustIn } from '#apiserver/http/peer-certificate.ts';
 import { PROMETHEUS_TEXT } from '#apiserver/metrics.ts';
-import type { PeerCertificate } from '#apiserver/request.ts';
+import type { PeerAuthorities, PeerCertificate } from '#apiserver/request.ts';
 import type { VersionInfo } from '#machinery/version-info.ts';
 import { flagz, statusz } from '#machinery/serving/zpages.ts';
 import { StatusError } from '#machinery/apierrors.ts';
@@ -53,8 +53,10 @@ export interface ComponentServerConfig {
 export interface Credentials {
   /** The header of that name. */
   readonly authorization?: string;
-  /** A client certificate that the authority of clients has signed, and that has not expired. */
+  /** A certificate that an authority of peers has signed, and that has not expired. */
   readonly certificate?: PeerCertificate;
+  /** Names and values of all headers in turn, in which a front proxy names a user. */
+  readonly rawHeaders: readonly string[];
 }
 
 export interface ComponentServer {
@@ -65,10 +67,10 @@ export interface ComponentServer {
    */
   setCertificate(pair: KeyPair): void;
   /**
-   * Accepts client certificates of this authority, as PEM, on new connections. Until then no client
-   * is known by a certificate. Throws if it has no certificate.
+   * Accepts certificates of these authorities of clients and front proxies on new connections.
+   * Until then no peer is known by a certificate. Throws if an authority has no certificate.
    */
-  setClientAuthority(ca: string): void;
+  setAuthorities(authorities: PeerAuthorities): void;
   close(): Promise<void>;
 }
 
@@ -100,13 +102,13 @@ export async function startComponentServer(
   );
   const served: Served = { config, health, slis, startedAt: clock.now() };
   let pair = tls;
-  let clientCa: string | undefined;
+  let authorities: readonly string[] = [];
   let trust: Trust | undefined;
   const secureContext = (): SecureContextOptions => ({
     cert: pair.cert,
     key: pair.key,
     // Without an authority of clients, Node.js' own list of authorities must not take its place.
-    ca: clientCa ?? [],
+    ca: [...authorities],
     ...TLS_SERVER_OPTIONS,
   });
   const server = createServer(
@@ -161,11 +163,14 @@ export async function startComponentServer(
         throw error;
       }
     },
-    setClientAuthority(ca) {
-      const trusted = trustIn({ clientCa: ca });
-      if (trusted.client.certificates.length === 0)
+    setAuthorities(next) {
+      const { clientCa, requestHeaderCa } = next;
+      const trusted = trustIn(next);
+      if (clientCa !== undefined && trusted.client.certificates.length === 0)
         throw new Error('the authority of client certificates has no certificate');
-      clientCa = ca;
+      if (trusted.frontProxy?.certificates.length === 0)
+        throw new Error('the authority of front proxies has no certificate');
+      authorities = [clientCa, requestHeaderCa].filter((ca) => ca !== undefined);
       trust = trusted;
       server.setSecureContext(secureContext());
     },
@@ -190,6 +195,7 @@ function credentialsOf(
   return {
     ...(authorization !== undefined && { authorization }),
     ...(isValid && { certificate }),
+    rawHeaders: request.rawHeaders,
   };
 }
 

@@ -3,6 +3,11 @@
 
 import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import {
+  RequestHeaderAuthenticator,
+  type RequestHeaderConfig,
+} from '#apiserver/authentication/request-header.ts';
+import type { PeerAuthorities } from '#apiserver/request.ts';
 import type { HealthCheck } from '#machinery/serving/health.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import type { Client } from '#client/client.ts';
@@ -18,12 +23,10 @@ import {
 } from '../credentials/certificate-renewal.ts';
 import { type KeyPair, Pki } from '../credentials/pki.ts';
 import { UserError } from '../user-error.ts';
+import { requestHeaderOf } from './api-server/aggregation-flags.ts';
+import { CertificateFiles } from './api-server/files.ts';
 import { startComponentServer } from './component-server.ts';
-import {
-  checkAccess,
-  followClientAuthority,
-  publishedClientAuthority,
-} from './delegated-access.ts';
+import { checkAccess, followAuthorities, publishedClientAuthority } from './delegated-access.ts';
 import { leading, type LeaderElectionSettings } from '../leading.ts';
 import { clientFor, supervised, type RoleConfig, type RunningRole } from './role.ts';
 import { checkAuthority, readFlagFile, readKubeconfig } from '../flag-files.ts';
@@ -40,6 +43,13 @@ export interface ControlRoleConfig extends RoleConfig {
   readonly tlsPrivateKeyFile?: string;
   /** The authority of client certificates. Default: the one that the API server publishes. */
   readonly clientCaFile?: string;
+  /** The authority of front proxies, which name users in headers. Default: there are none. */
+  readonly requestheaderClientCaFile?: string;
+  readonly requestheaderAllowedNames?: readonly string[];
+  readonly requestheaderUsernameHeaders?: readonly string[];
+  readonly requestheaderUidHeaders?: readonly string[];
+  readonly requestheaderGroupHeaders?: readonly string[];
+  readonly requestheaderExtraHeadersPrefix?: readonly string[];
   readonly leaderElection?: LeaderElectionSettings;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -112,6 +122,9 @@ export async function startControlRole(
   const version = versionInfo(KUBERNETES_VERSION.gitVersion);
   const serving = await servingCertificates(config);
   const authority = clientAuthority(config, client);
+  const readFrontProxies = (): RequestHeaderConfig | undefined => frontProxiesOf(config);
+  const frontProxies = readFrontProxies();
+  const headers = frontProxies && new RequestHeaderAuthenticator(frontProxies);
   const server = await startComponentServer({
     component,
     version,
@@ -130,13 +143,21 @@ export async function startControlRole(
         componentMetricsText(await metricsText(component, () => leads, work.metrics), version),
       ...work.otherMetrics,
     },
-    checkAccess: (credentials, path) => checkAccess(client, credentials, path),
+    checkAccess: (credentials, path) => checkAccess(client, credentials, path, headers),
   });
   const renewing = new AbortController();
   const use = (pair: KeyPair): void => server.setCertificate(pair);
   void keepRenewed({ clock, logger, name: component, ...serving, use }, renewing.signal);
-  void followClientAuthority(
-    { clock, logger, latest: authority, use: (ca) => server.setClientAuthority(ca) },
+  const latest = async (signal: AbortSignal): Promise<PeerAuthorities> => {
+    const clientCa = await authority(signal);
+    const requestHeaderCa = readFrontProxies()?.ca;
+    return {
+      ...(clientCa !== undefined && { clientCa }),
+      ...(requestHeaderCa !== undefined && { requestHeaderCa }),
+    };
+  };
+  void followAuthorities(
+    { clock, logger, latest, use: (authorities) => server.setAuthorities(authorities) },
     renewing.signal,
   );
   const running = supervised(component, (signal) =>
@@ -171,6 +192,23 @@ export async function startControlRole(
     failed: running.failed,
     stop: () => (stopping ??= stop()),
   };
+}
+
+/** Throws UserError. The headers have upstream's defaults for these components. */
+function frontProxiesOf(config: ControlRoleConfig): RequestHeaderConfig | undefined {
+  const {
+    requestheaderClientCaFile,
+    requestheaderUsernameHeaders = ['x-remote-user'],
+    requestheaderGroupHeaders = ['x-remote-group'],
+    requestheaderExtraHeadersPrefix = ['x-remote-extra-'],
+  } = config;
+  if (requestheaderClientCaFile === undefined) return undefined;
+  const headers = {
+    requestheaderUsernameHeaders,
+    requestheaderGroupHeaders,
+    requestheaderExtraHeadersPrefix,
+  };
+  return requestHeaderOf({ ...config, ...headers }, new CertificateFiles(undefined));
 }
 
 /** Throws a UserError if the file of the flag has no certificate. */

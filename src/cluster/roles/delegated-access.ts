@@ -6,7 +6,10 @@ import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import { AUTHENTICATED_GROUP } from '#apiserver/authentication/authenticator.ts';
 import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.ts';
+import type { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.ts';
+import type { PeerAuthorities } from '#apiserver/request.ts';
 import type { Client } from '#client/client.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -28,14 +31,17 @@ const ANONYMOUS: Asker = { username: 'system:anonymous', groups: ['system:unauth
 /**
  * Resolves if the asker may get the path; rejects with StatusError (401, 403) otherwise, and with
  * other errors if the API server cannot be asked. `client`: of a user who may review tokens and
- * access.
+ * access. `frontProxies`: finds the users that front proxies name. Default: there are no front
+ * proxies.
  */
 export async function checkAccess(
   client: Client,
   credentials: Credentials,
   path: string,
+  frontProxies?: RequestHeaderAuthenticator,
 ): Promise<void> {
-  const { username = '', groups = [], uid, extra } = await askerOf(client, credentials);
+  const asker = await askerOf(client, credentials, frontProxies);
+  const { username = '', groups = [], uid, extra } = asker;
   const review = await client.resource(subjectAccessReviews).create({
     metadata: {},
     spec: {
@@ -55,9 +61,12 @@ const certificates = new ClientCertificateAuthenticator();
 
 async function askerOf(
   client: Client,
-  { authorization, certificate: peerCertificate }: Credentials,
+  { authorization, certificate: peerCertificate, rawHeaders }: Credentials,
+  frontProxies: RequestHeaderAuthenticator | undefined,
 ): Promise<Asker> {
-  const proved = certificates.authenticate({ peerCertificate });
+  const proved =
+    frontProxies?.authenticate({ headers: {}, peerCertificate, rawHeaders }) ??
+    certificates.authenticate({ peerCertificate });
   if (proved !== undefined) {
     const { name: username, groups = [], ...more } = proved;
     return { ...more, username, groups: [...groups, AUTHENTICATED_GROUP] };
@@ -100,27 +109,27 @@ const RETRY_MS = 1000;
 interface AuthorityConfig {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns the authority of client certificates, as PEM, if there is one. May reject. */
-  readonly latest: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Takes an authority into use; called when it is another one. */
-  readonly use: (ca: string) => void;
+  /** Returns the authorities of clients and front proxies that there are. May reject. */
+  readonly latest: (signal: AbortSignal) => Promise<PeerAuthorities>;
+  /** Takes authorities into use; called when they have changed. */
+  readonly use: (authorities: PeerAuthorities) => void;
 }
 
 /**
- * Asks for the authority every second until there is one, then every minute. Resolves when the
- * signal aborts.
+ * Asks for the authorities every second until that of clients is known, then every minute. An
+ * authority that is no longer found stays in use. Resolves when the signal aborts.
  */
-export async function followClientAuthority(
+export async function followAuthorities(
   { clock, logger, latest, use }: AuthorityConfig,
   signal: AbortSignal,
 ): Promise<void> {
-  let current: string | undefined;
+  let current: PeerAuthorities = {};
   let hasFailed = false;
   while (!signal.aborted) {
     try {
-      const ca = await latest(signal);
-      if (ca !== undefined && ca !== current) use(ca);
-      current = ca ?? current;
+      const next = { ...current, ...(await latest(signal)) };
+      if (!deepEqual(next, current)) use(next);
+      current = next;
       hasFailed = false;
     } catch (error) {
       if (signal.aborted) return;
@@ -131,8 +140,10 @@ export async function followClientAuthority(
         });
       hasFailed = true;
     }
-    await clock.sleep(current === undefined ? RETRY_MS : PERIOD_MS, signal).catch((error) => {
-      if (!signal.aborted) throw error;
-    });
+    await clock
+      .sleep(current.clientCa === undefined ? RETRY_MS : PERIOD_MS, signal)
+      .catch((error) => {
+        if (!signal.aborted) throw error;
+      });
   }
 }

@@ -3,7 +3,6 @@
 // find out the outcome.
 
 import { isIP } from 'node:net';
-import { checkServerIdentity, type PeerCertificate as TlsCertificate } from 'node:tls';
 import {
   type ChannelCredentials,
   Client,
@@ -12,6 +11,7 @@ import {
   Metadata,
 } from '@grpc/grpc-js';
 import type { Clock } from '#machinery/clock.ts';
+import { identityCheck } from '#machinery/net/tls-identity.ts';
 import type { Logger } from '#machinery/log.ts';
 import { StorageError } from '../interface.ts';
 import { detailsOf, failureKind } from './errors.ts';
@@ -85,8 +85,7 @@ function sslCredentials(address: string, { ca, cert, key }: EtcdTls): ChannelCre
   const bytes = (pem: string | undefined): Buffer | null =>
     pem === undefined ? null : Buffer.from(pem);
   return credentials.createSsl(bytes(ca), bytes(key), bytes(cert), {
-    checkServerIdentity: (_name, certificate) =>
-      checkServerIdentity(hostOf(address), certificate as TlsCertificate),
+    checkServerIdentity: identityCheck(hostOf(address)),
   });
 }
 

@@ -1,6 +1,8 @@
 // Definitions through the server: defaults, allowed updates, and the first step of a deletion.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { encodeForStorage } from '#api/machinery/codec/index.ts';
+import { send } from '#apiserver/testing/requests.ts';
 
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
@@ -93,4 +95,52 @@ test('the table has the name and the time of creation', async () => {
     columns: ['Name', 'Created At'],
     rows: [[NAME, expect.any(String)]],
   });
+});
+
+test('a definition that was stored as v1beta1 is served, and makes its kind available', async () => {
+  const stored = {
+    apiVersion: 'apiextensions.k8s.io/v1beta1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: NAME, uid: 'u', generation: 1 },
+    spec: {
+      group: 'example.com',
+      version: 'v1',
+      names: { plural: 'widgets', kind: 'Widget' },
+      validation: { openAPIV3Schema: { properties: { a: { type: 'string' } } } },
+      additionalPrinterColumns: [{ name: 'A', type: 'string', JSONPath: '.a' }],
+      conversion: { strategy: 'None' },
+    },
+  };
+  await t.storage.create(
+    `/registry/apiextensions.k8s.io/customresourcedefinitions/${NAME}`,
+    encodeForStorage(stored),
+  );
+  const { object } = await definitions().get(NAME);
+  expect(object).toMatchObject({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    spec: {
+      scope: 'Namespaced',
+      preserveUnknownFields: true,
+      names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+      conversion: { strategy: 'None' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: stored.spec.validation,
+          additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath: '.a' }],
+        },
+      ],
+    },
+    status: { storedVersions: ['v1'] },
+  });
+  // Other definitions are not disturbed.
+  const other = { ...spec, names: { plural: 'gadgets', kind: 'Gadget' } };
+  await definitions().create({ metadata: { name: 'gadgets.example.com' }, spec: other });
+  for (const plural of ['widgets', 'gadgets'])
+    await vi.waitFor(async () => {
+      const { code } = await send(t.server, { path: `/apis/example.com/v1/${plural}` });
+      expect(code).toBe(200);
+    });
 });

@@ -8,8 +8,12 @@ import {
   validateDefinitionUpdate,
   validateStatus,
 } from '#api/groups/apiextensions/v1/validation/index.ts';
+import { definitionFromV1beta1 } from '#api/groups/apiextensions/v1/from-v1beta1.ts';
 import { definitionWarnings } from '#api/groups/apiextensions/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { functionConverter } from '#apiserver/registry/object-converter.ts';
+import { allSchemas } from '#api/all-schemas.ts';
+import { decodeObject } from '#api/machinery/codec/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { runSteps } from '#machinery/turn.ts';
@@ -74,8 +78,20 @@ const statusStrategy: SubresourceStrategy<CustomResourceDefinition> = {
   validateUpdate: ({ status }) => validateStatus(status),
 };
 
+/** Reads the version that API servers before 1.22 stored; it is not served. */
+const converter = functionConverter({
+  'apiextensions.k8s.io/v1beta1': {
+    'apiextensions.k8s.io/v1': (stored: object) => {
+      const { group, version, kind } = customResourceDefinitions;
+      const { message } = allSchemas.lookup({ group, version, kind })!;
+      return decodeObject(message, definitionFromV1beta1({ ...stored })).object;
+    },
+  },
+});
+
 export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>({
   type: customResourceDefinitions,
+  converter,
   strategy,
   subresources: { status: { strategy: statusStrategy } },
 });

@@ -83,7 +83,7 @@ export function aggregationOf(
  * Front proxies of the authority in --cert-dir have the headers of Kubernetes; for another
  * authority flags name them.
  */
-function requestHeaderOf(
+export function requestHeaderOf(
   config: AggregationFlags,
   files: CertificateFiles,
 ): RequestHeaderConfig | undefined {
