@@ -228,7 +228,6 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'kubelet/server/',
     'machinery/net/',
     'machinery/serving/',
-    'storage/etcd/',
   ],
   dns: ['apiserver/webhooks/client/', 'kubelet/handlers/network.ts', 'machinery/net/'],
   worker_threads: [
