@@ -35,7 +35,7 @@ export interface NodeSummary {
 
 /** The file. */
 export interface LineSource {
-  /** Reads the bytes of a line without its newline. */
+  /** Reads the bytes of a line, or of neighbouring lines, without the last newline. */
   read(offset: number, length: number): Buffer;
   /** Called for a line that cannot be parsed, and counts as absent. */
   onBroken(error: unknown): void;
@@ -221,8 +221,28 @@ function shareTexts(
   if (isContainer(record)) Object.assign(record, { podSandboxId: id });
 }
 
-function* linesAt(places: readonly number[], source: LineSource): Iterable<Buffer> {
-  for (let i = 0; i < places.length; i += 2) yield source.read(places[i]!, places[i + 1]!);
+/** Neighbouring lines are read together, up to so many bytes. */
+const MAX_READ = 64 * 1024;
+
+/** Yields the lines at these places. */
+export function* linesAt(places: readonly number[], source: LineSource): Iterable<Buffer> {
+  for (let i = 0; i < places.length;) {
+    const first = places[i]!;
+    let [next, end] = [i, first];
+    // A line begins after the newline of its neighbour.
+    while (
+      next < places.length &&
+      (next === i || (places[next] === end + 1 && end + 1 + places[next + 1]! - first <= MAX_READ))
+    ) {
+      end = places[next]! + places[next + 1]!;
+      next += 2;
+    }
+    const bytes = source.read(first, end - first);
+    for (; i < next; i += 2) {
+      const at = places[i]! - first;
+      yield bytes.subarray(at, at + places[i + 1]!);
+    }
+  }
 }
 
 /** Collects the lines of a node while the file is read. */
