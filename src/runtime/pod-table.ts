@@ -69,12 +69,7 @@ type Labels = Readonly<Record<string, string>>;
 
 export class PodTable<C extends Recorded> {
   readonly #clock: Clock;
-  readonly #content: Content<C> = {
-    sandboxes: new Map(),
-    containers: new Map(),
-    sandboxesByLabel: new LabelIndex(({ record }) => record.config.labels),
-    containersByLabel: new LabelIndex(({ record }) => record.config.labels),
-  };
+  #made: Content<C> | undefined;
   #later: LaterContent | undefined;
   readonly #events = new Broadcast<ContainerEvent>();
 
@@ -99,6 +94,16 @@ export class PodTable<C extends Recorded> {
     later?.fill();
   }
 
+  /** The content without the later one. Made when it is first needed: many nodes have no pods. */
+  get #content(): Content<C> {
+    return (this.#made ??= {
+      sandboxes: new Map(),
+      containers: new Map(),
+      sandboxesByLabel: new LabelIndex(({ record }) => record.config.labels),
+      containersByLabel: new LabelIndex(({ record }) => record.config.labels),
+    });
+  }
+
   get #all(): Content<C> {
     this.fill();
     return this.#content;
@@ -111,12 +116,12 @@ export class PodTable<C extends Recorded> {
 
   /** Returns the containers that the table has without its later content. */
   presentContainers(): Iterable<C> {
-    return this.#content.containers.values();
+    return this.#made?.containers.values() ?? [];
   }
 
   /** Returns the sandboxes that the table has without its later content. */
   presentSandboxes(): Iterable<Sandbox<C>> {
-    return this.#content.sandboxes.values();
+    return this.#made?.sandboxes.values() ?? [];
   }
 
   /** Returns the current time as a CRI timestamp. */
