@@ -32,7 +32,9 @@ import { scaleCodec } from './kinds/scale-codec.ts';
 import { presented } from './kinds/presented.ts';
 import { SchemaPool } from './kinds/schema-pool.ts';
 import type { RuleTimes } from '#api/machinery/codec/structural/index.ts';
+import { definitionFromV1beta1 } from '#api/groups/apiextensions/v1/from-v1beta1.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
+import { preservingAll } from '#api/machinery/codec/structural/preserve-all.ts';
 
 export interface InstallerConfig extends StoreServices {
   readonly catalog: Catalog;
@@ -169,10 +171,16 @@ class ServedDefinition {
 
   #schemaOf(version: string): JSONSchemaProps | undefined {
     const { value, modRevision } = this.#stored!;
-    const { spec } = decodeFromStorage<CustomResourceDefinition>(value, modRevision);
-    return spec.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema as
-      | JSONSchemaProps
-      | undefined;
+    const stored = decodeFromStorage<CustomResourceDefinition>(value, modRevision);
+    const isOld = stored.apiVersion === 'apiextensions.k8s.io/v1beta1';
+    const { spec } = (
+      isOld ? definitionFromV1beta1({ ...stored }) : stored
+    ) as CustomResourceDefinition;
+    const found = spec.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema;
+    const schema = found as JSONSchemaProps | undefined;
+    return schema !== undefined && spec.preserveUnknownFields === true
+      ? preservingAll(schema)
+      : schema;
   }
 }
 

@@ -143,4 +143,20 @@ test('a definition that was stored as v1beta1 is served, and makes its kind avai
       const { code } = await send(t.server, { path: `/apis/example.com/v1/${plural}` });
       expect(code).toBe(200);
     });
+  // Fields that the schema does not have are kept, and those that it has are validated.
+  const apply = (fields: object) =>
+    send(t.server, {
+      method: 'PATCH',
+      path: '/apis/example.com/v1/namespaces/default/widgets/w?fieldManager=me&force=true',
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: JSON.stringify({
+        apiVersion: 'example.com/v1',
+        kind: 'Widget',
+        metadata: { name: 'w' },
+        ...fields,
+      }),
+    });
+  const applied = await apply({ a: 'text', spec: { replicas: 1 } });
+  expect([applied.code, applied.json]).toMatchObject([201, { a: 'text', spec: { replicas: 1 } }]);
+  expect((await apply({ a: 7 })).code).toBe(400);
 });
