@@ -43,6 +43,7 @@ import { mountNfs, type NfsVolume } from './nfs.ts';
 import { givePersistentToGroup, setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 import { pluginNameOf, VolumeCounts } from './volume-counts.ts';
+import { VolumeGroups } from './volume-groups.ts';
 
 export interface VolumeFailure {
   readonly volume: string;
@@ -178,6 +179,8 @@ export class VolumeManager {
   readonly #flex: FlexVolumes;
   /** The volumes by plugin, for metrics. */
   readonly counts = new VolumeCounts();
+  /** The groups that volumes give to the processes of pods. */
+  readonly groups = new VolumeGroups();
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
@@ -242,6 +245,7 @@ export class VolumeManager {
   async unmount(uid: string): Promise<void> {
     this.#mounted.delete(uid);
     this.#claimed.delete(uid);
+    this.groups.forget(uid);
     this.#locals.forget(uid);
     this.#stale.delete(uid);
     this.counts.unwant(uid);
@@ -356,6 +360,7 @@ export class VolumeManager {
     const claimed = await claimedVolume(pod, volume, claimName, this.#config.claims, isDevice);
     this.counts.want(uid, volume.name, pluginNameOf(claimed.volume.spec));
     const path = await this.#setUpPersistent(pod, claimed.volume, claimed.readOnly, signal);
+    this.groups.mounted(uid, volume.name, claimed.volume);
     // CSI volumes have their own memory, because some are published repeatedly.
     if (claimed.volume.spec.csi === undefined)
       this.#claimed.set(uid, present.set(volume.name, path));
