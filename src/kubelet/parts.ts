@@ -339,6 +339,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     cgroupParent: (pod) => cgroups?.pathOf(pod) ?? '',
     metrics,
     userNamespace: (pod, handler) => userNamespaces.optionsFor(pod, handler),
+    volumeGroups: (pod) => volumes.groups.of(pod),
     recursiveReadOnly: async (handler) =>
       (await node.runtimeHandlers()).find(({ name }) => name === handler)?.features
         ?.recursiveReadOnlyMounts === true,

@@ -19,6 +19,7 @@ const SECURITY = {
   seccompRoot: '/seccomp',
   seccompDefault: 'Unconfined',
   userNamespace: { mode: 'NODE' },
+  volumeGroups: [],
 } as const;
 
 describe('DNS', () => {
@@ -249,6 +250,12 @@ describe('security', () => {
       privileged: false,
       capabilities: { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'] },
       seccomp: { profileType: 'RuntimeDefault' },
+    });
+    const security = { ...SECURITY, volumeGroups: [4, 777] };
+    const supplementalGroups = [3, 4, 777];
+    expect(sandboxSecurityContext(pod, security)).toMatchObject({ supplementalGroups });
+    expect(containerSecurityContext(pod, container, security)).toMatchObject({
+      supplementalGroups,
     });
   });
 

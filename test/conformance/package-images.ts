@@ -10,6 +10,7 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { goBuild, moduleSource } from './binaries.ts';
@@ -28,6 +29,8 @@ interface PackageImage {
   readonly image: Image;
   /** The image's own packages, and what of their dependencies the base does not have. */
   readonly packages: readonly string[];
+  /** Lines of /etc/passwd for the users that scripts of the packages make. */
+  readonly users: string;
   /** Adds upstream's files. */
   readonly fill: (to: string) => void;
 }
@@ -40,6 +43,7 @@ const IMAGES: readonly PackageImage[] = [
       entrypoint: ['/usr/local/bin/run_nfs.sh'],
       cmd: ['/exports', '/'],
     },
+    users: '_rpc:x:100:65534::/run/rpcbind:/usr/sbin/nologin\n',
     packages: [
       'nfs-kernel-server',
       'nfs-common',
@@ -83,6 +87,7 @@ const IMAGES: readonly PackageImage[] = [
       entrypoint: ['/usr/bin/loader', '-logtostderr', '-v=2'],
       cmd: ['/profiles'],
     },
+    users: '',
     packages: ['apparmor'],
     fill: (to) =>
       goBuild('k8s.io/kubernetes/test/images/apparmor-loader', join(to, 'usr', 'bin', 'loader')),
@@ -98,7 +103,7 @@ export async function ensurePackageImages(
   programs: string,
   progress: (text: string) => void,
 ): Promise<string> {
-  const recipes = IMAGES.map(({ image, packages, fill }) => [image, packages, String(fill)]);
+  const recipes = IMAGES.map(({ fill, ...rest }) => [rest, String(fill)]);
   const hash = createHash('sha256')
     .update(JSON.stringify([basename(programs), recipes]))
     .digest('hex')
@@ -110,12 +115,16 @@ export async function ensurePackageImages(
   try {
     const blobs = join(layout, 'blobs', 'sha256');
     mkdirSync(blobs, { recursive: true });
-    const layers = new Map<string, Descriptor>([['base', baseLayer(programs, layout)]]);
-    for (const { image, packages, fill } of IMAGES) {
+    const base = baseLayer(programs, layout);
+    const layers = new Map<string, Descriptor>([['base', base]]);
+    const file = join(blobs, base.digest.slice('sha256:'.length));
+    const passwd = run('tar', ['-xOf', file, './etc/passwd']);
+    for (const { image, packages, users, fill } of IMAGES) {
       const [, name = ''] = image.layers;
       const scratch = mkdtempSync(join(layout, `${name}-`));
       const layer = await writeLayer(blobs, layout, (to) => {
         unpack(packages, scratch, to);
+        writeFileSync(join(to, 'etc', 'passwd'), `${passwd}${users}`);
         fill(to);
       });
       layers.set(name, layer);

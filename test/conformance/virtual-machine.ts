@@ -274,6 +274,8 @@ function machineScript(
     line('ip', 'address', 'add', `${address}/24`, 'dev', 'eth0'),
     line('ip', 'route', 'add', 'default', 'via', network.gateway),
     'for module in br_netfilter nf_conntrack loop xfs; do modprobe $module; done',
+    // The services of clients of NFS: version 3 has locks by the node's own daemon.
+    'mkdir -p /run/rpcbind && rpcbind -w && rpc.statd --no-notify',
     ...written,
     `${line('printf', '%s', sshdSettings(machine, keys))} >/run/sshd/config`,
     `${findProgram('sshd') ?? 'sshd'} -f /run/sshd/config`,

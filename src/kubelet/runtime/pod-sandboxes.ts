@@ -161,11 +161,12 @@ export class PodSandboxes {
   }
 
   async #podSecurity(pod: Pod, runtimeHandler: string): Promise<PodSecurity> {
-    const { rootDir, seccompDefault, userNamespace } = this.#config;
+    const { rootDir, seccompDefault, userNamespace, volumeGroups } = this.#config;
     return {
       seccompRoot: seccompDir(rootDir),
       seccompDefault,
       userNamespace: await userNamespace(pod, runtimeHandler),
+      volumeGroups: volumeGroups(pod),
     };
   }
 

@@ -90,6 +90,8 @@ export interface RuntimeManagerConfig {
   readonly cgroupParent: (pod: Pod) => string;
   /** Returns the user namespace of a pod; rejects if the handler of the runtime has none. */
   readonly userNamespace: (pod: Pod, runtimeHandler: string) => Promise<UserNamespace>;
+  /** Returns the groups that the pod's mounted volumes give to its processes. */
+  readonly volumeGroups: (pod: Pod) => readonly number[];
   /** Reports whether the handler of the runtime makes mounts below a mount read-only, too. */
   readonly recursiveReadOnly: (runtimeHandler: string) => Promise<boolean>;
   /** The seccomp profile of containers whose pod asks for none. */

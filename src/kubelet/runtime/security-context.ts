@@ -20,6 +20,8 @@ export interface PodSecurity {
   /** The profile of containers whose pod asks for none. */
   readonly seccompDefault: 'RuntimeDefault' | 'Unconfined';
   readonly userNamespace: Input<'UserNamespace'>;
+  /** The groups that the pod's volumes give to its processes. */
+  readonly volumeGroups: readonly number[];
 }
 
 /** Paths that are hidden or read-only in a container, unless its procMount is Unmasked. */
@@ -73,7 +75,7 @@ export function namespaceOptions(
 
 export function sandboxSecurityContext(
   pod: Pod,
-  { seccompRoot, userNamespace }: PodSecurity,
+  { seccompRoot, userNamespace, volumeGroups }: PodSecurity,
 ): Input<'LinuxSandboxSecurityContext'> {
   const context = pod.spec.securityContext;
   const privileged = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(
@@ -87,7 +89,7 @@ export function sandboxSecurityContext(
       ? { runAsUser: { value: context.runAsUser } }
       : {}),
     ...(context?.runAsGroup !== undefined ? { runAsGroup: { value: context.runAsGroup } } : {}),
-    supplementalGroups: podGroups(pod),
+    supplementalGroups: podGroups(pod, volumeGroups),
     ...(context?.supplementalGroupsPolicy !== undefined
       ? { supplementalGroupsPolicy: context.supplementalGroupsPolicy }
       : {}),
@@ -98,7 +100,7 @@ export function sandboxSecurityContext(
 export function containerSecurityContext(
   pod: Pod,
   container: Container,
-  { seccompRoot, seccompDefault, userNamespace }: PodSecurity,
+  { seccompRoot, seccompDefault, userNamespace, volumeGroups }: PodSecurity,
   targetId?: string,
 ): Input<'LinuxContainerSecurityContext'> {
   const own = container.securityContext;
@@ -117,7 +119,7 @@ export function containerSecurityContext(
     noNewPrivs: own?.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : MASKED_PATHS,
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
-    supplementalGroups: podGroups(pod),
+    supplementalGroups: podGroups(pod, volumeGroups),
     ...(shared?.supplementalGroupsPolicy !== undefined
       ? { supplementalGroupsPolicy: shared.supplementalGroupsPolicy }
       : {}),
@@ -139,12 +141,11 @@ export function containerSecurityContext(
   };
 }
 
-function podGroups(pod: Pod): readonly number[] {
+function podGroups(pod: Pod, volumeGroups: readonly number[]): readonly number[] {
   const context = pod.spec.securityContext;
-  const groups = context?.supplementalGroups ?? [];
-  return context?.fsGroup === undefined || groups.includes(context.fsGroup)
-    ? groups
-    : [context.fsGroup, ...groups];
+  const own = context?.supplementalGroups ?? [];
+  const group = context?.fsGroup ?? [];
+  return [...new Set([group, own, volumeGroups].flat())];
 }
 
 /** Throws Error for a local profile without a name: the container must not run without a profile. */

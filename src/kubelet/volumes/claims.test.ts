@@ -7,7 +7,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { startHarness } from '../testing/harness.ts';
 import { makeContainer, makePod } from '../testing/make-pod.ts';
-import type { Pod } from '../types.ts';
+import { podUid, type Pod } from '../types.ts';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { ClaimSource, PersistentVolume, PersistentVolumeClaim } from './claims.ts';
 import { removeLocalVolume } from './local-volumes.ts';
@@ -219,6 +219,27 @@ describe('a claim', () => {
     await mount({ claim: claim(), volume: local(path) }, once);
     expect((await stat(join(path, 'file'))).gid).toBe(4242);
   });
+
+  test.each([
+    ['777', [777]],
+    ['', []],
+    ['staff', []],
+  ])(
+    'whose volume has the group %j gives the pod %j while it is mounted',
+    async (gid, expected) => {
+      const path = join(root, 'disk');
+      await mkdir(path);
+      const bound = volume({ local: { path } });
+      const annotations = { 'pv.beta.kubernetes.io/gid': gid };
+      const metadata = { ...bound.metadata, annotations };
+      const volumes = managerOf({ claim: claim(), volume: { ...bound, metadata } });
+      const pod = podWith();
+      await volumes.mount(pod, context);
+      expect(volumes.groups.of(pod)).toEqual(expected);
+      await volumes.unmount(podUid(pod));
+      expect(volumes.groups.of(pod)).toEqual([]);
+    },
+  );
 
   test('that is mounted stays after its deletion', async () => {
     const found = { ...claim() };

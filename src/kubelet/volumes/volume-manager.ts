@@ -34,6 +34,7 @@ import { volumePayload, type PayloadContext } from './payload.ts';
 import { pluginNameOf, VolumeCounts } from './volume-counts.ts';
 import { VolumeError, type VolumeFailure } from './volume-error.ts';
 import { type CsiMounts, PersistentVolumeError, VolumeSources } from './volume-sources.ts';
+import { VolumeGroups } from './volume-groups.ts';
 
 export interface VolumeManagerConfig {
   readonly rootDir: string;
@@ -91,6 +92,8 @@ export class VolumeManager {
   readonly #sources: VolumeSources;
   /** The volumes by plugin, for metrics. */
   readonly counts = new VolumeCounts();
+  /** The groups that volumes give to the processes of pods. */
+  readonly groups = new VolumeGroups();
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
@@ -157,6 +160,7 @@ export class VolumeManager {
   async unmount(uid: string): Promise<void> {
     this.#mounted.delete(uid);
     this.#claimed.delete(uid);
+    this.groups.forget(uid);
     this.#locals.forget(uid);
     this.#stale.delete(uid);
     this.counts.unwant(uid);
@@ -252,6 +256,7 @@ export class VolumeManager {
     const claimed = await claimedVolume(pod, volume, claimName, this.#config.claims, isDevice);
     this.counts.want(uid, volume.name, pluginNameOf(claimed.volume.spec));
     const path = await this.#sources.mountPersistent(pod, claimed.volume, claimed.readOnly, signal);
+    this.groups.mounted(uid, volume.name, claimed.volume);
     // CSI volumes have their own memory, because some are published repeatedly.
     if (claimed.volume.spec.csi === undefined)
       this.#claimed.set(uid, present.set(volume.name, path));
