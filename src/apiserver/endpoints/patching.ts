@@ -155,7 +155,9 @@ export async function readPatch(
       const operations = guarded(() => parseJsonPatch(document));
       const unknown = unknownFields(document).map((path) => `unknown field ${quote(path)}`);
       return {
-        problems: [...messagesOf(duplicates), ...unknown].map((text) => `json patch ${text}`),
+        problems: [...messagesOf(duplicates), ...unknown]
+          .toSorted((a, b) => operationIn(a) - operationIn(b))
+          .map((text) => `json patch ${text}`),
         large,
         apply: (object) => {
           const patched = guarded(() => applyJsonPatchInParts(object, operations, nextTurn));
@@ -285,4 +287,9 @@ function guarded<T>(apply: () => T): T {
 function objectOrInvalid(value: unknown): Record<string, unknown> {
   if (isPlainObject(value)) return value;
   throw apierrors.genericStatus(422);
+}
+
+/** Returns the index of the operation in a message: upstream reports one operation after the other. */
+function operationIn(message: string): number {
+  return Number(/"\[(\d+)\]/.exec(message)?.[1] ?? 0);
 }

@@ -205,6 +205,21 @@ describe('patch', () => {
     expect((await send(t.server, { path: `${PATH}/a` })).json.data).toEqual({ k: 'w' });
   });
 
+  test('reports problems of operations in their order', async () => {
+    const { code, warnings } = await send(t.server, {
+      method: 'PATCH',
+      path: `${PATH}/a`,
+      headers: { 'content-type': JSON_PATCH },
+      body:
+        '[{"op":"add","path":"/data/a","value":"1","foo":1},' +
+        '{"op":"add","path":"/x","path":"/data/b","value":"2"}]',
+    });
+    expect([code, warnings]).toEqual([
+      200,
+      ['json patch unknown field "[0].foo"', 'json patch duplicate field "[1].path"'],
+    ]);
+  });
+
   test('rejects invalid and too large patches', async () => {
     expect((await patch(JSON_PATCH, { op: 'add' })).code).toBe(400);
     expect((await patch(MERGE, 'text')).code).toBe(400);
