@@ -12,7 +12,8 @@ export interface ParsedUrl {
 /** The reason why a text is not a URL, with Go's message. */
 export class UrlError extends Error {}
 
-const CONTROL = /[\0-\x1f\x7f]/;
+/** Characters below the space, and DEL. */
+const CONTROL = /[^ -~\u0080-\uffff]/;
 /** Characters that need no escape in a path. */
 const PATH_SAFE = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
 const PATH_VALID = /^[A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]*$/;
