@@ -68,6 +68,7 @@ const missing = '/dev/null/missing';
 /** Bad values, by the placeholder of the value in the help text. */
 const badValues: Readonly<Record<string, readonly string[]>> = {
   '<file>': [missing, 'BAD'],
+  '<files>': ['x', missing, `${missing},${missing}`, 'BAD,BAD'],
   '<dir>': [missing],
   '<port>': ['-1', '65536', 'x', '1e3', ''],
   '<ports>': ['x', '5-1', '0-70000'],
@@ -198,7 +199,7 @@ describe.each(
 )('cox $command $flag', ({ command, flag, placeholder }) => {
   const values = badValues[placeholder]!.filter((value) => !good[flag]?.includes(value));
   test.each(values)('%j', async (value) => {
-    const bad = value === 'BAD' ? join(dir, 'bad') : value;
+    const bad = value.replaceAll('BAD', join(dir, 'bad'));
     const base = baseArguments()[command]!;
     const { status, text } = await stderrOf([command, ...base, `${flag}=${bad}`]);
     const lines = text
