@@ -2,7 +2,14 @@
 // place of upstream's. The README beside this file describes the flags.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +29,8 @@ const usage = `usage: npm run envtest-suites -- [flags]
   --if-built       leave out what has not been built yet
 `;
 const TIMEOUT = '20m';
+/** Set in the environment of a run's servers, to the process ID of this program. */
+const RUN = 'COXSWAIN_ENVTEST_SUITES_RUN';
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -98,7 +107,12 @@ async function run(
   const child = spawn(path, focus === '' ? args : [...args, `-ginkgo.focus=${focus}`], {
     cwd: dir,
     // The controllers of a cluster are not part of upstream's envtest.
-    env: { ...process.env, KUBEBUILDER_ASSETS: assets, COX_ENVTEST_CONTROLLERS: '' },
+    env: {
+      ...process.env,
+      KUBEBUILDER_ASSETS: assets,
+      COX_ENVTEST_CONTROLLERS: '',
+      [RUN]: String(process.pid),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stdout.pipe(log, { end: false });
@@ -109,6 +123,7 @@ async function run(
   });
   log.end();
   await finished(log);
+  stopServersOf(process.pid);
   const results = [
     ...(existsSync(report) ? readReport(readFileSync(report, 'utf8')) : []),
     ...readOutput(readFileSync(`${base}.log`, 'utf8')),
@@ -117,6 +132,21 @@ async function run(
   const seconds = (systemClock.monotonic() - began) / 1000;
   const message = `the program ended with status ${status}`;
   return [...results, { name: '[program]', outcome: 'failed', seconds, message }];
+}
+
+/** Stops servers that the tests of a run have left: each is in a process group of its own. */
+function stopServersOf(run: number): void {
+  const mark = `\0${RUN}=${run}\0`;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/u.test(name))) {
+    try {
+      if (readFileSync(`/proc/${pid}/environ`, 'utf8').includes(mark))
+        process.kill(Number(pid), 'SIGTERM');
+    } catch (error) {
+      // The process has ended meanwhile, or is another user's.
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (!['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) throw error;
+    }
+  }
 }
 
 function report(name: string, results: readonly SpecResult[]): void {
