@@ -49,9 +49,7 @@ class TestOrder extends BaseSequencer {
     const isLong = ({ moduleId }: TestSpecification): boolean =>
       LONG.some((name) => moduleId.endsWith(name));
     const sorted = await super.sort(files);
-    return sorted.sort(
-      (a, b) => place(a) - place(b) || Number(isLong(b)) - Number(isLong(a)),
-    );
+    return sorted.sort((a, b) => place(a) - place(b) || Number(isLong(b)) - Number(isLong(a)));
   }
 }
 
@@ -119,7 +117,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: alone,
-          // What they test are other processes. So a worker imports clients and types once, and not for each file.
+          // These tests start other processes and keep no state in their own, so the files of a worker share modules.
           isolate: false,
         },
       },

@@ -23,7 +23,7 @@ import {
 } from '../credentials/certificate-renewal.ts';
 import { type KeyPair, Pki } from '../credentials/pki.ts';
 import { UserError } from '../user-error.ts';
-import { requestHeaderOf } from './api-server/aggregation-flags.ts';
+import { requestHeaderOf, type RequestHeaderFlags } from './api-server/aggregation-flags.ts';
 import { CertificateFiles } from './api-server/files.ts';
 import { startComponentServer } from './component-server.ts';
 import { checkAccess, followAuthorities, publishedClientAuthority } from './delegated-access.ts';
@@ -31,7 +31,7 @@ import { leading, type LeaderElectionSettings } from '../leading.ts';
 import { clientFor, supervised, type RoleConfig, type RunningRole } from './role.ts';
 import { checkAuthority, readFlagFile, readKubeconfig } from '../flag-files.ts';
 
-export interface ControlRoleConfig extends RoleConfig {
+export interface ControlRoleConfig extends RoleConfig, RequestHeaderFlags {
   /** The kubeconfig with the address of the API server and the role's credentials. */
   readonly kubeconfig: string;
   /** Default: '127.0.0.1': only this machine reads health and metrics. */
@@ -43,13 +43,6 @@ export interface ControlRoleConfig extends RoleConfig {
   readonly tlsPrivateKeyFile?: string;
   /** The authority of client certificates. Default: the one that the API server publishes. */
   readonly clientCaFile?: string;
-  /** The authority of front proxies, which name users in headers. Default: there are none. */
-  readonly requestheaderClientCaFile?: string;
-  readonly requestheaderAllowedNames?: readonly string[];
-  readonly requestheaderUsernameHeaders?: readonly string[];
-  readonly requestheaderUidHeaders?: readonly string[];
-  readonly requestheaderGroupHeaders?: readonly string[];
-  readonly requestheaderExtraHeadersPrefix?: readonly string[];
   readonly leaderElection?: LeaderElectionSettings;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;

@@ -29,6 +29,28 @@ export interface ContainerRecord {
   readonly stopSignal: string | undefined;
 }
 
+/** A container of which nothing is known, for records that are filled in part. */
+export const EMPTY_CONTAINER: ContainerRecord = {
+  id: '',
+  name: '',
+  sandboxId: '',
+  state: 'unknown',
+  createdAt: 0,
+  startedAt: 0,
+  finishedAt: 0,
+  exitCode: 0,
+  reason: '',
+  message: '',
+  image: '',
+  imageRef: '',
+  hash: '',
+  restartCount: 0,
+  logPath: '',
+  gracePeriodSeconds: undefined,
+  user: undefined,
+  stopSignal: undefined,
+};
+
 export interface SandboxRecord {
   readonly id: string;
   readonly attempt: number;

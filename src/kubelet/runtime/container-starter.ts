@@ -8,7 +8,12 @@ import { podHostname } from '../hostname.ts';
 import { ImageError } from '../images/image-manager.ts';
 import { untilAbortedObjects } from '../objects.ts';
 import { sortPodIPs } from '../pod/pod-ips.ts';
-import { findContainer, type ContainerRecord, type RuntimePodStatus } from '../pod/pod-status.ts';
+import {
+  type ContainerRecord,
+  EMPTY_CONTAINER,
+  findContainer,
+  type RuntimePodStatus,
+} from '../pod/pod-status.ts';
 import type { Container, Pod } from '../types.ts';
 import { makeDevices } from '../volumes/devices.ts';
 import { makeMounts, type ImageVolumes } from '../volumes/mounts.ts';
@@ -302,7 +307,12 @@ export class ContainerStarter {
     } catch (error) {
       signal.throwIfAborted();
       events.container(pod, container, 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
-      const record = { ...EMPTY_RECORD, id: containerId, name: container.name };
+      const record = {
+        ...EMPTY_CONTAINER,
+        state: 'running',
+        id: containerId,
+        name: container.name,
+      };
       await killer.kill(
         {
           pod,
@@ -317,27 +327,6 @@ export class ContainerStarter {
     }
   }
 }
-
-const EMPTY_RECORD: ContainerRecord = {
-  id: '',
-  name: '',
-  sandboxId: '',
-  state: 'running',
-  createdAt: 0,
-  startedAt: 0,
-  finishedAt: 0,
-  exitCode: 0,
-  reason: '',
-  message: '',
-  image: '',
-  imageRef: '',
-  hash: '',
-  restartCount: 0,
-  logPath: '',
-  gracePeriodSeconds: undefined,
-  user: undefined,
-  stopSignal: undefined,
-};
 
 function runningTarget(status: RuntimePodStatus, name: string): ContainerRecord {
   const target = findContainer(status, name);

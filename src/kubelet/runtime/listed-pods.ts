@@ -4,6 +4,7 @@
 import type { Container as CriContainer, PodSandbox, RuntimeOutline } from '#cri/index.ts';
 import {
   type ContainerRecord,
+  EMPTY_CONTAINER,
   emptyPodStatus,
   fingerprintOf,
   type RuntimePodStatus,
@@ -160,27 +161,6 @@ function sandboxOf({ id, metadata, state, createdAt }: PodSandbox): SandboxRecor
     createdAt: fromNanoseconds(createdAt),
   };
 }
-
-const EMPTY_CONTAINER: ContainerRecord = {
-  id: '',
-  name: '',
-  sandboxId: '',
-  state: 'unknown',
-  createdAt: 0,
-  startedAt: 0,
-  finishedAt: 0,
-  exitCode: 0,
-  reason: '',
-  message: '',
-  image: '',
-  imageRef: '',
-  hash: '',
-  restartCount: 0,
-  logPath: '',
-  gracePeriodSeconds: undefined,
-  user: undefined,
-  stopSignal: undefined,
-};
 
 function containerOf(listed: CriContainer): ContainerRecord {
   const { id, podSandboxId, metadata, image, imageRef, state, createdAt, labels } = listed;

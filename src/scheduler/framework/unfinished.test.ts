@@ -37,3 +37,13 @@ test('an error of repeated work rejects', async () => {
   };
   await expect(untilFinished(work)).rejects.toThrow(RangeError);
 });
+
+test('asynchronous work is repeated, too', async () => {
+  let calls = 0;
+  const result = await untilFinished(async () => {
+    await Promise.resolve();
+    if (calls++ < 2) throw new Unfinished();
+    return 'done';
+  });
+  expect([result, calls]).toEqual(['done', 3]);
+});

@@ -18,11 +18,15 @@ export class Unfinished extends Error {
  * loop while a plugin is unfinished: until it returns, it must have no effect.
  */
 export function untilFinished<T>(work: () => Awaitable<T>): Awaitable<T> {
-  try {
-    return work();
-  } catch (error) {
+  const again = (error: unknown): Promise<T> => {
     if (error instanceof Unfinished) return repeated(work);
     throw error;
+  };
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(again) : result;
+  } catch (error) {
+    return again(error);
   }
 }
 

@@ -12,15 +12,20 @@ import { UserError } from '../../user-error.ts';
 import type { CertificateFiles } from './files.ts';
 import { checkAuthority, checkKeyPair } from '../../flag-files.ts';
 
-export interface AggregationFlags {
-  readonly proxyClientCertFile?: string;
-  readonly proxyClientKeyFile?: string;
+/** How front proxies are known, which name users in headers. */
+export interface RequestHeaderFlags {
+  /** The authority of their certificates. Default: there are none. */
   readonly requestheaderClientCaFile?: string;
   readonly requestheaderAllowedNames?: readonly string[];
   readonly requestheaderUsernameHeaders?: readonly string[];
   readonly requestheaderUidHeaders?: readonly string[];
   readonly requestheaderGroupHeaders?: readonly string[];
   readonly requestheaderExtraHeadersPrefix?: readonly string[];
+}
+
+export interface AggregationFlags extends RequestHeaderFlags {
+  readonly proxyClientCertFile?: string;
+  readonly proxyClientKeyFile?: string;
   /** Default: true. */
   readonly aggregatorRejectForwardingRedirect?: boolean;
 }
