@@ -307,7 +307,7 @@ export class ContainerStarter {
     } catch (error) {
       signal.throwIfAborted();
       events.container(pod, container, 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
-      const record = {
+      const record: ContainerRecord = {
         ...EMPTY_CONTAINER,
         state: 'running',
         id: containerId,
