@@ -153,11 +153,7 @@ networking: { podSubnet: 10.244.0.0/16 }
       // The lists of src/cli/upstream/kubeadm.test.ts; the runtime has its own driver of cgroups.
       expect(Object.fromEntries([...roles].map(([role, each]) => [role, warnedOf(each)]))).toEqual({
         apiserver: [],
-        'controller-manager': [
-          'authentication-kubeconfig',
-          'authorization-kubeconfig',
-          'requestheader-client-ca-file',
-        ],
+        'controller-manager': ['authentication-kubeconfig', 'authorization-kubeconfig'],
         scheduler: ['authentication-kubeconfig', 'authorization-kubeconfig'],
         kubelet: ['cgroupDriver'],
       });
