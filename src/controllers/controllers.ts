@@ -29,7 +29,7 @@ import { LocalProvisioner } from './local-provisioner/index.ts';
 import { NamespaceController } from './namespace/index.ts';
 import { type NodeIpamConfig, NodeIpamController } from './node-ipam/index.ts';
 import { type NodeLifecycleConfig, NodeLifecycleController } from './node-lifecycle/index.ts';
-import { PersistentVolumeBinder } from './persistent-volume/index.ts';
+import { PersistentVolumeBinder, type RecyclerSettings } from './persistent-volume/index.ts';
 import { type PodGcConfig, PodGcController } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
 import { ResourceClaimController } from './resource-claim/index.ts';
@@ -84,6 +84,7 @@ export interface ControllerSettings {
   readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
   readonly 'taint-eviction'?: { readonly workers?: number };
   readonly 'device-taint-eviction'?: { readonly workers?: number };
+  readonly 'persistentvolume-binder'?: { readonly recycler?: RecyclerSettings };
   readonly 'pod-gc'?: Omit<PodGcConfig, keyof ControllerConfig>;
   readonly 'node-ipam'?: Pick<
     NodeIpamConfig,
@@ -339,7 +340,8 @@ export const CONTROLLERS = {
   'persistentvolume-binder-controller': {
     account: 'persistent-volume-binder',
     alias: 'persistentvolume-binder',
-    make: (config) => new PersistentVolumeBinder(config),
+    make: (config, { settings }) =>
+      new PersistentVolumeBinder({ ...config, ...settings?.['persistentvolume-binder'] }),
   },
   'local-provisioner-controller': {
     account: 'local-provisioner',

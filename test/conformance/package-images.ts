@@ -1,5 +1,5 @@
 // Makes images of Debian's packages and upstream's own programs that need more of the kernel than
-// other tests: its NFS server, and AppArmor.
+// other tests: its NFS server, and AppArmor. And that of the pods that recycle volumes.
 
 import { createHash } from 'node:crypto';
 import {
@@ -94,6 +94,13 @@ const IMAGES: readonly PackageImage[] = [
   },
 ];
 
+/** The image of upstream's recycler pods, which the product starts, too: see RecyclerSettings. */
+const RECYCLER: Image = {
+  names: ['registry.k8s.io/build-image/debian-base:bookworm-v1.0.6'],
+  layers: ['base'],
+  cmd: ['/bin/sh'],
+};
+
 /**
  * Returns the archive of the images. `programs`: an archive of `dir` whose first layer is the base
  * of these images, too.
@@ -105,7 +112,7 @@ export async function ensurePackageImages(
 ): Promise<string> {
   const recipes = IMAGES.map(({ fill, ...rest }) => [rest, String(fill)]);
   const hash = createHash('sha256')
-    .update(JSON.stringify([basename(programs), recipes]))
+    .update(JSON.stringify([basename(programs), RECYCLER, recipes]))
     .digest('hex')
     .slice(0, 12);
   const output = join(dir, `packages-${hash}.tar`);
@@ -130,7 +137,7 @@ export async function ensurePackageImages(
       layers.set(name, layer);
     }
     const images = IMAGES.map(({ image }) => image);
-    writeArchive(layout, images, layers, output);
+    writeArchive(layout, [RECYCLER, ...images], layers, output);
   } finally {
     rmSync(layout, { recursive: true, force: true });
   }

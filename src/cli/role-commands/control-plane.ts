@@ -1,7 +1,7 @@
 // The commands `cox controller-manager` and `cox scheduler`.
 
 import type { Command } from 'commander';
-import { duration, list, POOL_HELP, yesOrNo } from '../flags.ts';
+import { duration, list, POOL_HELP, wholeNumber, yesOrNo } from '../flags.ts';
 import { withCommonFlags, withLeaderElection, withServing } from './common-flags.ts';
 
 export function addControllerManager(program: Command): void {
@@ -49,6 +49,34 @@ export function addControllerManager(program: Command): void {
     .option(
       '--service-account-private-key-file <file>',
       'key that signs tokens in Secrets (default: CERT-DIR/sa.key)',
+    )
+    .option(
+      '--pv-recycler-pod-template-filepath-nfs <file>',
+      'pod that recycles NFS volumes, in YAML (default: one that deletes all files)',
+    )
+    .option(
+      '--pv-recycler-minimum-timeout-nfs <seconds>',
+      'least time of that pod (default: 300)',
+      wholeNumber,
+    )
+    .option(
+      '--pv-recycler-increment-timeout-nfs <seconds>',
+      'its time per GiB of the volume, if that is more (default: 30)',
+      wholeNumber,
+    )
+    .option(
+      '--pv-recycler-pod-template-filepath-hostpath <file>',
+      'pod that recycles hostPath volumes, which works on clusters of one node only',
+    )
+    .option(
+      '--pv-recycler-minimum-timeout-hostpath <seconds>',
+      'least time of that pod (default: 60)',
+      wholeNumber,
+    )
+    .option(
+      '--pv-recycler-timeout-increment-hostpath <seconds>',
+      'its time per GiB of the volume, if that is more (default: 30)',
+      wholeNumber,
     )
     .addHelpText(
       'after',

@@ -21,12 +21,13 @@ import {
 } from './control-role.ts';
 import { checkKeys } from './api-server/files.ts';
 import { checkAuthority, readFlagFile } from '../flag-files.ts';
+import { type RecyclerFlags, readRecyclerFlags } from './recycler-flags.ts';
 import { serviceAccountClients } from './service-account-clients.ts';
 
 const COMPONENT = 'kube-controller-manager';
 const PORT = 10_257;
 
-export interface ControllerManagerRoleConfig extends ControlRoleConfig {
+export interface ControllerManagerRoleConfig extends ControlRoleConfig, RecyclerFlags {
   /** The controllers to run: '*', 'foo', '-foo'. Default: '*'. */
   readonly controllers?: readonly string[];
   /**
@@ -94,6 +95,7 @@ export async function startControllerManagerRole(
     );
   }
   const signing = readSigning(config);
+  const recycler = readRecyclerFlags(config);
   const logger = config.logger.with({ component: 'controller-manager' });
   const metrics = new ControllerManagerMetrics({ clock });
   return startControlRole(
@@ -126,6 +128,7 @@ export async function startControllerManagerRole(
           settings: {
             'node-ipam': { serviceCidrs: serviceClusterIpRange?.split(',') },
             'service-lb': { pool },
+            'persistentvolume-binder': { recycler },
           },
         });
         await manager.run(signal);

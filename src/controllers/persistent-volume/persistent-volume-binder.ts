@@ -1,6 +1,6 @@
 // Binds claims to volumes: to the volume that the claim names, to the smallest that fits, or to one
 // that a provisioner creates on request. Writes the phases of both, and applies the reclaim policy
-// to released volumes.
+// to released volumes (recycling/ has the policy Recycle).
 //
 // Binding writes the volume first, then the claim. A volume that refers to a claim with another
 // volume is unbound again.
@@ -49,6 +49,8 @@ import {
 } from './migration.ts';
 import { VolumeMetrics } from './metrics.ts';
 import { OperationTimes } from './operation-times.ts';
+import { recycledVolume, type RecyclerSettings } from './recycling/recycler-pod.ts';
+import { VolumeRecycler } from './recycling/volume-recycler.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
 import {
   classOfClaim,
@@ -68,6 +70,8 @@ type ReadClass = Immutable<StorageClass>;
 export interface PersistentVolumeBinderConfig extends ControllerConfig {
   /** The number of claims, and of volumes, that are reconciled at once. Default: 5. */
   readonly workers?: number;
+  /** How released volumes with the policy Recycle are recycled. Default: as upstream does. */
+  readonly recycler?: RecyclerSettings;
 }
 
 const BY_VOLUME = 'volume-name';
@@ -91,11 +95,12 @@ export class PersistentVolumeBinder implements Controller {
   readonly #recorder: EventRecorder;
   readonly #metrics: VolumeMetrics;
   readonly #times: OperationTimes;
+  readonly #recycler: VolumeRecycler;
   /** By UID: the last recorded reason why a claim waits. */
   readonly #recordedReasons = new Map<string, string>();
 
   constructor(config: PersistentVolumeBinderConfig) {
-    const { clock, workers = 5 } = config;
+    const { client, clock, logger, workers = 5, recycler: settings = {} } = config;
     this.#config = config;
     const builder = new ControllerBuilder(config, {
       queue: 'claims',
@@ -143,6 +148,18 @@ export class PersistentVolumeBinder implements Controller {
         predicate: { update: false },
       },
     );
+    this.#recycler = new VolumeRecycler({
+      client,
+      clock,
+      logger,
+      recorder: this.#recorder,
+      settings,
+      wakeLater: (name, delayMs) => this.#volumeQueue.addAfter(name, delayMs),
+    });
+    builder.watches(pods, recycledVolume, {
+      predicate: { add: false },
+      enqueue: (name) => this.#volumeQueue.add(name),
+    });
     this.run = builder.complete();
   }
 
@@ -176,7 +193,10 @@ export class PersistentVolumeBinder implements Controller {
     if (after !== undefined) {
       this.#volumeQueue.add(name);
       if (isFree(after)) this.#classQueue.add(classOfVolume(after));
-    } else this.#times.done(name);
+    } else {
+      this.#times.done(name);
+      if (this.#recycler.knows(name)) this.#volumeQueue.add(name);
+    }
     for (const claim of this.#claimInformer.lister.byIndex(BY_VOLUME, name))
       this.#claimQueue.add(objectKey(claim));
     const reference = after?.spec.claimRef ?? before?.spec.claimRef;
@@ -414,18 +434,24 @@ export class PersistentVolumeBinder implements Controller {
 
   async #reconcileVolume(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const volume = this.#volumes.get(key);
-    return volume === undefined ? reconciled : await settled(this.#syncVolume(volume, signal));
+    return await settled(
+      volume === undefined ? this.#recycler.forget(key, signal) : this.#syncVolume(volume, signal),
+    );
   }
 
   async #syncVolume(found: ReadVolume, signal: AbortSignal): Promise<void> {
     const volume = await this.#updateVolume(migratedVolume(found), signal, found);
     const { claimRef } = volume.spec;
-    if (claimRef === undefined || (claimRef.uid ?? '') === '') {
+    const isBound = claimRef !== undefined && (claimRef.uid ?? '') !== '';
+    const claim = isBound ? await this.#claimOf(volume, signal) : undefined;
+    const isReleased = isBound && claim === undefined;
+    if (!isReleased || volume.spec.persistentVolumeReclaimPolicy !== 'Recycle')
+      await this.#recycler.forget(volume.metadata.name, signal);
+    if (isReleased) return await this.#release(volume, signal);
+    if (claim === undefined) {
       await this.#setVolumePhase(volume, 'Available', signal);
       return;
     }
-    const claim = await this.#claimOf(volume, signal);
-    if (claim === undefined) return await this.#release(volume, signal);
     const { volumeName } = claim.spec;
     if (volumeName === volume.metadata.name) {
       await this.#setVolumePhase(volume, 'Bound', signal);
@@ -465,9 +491,9 @@ export class PersistentVolumeBinder implements Controller {
     const released = isGivenBack(volume)
       ? volume
       : await this.#setVolumePhase(volume, 'Released', signal);
+    if (isMigrated(released)) return;
     switch (released.spec.persistentVolumeReclaimPolicy) {
       case 'Delete':
-        if (isMigrated(released)) return;
         this.#times.begin(released.metadata.name, this.#deleterOf(released), 'delete');
         // An external volume is deleted by its provisioner.
         if (!isExternal(released)) {
@@ -479,14 +505,29 @@ export class PersistentVolumeBinder implements Controller {
         }
         return;
       case 'Recycle':
-        return await this.#fail(
-          released,
-          'VolumeFailedRecycle',
-          'No recycler plugin found for the volume!',
-          signal,
-        );
+        return await this.#recycle(released, signal);
       default:
     }
+  }
+
+  async #recycle(volume: ReadVolume, signal: AbortSignal): Promise<void> {
+    const progress = await this.#recycler.step(volume, this.#usersOf(volume), signal);
+    if (progress.is === 'failed')
+      return await this.#fail(volume, 'VolumeFailedRecycle', progress.message, signal);
+    if (progress.is === 'waiting') return;
+    const unbound = await this.#updateVolume(unboundVolume(volume), signal, volume);
+    await this.#setVolumePhase(unbound, 'Available', signal);
+  }
+
+  /** Returns the keys of running pods with the released volume's claim, unless that claim is new. */
+  #usersOf({ spec: { claimRef } }: ReadVolume): readonly string[] {
+    const key = `${claimRef?.namespace ?? ''}/${claimRef?.name ?? ''}`;
+    if (this.#claims.get(key) !== undefined) return [];
+    return this.#pods.lister
+      .byIndex(BY_CLAIM, key)
+      .filter((pod) => !isPodTerminal(pod))
+      .map(objectKey)
+      .sort();
   }
 
   /** Returns the provisioner of the class. */
