@@ -133,6 +133,8 @@ export interface ApiServerConfig {
   readonly connectionLimits?: Partial<ConnectionLimits>;
   /** See ListenerConfig. Default: 0. */
   readonly goawayChance?: number;
+  /** Directives of the header Strict-Transport-Security of every response. Default: none. */
+  readonly strictTransportSecurity?: readonly string[];
   /** Bearer tokens of the components, with their users. Default: none. */
   readonly tokens?: ReadonlyMap<string, UserInfo>;
   /** The keys for tokens of ServiceAccounts. Absent: there are no such tokens. */

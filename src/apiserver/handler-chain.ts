@@ -11,6 +11,7 @@ import type { Deadlines } from './filters/deadline.ts';
 import { impersonation } from './filters/impersonation/index.ts';
 import { panicRecovery } from './filters/panic-recovery.ts';
 import { requestInfo } from './filters/request-info.ts';
+import { strictTransportSecurity } from './filters/strict-transport-security.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';
 import type { Filter, Handler } from './request.ts';
 
@@ -28,6 +29,8 @@ export interface HandlerChainConfig {
   readonly audit?: { readonly requests: Filter; readonly failedAuthentication: Filter };
   /** Stages of parts that other modules serve, before authentication. */
   readonly mounts?: readonly Filter[];
+  /** Directives of a header of every response. Default: none. */
+  readonly strictTransportSecurity?: readonly string[];
 }
 
 /**
@@ -49,6 +52,8 @@ export function buildHandlerChain(config: HandlerChainConfig, registry: Handler)
   // and so has no deadline.
   handler = requestInfo(handler);
   handler = panicRecovery(config.logger)(handler);
+  const { strictTransportSecurity: directives = [] } = config;
+  if (directives.length > 0) handler = strictTransportSecurity(directives)(handler);
   handler = config.metrics.filter(handler);
   return handler;
 }

@@ -95,6 +95,9 @@ export function createServerHandler(
           ? maxInFlight(config.maxInFlight)
           : flowControlFilter(flowControl),
       mounts: mounts.map(({ filter }) => filter),
+      ...(config.strictTransportSecurity !== undefined && {
+        strictTransportSecurity: config.strictTransportSecurity,
+      }),
       ...(audit !== undefined && { audit: audit.filters }),
     },
     (config.intercept ?? unchanged)(aggregator.wrap(router.handle)),

@@ -148,6 +148,18 @@ export const wireShots: readonly WireShot[] = [
     body: '{"metadata":{"name":"wire"}}',
   },
   { path: `${NAMESPACES}/default/configmaps/nope`, method: 'DELETE' },
+  // Kinds that can only be created.
+  ...['GET', 'PUT', 'DELETE'].flatMap((method) =>
+    [
+      '/api/v1/bindings',
+      `${NAMESPACES}/default/bindings`,
+      `${NAMESPACES}/default/bindings/a`,
+      '/apis/authentication.k8s.io/v1/tokenreviews',
+      '/apis/authentication.k8s.io/v1/tokenreviews/a',
+      '/apis/authorization.k8s.io/v1/localsubjectaccessreviews',
+    ].map((path) => ({ path, method })),
+  ),
+  { path: '/api/v1/componentstatuses/a' },
   { path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions' },
   {
     path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',

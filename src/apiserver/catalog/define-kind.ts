@@ -14,6 +14,7 @@ import {
   type ResourceStoreConfig,
   type StoreServices,
 } from '../registry/resource-store.ts';
+import { formerVersionsConverter } from '../registry/former-versions.ts';
 import type { ObjectConverter } from '../registry/object-converter.ts';
 import { plainRest, type Verb } from '../registry/plain-rest.ts';
 import type { Rest } from '../registry/rest.ts';
@@ -143,9 +144,10 @@ function buildStored<T extends KubeObject, S extends StoreServices>(
   const makeStore =
     config.store ?? ((storeConfig: ResourceStoreConfig<T>) => new ResourceStore<T>(storeConfig));
   const selectable = fields === undefined ? {} : { selectableFields: fields };
+  const storedConverter = converter ?? formerVersionsConverter(type);
   const versions = {
     ...(storedType !== undefined && { storedType }),
-    ...(converter !== undefined && { converter }),
+    ...(storedConverter !== undefined && { converter: storedConverter }),
   };
   const store = makeStore({ ...services, type, ...versions, ...selectable, strategy }, services);
   return {

@@ -1,6 +1,5 @@
 // Routes a request to the function that serves it.
 
-import type { ResourceType } from '#api/machinery/descriptor.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { EndpointLabels, EndpointMetrics } from './endpoint-metrics.ts';
@@ -69,7 +68,7 @@ export class Router {
       const endpoint = this.#endpointOf(kind);
       if (kind.isCustom === true && isPathOfNoCustomKind(kind, request))
         return Promise.resolve(notFound());
-      checkPath(endpoint.scope.type, request);
+      checkPath(endpoint.scope, request);
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       if (info.subresource !== '') return this.#serveSubresource(endpoint, request);
       request.endpoint = endpoint.metrics;
@@ -306,23 +305,28 @@ function measuredStream(request: ApiRequest, response: ApiResponse): ApiResponse
  * check, so that no handler leaves the namespace that the authorizer has checked. The forms are
  * those of upstream's routes:
  *
- *   namespaced      …/namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]]; …/RESOURCE to list and watch all
+ *   namespaced      …/namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]]; …/RESOURCE to list and watch all, if
+ *                   the resource can be listed
  *   cluster-scoped  …/RESOURCE[/NAME[/SUBRESOURCE]]
  *   legacy watches  …/watch/ before a form without subresource; only GET
  *
  * Throws StatusError: 404 for other paths, 405 for a method that the path does not have, 400 for
  * invalid names.
  */
-function checkPath(type: ResourceType, { info, method }: ApiRequest): void {
+function checkPath({ type, rest }: Scope, { info, method }: ApiRequest): void {
   const { inNamespace, namespace, pathName, pathVerb, subresource, verb } = info;
   if (pathVerb !== '') {
     if (pathVerb !== 'watch' || subresource !== '') throw apierrors.genericStatus(404);
     if (method !== 'GET') throw notServed();
   }
   if (inNamespace !== type.namespaced) {
-    if (inNamespace || pathName !== '') throw apierrors.genericStatus(404);
+    if (inNamespace || pathName !== '' || rest.list === undefined)
+      throw apierrors.genericStatus(404);
     if (verb !== 'list' && verb !== 'watch') throw notServed();
   }
+  // Reviews and bindings are only created: their paths end with the resource.
+  if (pathName !== '' && subresource === '' && rest.get === undefined)
+    throw apierrors.genericStatus(404);
   if (pathName !== '') checkSegment('Name', pathName);
   if (inNamespace) {
     checkSegment('Namespace', namespace);

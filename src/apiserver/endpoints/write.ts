@@ -267,7 +267,9 @@ async function handleApply(
   ): Awaitable<KubeObject> => {
     if (config.strictError !== undefined) {
       if (query.fieldValidation === 'Strict') {
-        throw apierrors.badRequest(`error strict decoding YAML: ${config.strictError}`);
+        throw apierrors.badRequest(
+          `error strict decoding YAML: error converting YAML to JSON: ${config.strictError}`,
+        );
       }
       if (query.fieldValidation === 'Warn')
         request.warnings.push(...yamlProblems(config.strictError, 'Warn'));

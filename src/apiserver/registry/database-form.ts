@@ -15,6 +15,7 @@ import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
 import { parseApiVersion } from '#api/machinery/scheme.ts';
 import { parseJson } from '#machinery/text/json.ts';
 import type { Opened, ValueTransformer } from '#storage/transformed-storage.ts';
+import { formerMessage } from './former-versions.ts';
 
 const OPEN_BRACE = 0x7b;
 const LINE_FEED = 0x0a;
@@ -55,7 +56,8 @@ function objectOfJson(stored: Uint8Array): Members {
 
 function messageOf(apiVersion: string, kind: string): MessageDescriptor | undefined {
   const groupVersion = parseApiVersion(apiVersion);
-  return groupVersion && allSchemas.lookup({ ...groupVersion, kind })?.message;
+  const own = groupVersion && allSchemas.lookup({ ...groupVersion, kind })?.message;
+  return own ?? formerMessage(apiVersion, kind);
 }
 
 /** An object that upstream keeps for itself, such as a RangeAllocation, may have no metadata. */

@@ -248,6 +248,11 @@ export function addApiServer(program: Command): void {
         0,
       )
       .option(
+        '--strict-transport-security-directives <directives>',
+        'of the header Strict-Transport-Security, such as max-age=31536000,includeSubDomains',
+        list,
+      )
+      .option(
         '--shutdown-delay-duration <duration>',
         'how long the server still serves after it was stopped, while /readyz fails',
         duration,

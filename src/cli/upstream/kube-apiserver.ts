@@ -272,12 +272,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
     'objects are stored as JSON',
     ['application/json'],
   ),
-  ignored(
-    'strict-transport-security-directives',
-    'stringSlice',
-    '',
-    'no response has the header Strict-Transport-Security',
-  ),
+  implemented('strict-transport-security-directives', 'stringSlice', ''),
   implemented('tls-cipher-suites', 'stringSlice', ''),
   implemented('tls-min-version', 'string', ''),
   implemented('tls-sni-cert-key', 'namedCertKey', ''),

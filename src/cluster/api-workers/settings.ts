@@ -36,6 +36,7 @@ const VALUES = [
   'serviceNodePortRange',
   'nodeAddressTypes',
   'goawayChance',
+  'strictTransportSecurity',
   'version',
   'flags',
   'requestHeader',

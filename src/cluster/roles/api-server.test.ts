@@ -2,6 +2,7 @@
 
 import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +60,7 @@ async function start(flags: Partial<ApiServerRoleConfig>): Promise<void> {
 interface Reply {
   readonly code: number;
   readonly body: Record<string, never>;
+  readonly headers: IncomingHttpHeaders;
 }
 
 function ask(
@@ -81,6 +83,7 @@ function ask(
           resolve({
             code: response.statusCode ?? 0,
             body: text.startsWith('{') ? JSON.parse(text) : {},
+            headers: response.headers,
           }),
         );
       },
@@ -267,6 +270,17 @@ test('defaults of pods, and how long events are kept', async () => {
   await expect
     .poll(() => codeOf('/api/v1/namespaces/default/events/e', 'admin-token'), { timeout: 20_000 })
     .toBe(404);
+});
+
+test('every response has the directives of strict transport security', async () => {
+  await start({ strictTransportSecurityDirectives: ['max-age=31536000', 'includeSubDomains'] });
+  for (const path of ['/healthz', '/api/v1/namespaces', '/nothing'])
+    expect((await ask(path)).headers['strict-transport-security']).toBe(
+      'max-age=31536000; includeSubDomains',
+    );
+  await expect(start({ strictTransportSecurityDirectives: ['max-age'] })).rejects.toThrow(
+    '--strict-transport-security-directives invalid',
+  );
 });
 
 test('the authority of clients is read again, and a share of connections is closed', async () => {

@@ -75,6 +75,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   });
 
   const goawayChance = checkedShare(config.goawayChance);
+  const strictTransportSecurity = checkedDirectives(config.strictTransportSecurityDirectives);
   const shutdownDelayMs = shutdownDelay(config.shutdownDelayDuration);
   const encryption = await Encryption.of(config, { clock, random, logger, store });
   const opened = await openStorage({
@@ -116,6 +117,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
         nodeAddressTypes: config.kubeletPreferredAddressTypes,
       }),
       goawayChance,
+      ...(strictTransportSecurity !== undefined && { strictTransportSecurity }),
       otherMetrics: () =>
         (config.otherMetrics?.() ?? '') +
         (workers?.metrics() ?? '') +
@@ -238,6 +240,17 @@ function checkedShare(share: number | undefined): number | undefined {
   if (share !== undefined && !(share >= 0 && share <= 0.02))
     throw new UserError('--goaway-chance can not be less than 0 or greater than 0.02');
   return share;
+}
+
+function checkedDirectives(directives?: readonly string[]): readonly string[] | undefined {
+  for (const directive of directives ?? []) {
+    if (/^(?:includeSubDomains|preload|max-age=[^=]*)$/.test(directive)) continue;
+    throw new UserError(
+      '--strict-transport-security-directives invalid, allowed values: max-age=expireTime, ' +
+        'includeSubDomains, preload',
+    );
+  }
+  return directives;
 }
 
 function checkPortRange(range: string | undefined): void {

@@ -101,6 +101,10 @@ describe('parseYaml', () => {
     expect(() => parseYaml('a: 1\nb: 2\na: 3')).toThrow(
       'yaml: unmarshal errors:\n  line 3: key "a" already set in map',
     );
+    expect(() => parseYaml('a: 1\na:\n  b: 2\n  b: 3\n1: x\n1: y')).toThrow(
+      'yaml: unmarshal errors:\n  line 4: key "b" already set in map\n' +
+        '  line 3: key "a" already set in map\n  line 6: key 1 already set in map',
+    );
     expect(parseYaml('a: 1\nb: 2\na: 3', { allowDuplicateKeys: true })).toEqual({ a: 3, b: 2 });
     expect(() => parseYaml('a: [1')).toThrow(/^yaml: line/);
     expect(() => parseYaml('a: .inf')).toThrow('unsupported value: +Inf');

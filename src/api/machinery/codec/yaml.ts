@@ -246,24 +246,44 @@ function explain(error: YAMLParseError, lines: LineCounter): YamlError {
   return new YamlError(`yaml: ${line === 0 ? '' : `line ${line}: `}${first}`, line);
 }
 
-/** Throws YamlError for a duplicate key in a map. */
+/** Further duplicate keys of a text are not reported. */
+const MAX_DUPLICATES = 100;
+
+/** Throws YamlError with all duplicate keys in maps, each at the line of its value. */
 function checkKeys(node: unknown, lines: LineCounter): void {
-  if (isSeq(node)) for (const item of node.items) checkKeys(item, lines);
+  const duplicates: Duplicate[] = [];
+  findDuplicates(node, duplicates);
+  const [first] = duplicates;
+  if (first === undefined) return;
+  const lineOf = ({ at }: Duplicate): number => lines.linePos(at).line;
+  const problems = duplicates.map(
+    (each) => `\n  line ${lineOf(each)}: key ${each.key} already set in map`,
+  );
+  const message = `yaml: unmarshal errors:${problems.join('')}`;
+  throw new YamlError(message, lineOf(first), 'duplicate');
+}
+
+interface Duplicate {
+  /** The key as upstream prints it: text in quotes. */
+  readonly key: string;
+  /** The offset of the value. */
+  readonly at: number;
+}
+
+/** Appends duplicate keys in the order in which upstream's decoder finds them: a value's before its key. */
+function findDuplicates(node: unknown, found: Duplicate[]): void {
+  if (isSeq(node)) for (const item of node.items) findDuplicates(item, found);
   if (!isMap(node)) return;
   const seen = new Set<unknown>();
   for (const { key, value } of node.items) {
-    if (isScalar(key)) {
-      if (seen.has(key.value)) {
-        const { line } = lines.linePos(key.range?.[0] ?? 0);
-        throw new YamlError(
-          `yaml: unmarshal errors:\n  line ${line}: key "${String(key.value)}" already set in map`,
-          line,
-          'duplicate',
-        );
-      }
-      seen.add(key.value);
+    findDuplicates(value, found);
+    if (!isScalar(key)) continue;
+    if (seen.has(key.value) && found.length < MAX_DUPLICATES) {
+      const text = typeof key.value === 'string' ? JSON.stringify(key.value) : String(key.value);
+      const at = (isNode(value) ? value.range?.[0] : undefined) ?? key.range?.[0] ?? 0;
+      found.push({ key: text, at });
     }
-    checkKeys(value, lines);
+    seen.add(key.value);
   }
 }
 

@@ -23,6 +23,9 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
  */
 export type ComponentCheck = () => Promise<void>;
 
+/** Errors have the singular, as upstream's. */
+const NAMED_IN_ERRORS = { group: '', resource: 'componentstatus' };
+
 /** The components besides the store, by upstream's names. */
 const CHECKED_COMPONENTS = ['controller-manager', 'scheduler'] as const;
 export type ComponentHealth = Readonly<Record<(typeof CHECKED_COMPONENTS)[number], ComponentCheck>>;
@@ -59,7 +62,7 @@ function componentStatusRest({ storage, componentHealth }: ComponentStatusServic
 
   return {
     get: async (_context, name) => {
-      if (!checks.has(name)) throw apierrors.notFound(componentStatuses, name);
+      if (!checks.has(name)) throw apierrors.notFound(NAMED_IN_ERRORS, name);
       return new FreshObject(await statusOf(name));
     },
     list: async (_context, { selection }) => {

@@ -83,6 +83,8 @@ export interface ApiServerRoleConfig
   readonly requestTimeout?: number;
   /** Between 0 and 0.02. Default: 0. */
   readonly goawayChance?: number;
+  /** Directives of the header Strict-Transport-Security. Default: none. */
+  readonly strictTransportSecurityDirectives?: readonly string[];
   /** In milliseconds. */
   readonly shutdownDelayDuration?: number;
   /** Seconds that a watch lasts at least. Default: 1800. */
