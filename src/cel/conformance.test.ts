@@ -1,5 +1,6 @@
 // cel-spec's conformance tests, all files of them. Skipped tests are listed by name, with the
 // reason.
+import { runSteps } from '#machinery/turn.ts';
 import { describe, expect, test } from 'vitest';
 import type { Library, Overload } from './declarations.ts';
 import { Environment } from './environment.ts';
@@ -110,6 +111,10 @@ function run(it: ConformanceTest): string | undefined {
     ]),
   );
   const result = program.evaluate(activation);
+  const stepwise = runSteps(program.evaluateInSteps(activation, { turnWork: 1 }));
+  if (stepwise.cost !== result.cost) return `it costs ${stepwise.cost} in steps`;
+  if (stepwise.error?.message !== result.error?.message || !same(stepwise.value, result.value))
+    return `it evaluated to ${String(stepwise.value ?? stepwise.error)} in steps`;
   if (WITHOUT_ERROR.has(it.path)) return result.value === false ? undefined : 'it has a value';
   if (it.fails) return result.error === undefined ? 'it evaluated, and should not' : undefined;
   if (result.error !== undefined) return result.error.message;

@@ -1,8 +1,9 @@
 // The cost of evaluation in upstream's units, so that a limit means the same here: about one per
 // step, and one per ten characters of traversed text.
 
-import { evaluationError } from './errors.ts';
+import { endOfTurn, evaluationError } from './errors.ts';
 import type { CallCost } from './declarations.ts';
+import type { Progress } from './progress.ts';
 import { codePointLength } from './text.ts';
 import {
   isList,
@@ -43,21 +44,30 @@ export class Budget {
   }
 }
 
-/** One evaluation: its variables and its cost so far. */
+/** One attempt to evaluate: its variables and its cost so far. */
 export class Frame {
   readonly slots: Value[];
   readonly limit: number;
+  /** The record of earlier attempts. Undefined: nothing is recorded. */
+  readonly progress: Progress | undefined;
   cost = 0;
+  /** The cost at which the attempt ends: the limit, or the work of a turn. */
+  readonly #end: number;
 
-  constructor(slots: Value[], limit: number) {
+  /** `turn`: what earlier attempts recorded, or the cost at which an attempt without record ends. */
+  constructor(slots: Value[], limit: number, turn: Progress | number = Infinity) {
     this.slots = slots;
     this.limit = limit;
+    const isFirst = typeof turn === 'number';
+    this.progress = isFirst ? undefined : turn;
+    this.#end = isFirst ? Math.min(limit, turn) : limit;
   }
 
   charge(cost: number): void {
     this.cost += cost;
-    if (this.cost > this.limit)
-      throw evaluationError('operation cancelled: actual cost limit exceeded', 'costLimitExceeded');
+    if (this.cost <= this.#end) return;
+    if (this.cost <= this.limit) throw endOfTurn();
+    throw evaluationError('operation cancelled: actual cost limit exceeded', 'costLimitExceeded');
   }
 }
 

@@ -8,28 +8,20 @@
 //     const { program, error } = env.compile('device.driver == "a.example"', { resultType: BOOL });
 //     const { value, error } = program.evaluate({ device });
 
-import { adapterOf } from './adapt.ts';
 import type { Expression } from './ast.ts';
 import { check, type Checked, type Declarations, type NamedValue } from './checker.ts';
-import { Frame, PER_CALL_LIMIT, type Budget } from './cost.ts';
 import type { Library } from './declarations.ts';
-import {
-  CompileError,
-  EvaluationError,
-  Suspension,
-  type CompileErrorReason,
-  type Issue,
-} from './errors.ts';
+import { CompileError, type CompileErrorReason, type Issue } from './errors.ts';
 import { estimateCost } from './estimate.ts';
 import type { Range } from './estimate-range.ts';
 import { checkLiterals } from './literals.ts';
 import { parse, PARSER_LIMITS, type Parsed, type ParserLimits } from './parser.ts';
-import { plan, type Plan } from './planner.ts';
+import { plan } from './planner.ts';
+import { Program } from './program.ts';
 import { tablesOf, type Tables } from './tables.ts';
 import { DYN, formatType, sameType, typeOf, type Type } from './types.ts';
-import { beginEvaluation } from './work-limit.ts';
 import { isDyn } from './unify.ts';
-import { TypeValue, type Value } from './values.ts';
+import { TypeValue } from './values.ts';
 
 export interface EnvironmentConfig {
   /** Names (possibly with dots) and their types. */
@@ -70,23 +62,6 @@ export interface CompileOptions {
 export type Compilation =
   | { readonly program: Program; readonly error?: undefined; readonly estimate?: Range | undefined }
   | { readonly program?: undefined; readonly error: CompileError; readonly estimate?: undefined };
-
-export type Evaluation =
-  | { readonly value: Value; readonly error?: undefined; readonly cost: number }
-  | { readonly value?: undefined; readonly error: EvaluationError; readonly cost: number };
-
-export interface EvaluateOptions {
-  /** The cost limit of this evaluation. Default: Kubernetes' limit, 1,000,000. */
-  readonly costLimit?: number;
-  /** The budget of several evaluations. The cost is subtracted from it, possibly below zero. */
-  readonly budget?: Budget;
-}
-
-/**
- * The values of variables, by name. API objects are passed unchanged; the declared types determine
- * how they are read.
- */
-export type Activation = Readonly<Record<string, unknown>>;
 
 const NO_LIBRARIES: readonly Library[] = [];
 
@@ -239,82 +214,4 @@ function firstOf<T, R>(items: readonly T[], find: (item: T) => R | undefined): R
     if (match !== undefined) return match;
   }
   return undefined;
-}
-
-/** A compiled expression. It can be evaluated any number of times. */
-export class Program {
-  readonly source: string;
-  readonly expression: Expression;
-  /** dyn if the type is only known at run time. */
-  readonly resultType: Type;
-  readonly #plan: Plan;
-  /** The initial slots: copying them is much faster than creating them. */
-  readonly #slots: readonly Value[];
-  readonly #variables: readonly {
-    readonly name: string;
-    readonly slot: number;
-    readonly adapt: (raw: unknown) => Value;
-  }[];
-
-  constructor(
-    source: string,
-    expression: Expression,
-    resultType: Type,
-    plan: Plan,
-    typeOfVariable: (name: string) => Type,
-  ) {
-    this.source = source;
-    this.expression = expression;
-    this.resultType = resultType;
-    this.#plan = plan;
-    this.#slots = Array.from({ length: plan.slots });
-    this.#variables = plan.variables.map(({ name, slot }) => ({
-      name,
-      slot,
-      adapt: adapterOf(typeOfVariable(name)),
-    }));
-  }
-
-  /** The variables that the program reads. */
-  get variables(): readonly string[] {
-    return this.#variables.map(({ name }) => name);
-  }
-
-  /** Evaluates with values that may be asynchronous, such as an authorizer. */
-  async evaluateAsync(activation: Activation, options: EvaluateOptions = {}): Promise<Evaluation> {
-    for (;;) {
-      const before = options.budget?.remaining;
-      try {
-        return this.evaluate(activation, options);
-      } catch (error) {
-        if (!(error instanceof Suspension)) throw error;
-        // Repeated steps are charged once.
-        if (options.budget !== undefined && before !== undefined) options.budget.remaining = before;
-        await error.answer;
-      }
-    }
-  }
-
-  /** Evaluates the program. Throws Suspension if a value is not available yet. */
-  evaluate(activation: Activation, options: EvaluateOptions = {}): Evaluation {
-    const limit = options.costLimit ?? PER_CALL_LIMIT;
-    const slots = this.#slots.slice();
-    const frame = new Frame(
-      slots,
-      options.budget === undefined ? limit : Math.min(limit, Math.max(0, options.budget.remaining)),
-    );
-    beginEvaluation();
-    try {
-      for (const { name, slot, adapt } of this.#variables) {
-        const raw = activation[name];
-        if (raw !== undefined) slots[slot] = adapt(raw);
-      }
-      return { value: this.#plan.step(frame), cost: frame.cost };
-    } catch (error) {
-      if (!(error instanceof EvaluationError)) throw error;
-      return { error, cost: frame.cost };
-    } finally {
-      if (options.budget !== undefined) options.budget.remaining -= frame.cost;
-    }
-  }
 }

@@ -25,14 +25,15 @@ export class EvaluationError extends Error {
 }
 
 /**
- * Ends an evaluation that needs a pending value. The evaluation is repeated once `answer` has
- * resolved; its source keeps the result.
+ * Ends an attempt to evaluate. The next attempt takes place once `answer` has resolved, whose source
+ * keeps the result; without an answer, in another turn of the event loop, since the work of this
+ * turn is done.
  */
 export class Suspension extends Error {
-  readonly answer: Promise<unknown>;
+  readonly answer: Promise<unknown> | undefined;
 
-  constructor(answer: Promise<unknown>) {
-    super('the evaluation waits for an answer: use evaluateAsync');
+  constructor(answer?: Promise<unknown>) {
+    super('the evaluation is not finished in this turn: use evaluateAsync');
     this.name = 'Suspension';
     this.answer = answer;
   }
@@ -43,10 +44,19 @@ export class Suspension extends Error {
  * normal case, and stacks are expensive.
  */
 export function evaluationError(message: string, reason?: EvaluationErrorReason): EvaluationError {
+  return withoutStack(() => new EvaluationError(message, reason));
+}
+
+/** Returns the suspension of an evaluation that continues in another turn, without a stack. */
+export function endOfTurn(): Suspension {
+  return withoutStack(() => new Suspension());
+}
+
+function withoutStack<T extends Error>(make: () => T): T {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
   try {
-    return new EvaluationError(message, reason);
+    return make();
   } finally {
     Error.stackTraceLimit = limit;
   }

@@ -13,13 +13,9 @@ export {
 export { typeOfMessage, type DescribedMessage, type DescribedType } from './descriptor-types.ts';
 export {
   Environment,
-  Program,
-  type Activation,
   type Compilation,
   type CompileOptions,
   type EnvironmentConfig,
-  type EvaluateOptions,
-  type Evaluation,
 } from './environment.ts';
 export { STATIC_COST_LIMIT, STATIC_COST_TOTAL_LIMIT } from './estimate.ts';
 export type { Range } from './estimate-range.ts';
@@ -52,6 +48,7 @@ export { SEMVER, SemverValue, tryParseSemver } from './library/semver.ts';
 export { AUTHORIZER, RESOURCE_CHECK } from './library/authorizer.ts';
 export { formatDurationNanoseconds } from './schema-values.ts';
 export { escapeName, minimalSize, typeOfSchema, type Schema } from './schema-types.ts';
+export { Program, Run, type Activation, type EvaluateOptions, type Evaluation } from './program.ts';
 export * as types from './types.ts';
 export type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';
 export {

@@ -25,7 +25,7 @@ import { caller } from './steps/call.ts';
 import { constantSet, foldCall, foldFree, isConstant } from './steps/constants.ts';
 import { collect, existsOne, general, quantify } from './steps/loops.ts';
 import { hasField, indexOptional, selectField, selectOptional } from './steps/select.ts';
-import { absorbed, type Step } from './steps/step.ts';
+import { absorbed, keeping, type Step } from './steps/step.ts';
 import type { Type } from './types.ts';
 import { MapValue, Optional, type Value } from './values.ts';
 
@@ -232,7 +232,9 @@ class Planner {
           if (value === decisive) return decisive;
           if (value !== !decisive) failure ??= noSuchOverload();
         } catch (error) {
-          failure ??= absorbed(error);
+          // Even after another failure, an exceeded limit ends the evaluation.
+          const absorbable = absorbed(error);
+          failure ??= absorbable;
         }
       }
       if (failure !== undefined) throw failure;
@@ -274,11 +276,11 @@ class Planner {
 
   #equality([left, right]: readonly [Expression, Expression], wanted: boolean): Step {
     const [a, b] = [this.plan(left), this.plan(right)];
-    return (frame) => {
+    return keeping((frame) => {
       const [x, y] = [a(frame), b(frame)];
       frame.charge(comparison(x, y));
       return equals(x, y) === wanted;
-    };
+    });
   }
 
   #ordering(
@@ -337,10 +339,12 @@ class Planner {
         overload.member === member && overload.parameters.length === argumentNodes.length,
     );
     const steps = argumentNodes.map((argument) => this.plan(argument));
-    const call = caller(
-      overloads,
-      steps,
-      argumentNodes.map((argument) => this.#isSure(argument)),
+    const call = keeping(
+      caller(
+        overloads,
+        steps,
+        argumentNodes.map((argument) => this.#isSure(argument)),
+      ),
     );
     if (isConstant(node)) return foldFree(call);
     return steps.length > 0 && argumentNodes.every(isConstant) ? foldCall(call) : call;

@@ -4,6 +4,10 @@ import { matchesRegex } from '../cost.ts';
 import { member, type Library } from '../declarations.ts';
 import { compileRegex } from '../standard/strings.ts';
 import { INT, list, STRING } from '../types.ts';
+import { WorkLimit } from '../work-limit.ts';
+
+/** The work of finding a match, as a number of visited parts. */
+const PARTS_OF_MATCH = 16;
 
 /** Yields the matches as Go finds them: no empty match right after another match. */
 function* occurrences(text: string, pattern: string): Generator<string> {
@@ -25,7 +29,9 @@ function find(text: string, pattern: string): string {
 function findAll(text: string, pattern: string, limit: number | bigint = -1): string[] {
   const matches: string[] = [];
   if (limit === 0) return matches;
+  const work = new WorkLimit();
   for (const occurrence of occurrences(text, pattern)) {
+    work.part(PARTS_OF_MATCH);
     matches.push(occurrence);
     if (matches.length === Number(limit)) break;
   }

@@ -87,9 +87,16 @@ function substring(text: string, start: Int, end?: Int): string {
   return points.slice(from, to);
 }
 
+const WHITE_SPACE = /^\p{White_Space}$/u;
+
 /** Trims white space as Unicode defines it, which differs from JavaScript's trim. */
-const trim = (text: string): string =>
-  text.replaceAll(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, '');
+function trim(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && WHITE_SPACE.test(text[start]!)) start++;
+  // A pattern for the end would try each run of white space inside of the text.
+  while (end > start && WHITE_SPACE.test(text[end - 1]!)) end--;
+  return text.slice(start, end);
+}
 
 const lowerAscii = (text: string): string =>
   text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -1,27 +1,38 @@
 // The text functions of the language: contains, startsWith, endsWith, matches.
 
-import { LruCache } from '#machinery/collections/lru.ts';
-import { RE2JS, RE2JSException } from 're2js';
+import { compilePattern, sizeOfPattern } from '#machinery/text/pattern.ts';
+import type { RE2JS } from 're2js';
 import { matchesRegex, sizeOf, traversal, traversesFirst } from '../cost.ts';
 import { global, member, type CallCost, type Functions } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';
 import { BOOL, STRING } from '../types.ts';
+import { countUncharged } from '../work-limit.ts';
+
+/** The total size of the compiled patterns that are kept: some tens of megabytes. */
+const MAX_COMPILED = 100_000;
+/** The work of compiling a character, in units of cost. */
+const WORK_OF_CHARACTER = 25;
 
 /** Expressions have few patterns and use them repeatedly. */
-const compiled = new LruCache<string, RE2JS>({ capacity: 512 });
+const compiled = new Map<string, RE2JS>();
+let compiledSize = 0;
 
 /** Compiles a pattern. Matching takes linear time for any pattern. Throws EvaluationError. */
 export function compileRegex(pattern: string): RE2JS {
   const cached = compiled.get(pattern);
   if (cached !== undefined) return cached;
-  try {
-    const regex = RE2JS.compile(pattern);
-    compiled.set(pattern, regex);
-    return regex;
-  } catch (error) {
-    if (!(error instanceof RE2JSException)) throw error;
-    throw evaluationError(error.message);
+  const size = sizeOfPattern(pattern);
+  const regex = compilePattern(pattern);
+  if (typeof regex === 'string') throw evaluationError(regex);
+  compiledSize += size;
+  if (compiledSize > MAX_COMPILED) {
+    compiled.clear();
+    compiledSize = size;
   }
+  compiled.set(pattern, regex);
+  // After it is kept: the next turn finds it.
+  countUncharged(size * WORK_OF_CHARACTER);
+  return regex;
 }
 
 const matches = (text: string, pattern: string): boolean => compileRegex(pattern).test(text);

@@ -4,6 +4,7 @@ import { member, type Functions } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';
 import { DURATION, INT, STRING, TIMESTAMP } from '../types.ts';
 import { normalizeInt, type Duration, type Timestamp } from '../values.ts';
+import { countUncharged } from '../work-limit.ts';
 import { splitTimestamp } from './time-text.ts';
 
 /**
@@ -11,6 +12,8 @@ import { splitTimestamp } from './time-text.ts';
  */
 const formats = new Map<string, Intl.DateTimeFormat>();
 const MAX_FORMATS = 64;
+/** The work of converting a time to a named zone, in units of cost. */
+const WORK_OF_ZONE = 50;
 
 function formatOf(zone: string): Intl.DateTimeFormat {
   const cached = formats.get(zone);
@@ -50,6 +53,7 @@ function inZone(time: Timestamp, zone: string): Date {
     const minutes = Number(offset[2]) * 60 + Number(offset[3]);
     return new Date(milliseconds + (offset[1] === '-' ? -minutes : minutes) * 60_000);
   }
+  countUncharged(WORK_OF_ZONE);
   const parts = new Map(
     formatOf(zone)
       .formatToParts(milliseconds)

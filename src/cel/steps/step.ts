@@ -14,3 +14,9 @@ export function absorbed(error: unknown): EvaluationError {
   if (error instanceof EvaluationError && error.reason === 'error') return error;
   throw error;
 }
+
+/** Returns the step with a result that is kept if the evaluation is suspended after it. */
+export function keeping(step: Step): Step {
+  return (frame) =>
+    frame.progress === undefined ? step(frame) : frame.progress.evaluate(frame, step);
+}

@@ -1,6 +1,6 @@
 // Rules of HTTPRoutes and GRPCRoutes as rules of the proxy.
 
-import { compilePattern } from '#api/machinery/codec/structural/pattern.ts';
+import { compilePattern } from '#machinery/text/pattern.ts';
 import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import type { RE2JS } from 're2js';
 import type {

@@ -10,6 +10,7 @@ import {
   evaluationError,
   LazyMap,
   requestResourceValue,
+  type Run,
   type Value,
 } from '#cel/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
@@ -103,7 +104,7 @@ export class Evaluation {
       });
     }
     this.#activation['variables'] = new LazyMap(
-      new Map(variables.map((variable) => [variable.name, () => this.#variable(variable)])),
+      new Map(variables.map((variable) => [variable.name, this.#variable(variable)])),
     );
   }
 
@@ -128,16 +129,25 @@ export class Evaluation {
     return { value };
   }
 
-  /** Returns the value of a variable. Throws EvaluationError, or Suspension if it has to wait. */
-  #variable({ name, compiled }: Variable): Value {
-    if (compiled.program === undefined) {
+  /**
+   * Returns a function that returns the value of a variable. The function throws EvaluationError, or
+   * Suspension if the value takes several turns; called again, it continues.
+   */
+  #variable({ name, compiled }: Variable): () => Value {
+    let run: Run | undefined;
+    return () => {
+      if (compiled.program === undefined) {
+        throw evaluationError(
+          `composited variable ${quote(name)} fails to compile: ${compiled.problem}`,
+        );
+      }
+      run ??= compiled.program.start(this.#activation, { budget: this.#budget });
+      const { value, error } = run.proceed();
+      if (error === undefined) return value;
       throw evaluationError(
-        `composited variable ${quote(name)} fails to compile: ${compiled.problem}`,
+        `composited variable ${quote(name)} fails to evaluate: ${error.message}`,
       );
-    }
-    const { value, error } = compiled.program.evaluate(this.#activation, { budget: this.#budget });
-    if (error === undefined) return value;
-    throw evaluationError(`composited variable ${quote(name)} fails to evaluate: ${error.message}`);
+    };
   }
 }
 

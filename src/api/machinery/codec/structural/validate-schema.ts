@@ -4,7 +4,7 @@ import type { JSONSchemaProps } from './json-schema-props.ts';
 import { runSteps, type Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
-import { patternProblem, sizeOfPattern } from './pattern.ts';
+import { patternProblem, sizeOfPattern } from '#machinery/text/pattern.ts';
 import { compileRulesOf } from './rules/precompiled.ts';
 import { shownSchema } from './shown-schema.ts';
 import {

@@ -7,7 +7,7 @@ import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { isEffective, isSchema, type StructuralSchema } from './structural-schema.ts';
 import { Pace } from './pace.ts';
-import { patternProblem } from './pattern.ts';
+import { patternProblem } from '#machinery/text/pattern.ts';
 
 /** The position of a node: the whole object, an item of a list, or a field. */
 type Level = 'root' | 'item' | 'field';

@@ -11,7 +11,7 @@ import type { Correlation } from './correlation.ts';
 import { checkOfFormat, formatOf } from './formats.ts';
 import { isInt64, nearestInt64, passesForInteger } from './go-numbers.ts';
 import { type NumberRules, validateNumber } from './numbers.ts';
-import { compilePattern } from './pattern.ts';
+import { compilePattern } from '#machinery/text/pattern.ts';
 import { isSchema } from './structural-schema.ts';
 import {
   errorAt,

@@ -1,6 +1,7 @@
 // Evaluates the rules of one node for one value.
 
 import { adapterOf, Budget, EvaluationError, Optional } from '#cel/index.ts';
+import type { Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { ValidationRule } from '../json-schema-props.ts';
@@ -81,12 +82,12 @@ function problemAt(node: RuleNode, subject: Subject, detail: string): FieldError
   return field.invalid(subject.place.toPath(), node.schema.type, detail);
 }
 
-export function evaluateRule(
+export function* evaluateRule(
   compiled: CompiledRule,
   node: RuleNode,
   subject: Subject,
   run: RuleRun,
-): void {
+): Steps<void> {
   const { expression, rule, usesOldSelf } = compiled;
   if (compiled.problem !== undefined) {
     run.errors.push(problemAt(node, subject, `rule compile error: ${compiled.problem}`));
@@ -100,14 +101,14 @@ export function evaluateRule(
     value: result,
     error,
     cost,
-  } = expression.program.evaluate({ self: subject.value, oldSelf });
+  } = yield* expression.program.evaluateInSteps({ self: subject.value, oldSelf });
   if (cost > run.budget.remaining) {
     run.stop(problemAt(node, subject, OUT_OF_BUDGET));
     return;
   }
   run.budget.remaining -= cost;
   if (result === true) return;
-  if (error === undefined) reportUnmet(compiled, node, subject, run);
+  if (error === undefined) yield* reportUnmet(compiled, node, subject, run);
   else reportFailed(rule, error, node, subject, run);
 }
 
@@ -152,7 +153,12 @@ function reportFailed(
   } else run.errors.push(problemAt(node, subject, `${message} evaluating rule: ${ruleText(rule)}`));
 }
 
-function reportUnmet(compiled: CompiledRule, node: RuleNode, subject: Subject, run: RuleRun): void {
+function* reportUnmet(
+  compiled: CompiledRule,
+  node: RuleNode,
+  subject: Subject,
+  run: RuleRun,
+): Steps<void> {
   const { rule } = compiled;
   const { value, ratchet } = subject;
   const at = pathOf(subject.place, compiled.fieldPath);
@@ -160,7 +166,7 @@ function reportUnmet(compiled: CompiledRule, node: RuleNode, subject: Subject, r
   let text: string | undefined;
   if (compiled.messageExpression !== undefined) {
     const oldSelf = oldSelfOfMessage(rule, node, subject.old ?? undefined);
-    const evaluated = evaluateMessage(
+    const evaluated = yield* evaluateMessage(
       compiled.messageExpression,
       { self: value, oldSelf },
       run.budget,

@@ -1,6 +1,7 @@
 // The messages of violated rules.
 
 import { type Activation, type Budget } from '#cel/index.ts';
+import type { Steps } from '#machinery/turn.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { ValidationRule } from '../json-schema-props.ts';
 import type { CompiledExpression } from './compile.ts';
@@ -25,12 +26,12 @@ export type EvaluatedMessage =
   | { readonly problem: string };
 
 /** Evaluates a message. Its cost is subtracted from the budget, if that suffices. */
-export function evaluateMessage(
+export function* evaluateMessage(
   { program }: CompiledExpression,
   activation: Activation,
   budget: Budget,
-): EvaluatedMessage {
-  const { value, error, cost } = program.evaluate(activation);
+): Steps<EvaluatedMessage> {
+  const { value, error, cost } = yield* program.evaluateInSteps(activation);
   if (cost > budget.remaining) {
     const detail =
       'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run';

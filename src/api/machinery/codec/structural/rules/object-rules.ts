@@ -37,7 +37,7 @@ class ObjectRules {
     const { value } = subject;
     if (value === null || value === undefined) return;
     for (const rule of rulesFor(node, subject, run)) {
-      evaluateRule(rule, node, subject, run);
+      yield* evaluateRule(rule, node, subject, run);
       if (run.isStopped) return;
       if (run.budget.remaining < this.#pauseAt) {
         this.#pauseAt = run.budget.remaining - STEP_COST;

@@ -21,6 +21,7 @@ const body = (spec: unknown): Record<string, unknown> => ({
 });
 
 test('rules that take long are evaluated in steps, with the same result', () => {
+  // Each rule costs about 280,000, which are seven steps.
   const rules = Array.from({ length: 5 }, () => ({ rule: 'self.all(x, self.all(y, x * y >= 0))' }));
   const codec = codecOf({
     type: 'array',
@@ -32,7 +33,8 @@ test('rules that take long are evaluated in steps, with the same result', () => 
   let count = 1;
   let result = steps.next();
   for (; result.done !== true; result = steps.next()) count++;
-  expect(count).toBe(6);
+  expect(count).toBeGreaterThan(5 * 6);
+  expect(count).toBeLessThan(5 * 12);
   expect(result.value.map(({ message }) => message)).toEqual([
     'spec: Invalid value: failed rule: false',
   ]);
