@@ -103,6 +103,7 @@ export default defineConfig({
             'test/critest/**/*.test.ts',
             'test/differential/**/*.test.ts',
             'test/envtest-suites/**/*.test.ts',
+            'test/integration-suites/**/*.test.ts',
             'test/gateway/**/*.test.ts',
             'test/kubectl-commands/**/*.test.ts',
             'test/museum/**/*.test.ts',

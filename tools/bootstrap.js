@@ -322,6 +322,10 @@ const commands = {
     ensureBuilt();
     return runScript('test/envtest-suites/main.ts');
   },
+  'integration-suites'() {
+    ensureBuilt();
+    return runScript('test/integration-suites/main.ts');
+  },
   torture() {
     return runScript('test/torture/main.ts');
   },
@@ -337,7 +341,7 @@ const commands = {
     process.stdout.write(
       'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | ' +
         'differential | fuzz | conformance | gateway | kubectl-commands | operators ' +
-        '| envtest-suites | torture | nightly | clean\n',
+        '| envtest-suites | integration-suites | torture | nightly | clean\n',
     );
   },
 };

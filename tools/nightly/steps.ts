@@ -93,6 +93,12 @@ const suites: readonly Step[] = [
     minutes: 90,
   },
   {
+    name: 'integration suites',
+    command: npm('integration-suites', '--record'),
+    short: npm('integration-suites', '--package', '^quota$'),
+    minutes: 480,
+  },
+  {
     name: 'critest',
     command: npm('conformance', 'critest'),
     short: npm('conformance', 'critest', '--focus', 'Runtime info|Idempotence'),

@@ -65,6 +65,9 @@ test('a renewal that fails is logged and tried again', async () => {
     () => {
       throw new Error('no space left on device');
     },
+    () => {
+      throw new Error('no space left on device');
+    },
     () => second,
     () => second,
   ];

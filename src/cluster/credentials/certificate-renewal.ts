@@ -3,6 +3,7 @@
 
 import type { Clock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
 import type { KeyPair } from './pki.ts';
@@ -13,8 +14,11 @@ import type { KeyPair } from './pki.ts';
  */
 export const RENEWAL_PERIOD_MS = 12 * 3600 * 1000;
 
-/** The interval at which certificate files are read again, as in upstream's components. */
-export const RELOAD_PERIOD_MS = 60_000;
+/**
+ * The interval at which certificate files are read again. Upstream's components watch them, and use
+ * replaced ones within seconds.
+ */
+export const RELOAD_PERIOD_MS = 2000;
 
 export interface CertificateRenewalConfig<T = KeyPair> {
   readonly clock: Clock;
@@ -43,15 +47,23 @@ export async function keepRenewed<T = KeyPair>(
 ): Promise<void> {
   const { clock, logger, name, periodMs, latest, use } = config;
   let { current } = config;
+  /** The message of the last attempt if it failed: a failure that lasts is logged once. */
+  let failure: string | undefined;
   const renew = async (): Promise<void> => {
     try {
       const next = await latest();
-      if (signal.aborted || deepEqual(next, current)) return;
-      use(next);
+      if (signal.aborted) return;
+      const isOther = !deepEqual(next, current);
+      if (isOther) use(next);
+      failure = undefined;
+      if (!isOther) return;
       current = next;
       logger.info('certificate renewed', { certificate: name });
     } catch (error) {
-      logger.error('certificate renewal failed, will retry', { certificate: name, err: error });
+      const message = errorMessage(error);
+      if (message !== failure)
+        logger.error('certificate renewal failed, will retry', { certificate: name, err: error });
+      failure = message;
     }
   };
   try {

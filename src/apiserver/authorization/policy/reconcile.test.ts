@@ -64,6 +64,28 @@ test('they exist, have the label, and are written once', async () => {
   expect(await revision()).toBe(before);
 });
 
+test('a binding that was a part of another has its subjects', async () => {
+  const bindings = t.client.resource(clusterRoleBindings);
+  const { subjects = [] } = await bindings.get('system:public-info-viewer');
+  const authenticated = subjects.filter(({ name }) => name === 'system:authenticated');
+  expect(authenticated.length).toBeLessThan(subjects.length);
+  const restarted = async (annotations: object) => {
+    await bindings.patch('system:discovery', MERGE, {
+      metadata: { annotations },
+      subjects: authenticated,
+    });
+    await bindings.delete('system:public-info-viewer');
+    await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
+    return bindings.get('system:public-info-viewer');
+  };
+  const own = await restarted({ [AUTO_UPDATE_ANNOTATION]: 'false', own: 'yes' });
+  expect(own.subjects).toEqual(authenticated);
+  expect(own.metadata.annotations).toMatchObject({ own: 'yes' });
+  expect(own.roleRef.name).toBe('system:public-info-viewer');
+  const updated = await restarted({ [AUTO_UPDATE_ANNOTATION]: 'true' });
+  expect(updated.subjects).toHaveLength(subjects.length);
+});
+
 test('missing parts are added, additions of users stay', async () => {
   const all = t.client.resource(clusterRoles);
   await all.patch('system:controller:ttl-controller', MERGE, {

@@ -81,6 +81,7 @@ export async function keepBootstrapPolicy(
       access<KeptBinding>(client.resource(clusterRoleBindings)),
       [...CLUSTER_ROLE_BINDINGS, ...ofControllers.bindings],
       repairBinding,
+      splitBinding,
     ),
     ...byNamespace(NAMESPACE_ROLES).map(([namespace, wanted]) =>
       keep(access<KeptRole>(client.resource(roles).namespace(namespace)), wanted, repairRole),
@@ -117,13 +118,14 @@ async function keep<T extends Kept>(
   access: Access<T>,
   wanted: readonly T[],
   mend: Mend<T>,
+  initial: (wanted: T, others: ReadonlyMap<string, T>) => T = (object) => object,
 ): Promise<void> {
   const { items } = await access.list();
   const current = new Map(items.map((item) => [item.metadata.name, item]));
   await Promise.all(
     wanted.map(async (object) => {
       const there = current.get(object.metadata.name);
-      if (there === undefined) return ignoreRaces(access.create(object));
+      if (there === undefined) return ignoreRaces(access.create(initial(object, current)));
       if (there.metadata.annotations?.[AUTO_UPDATE_ANNOTATION] === 'false') return;
       const repaired = mend(there, object);
       if (repaired === undefined) return;
@@ -170,6 +172,26 @@ function repairRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } |
       }),
     },
   };
+}
+
+/** Bindings that were parts of others before Kubernetes 1.14. */
+const SPLIT_FROM: ReadonlyMap<string, string> = new Map([
+  ['system:public-info-viewer', 'system:discovery'],
+]);
+
+/** Returns a missing binding with the subjects of the one of which it was a part: a user may have changed them. */
+function splitBinding(wanted: KeptBinding, others: ReadonlyMap<string, KeptBinding>): KeptBinding {
+  const source = others.get(SPLIT_FROM.get(wanted.metadata.name) ?? '');
+  if (source === undefined) return wanted;
+  const { labels, annotations } = source.metadata;
+  const { subjects: _subjects, ...rest } = wanted;
+  const split = {
+    ...rest,
+    metadata: { name: wanted.metadata.name, labels, annotations },
+    ...(source.subjects !== undefined && { subjects: source.subjects }),
+  };
+  if (annotations?.[AUTO_UPDATE_ANNOTATION] === 'false') return split;
+  return repairBinding(split, wanted)?.object ?? split;
 }
 
 function repairBinding(

@@ -1,0 +1,166 @@
+// Runs a test program beside an etcd of its own, until each of its tests has a result.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { appendFileSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { UserError } from '#cluster/user-error.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { freePorts } from '#machinery/net/testing/free-ports.ts';
+import * as wait from '#machinery/wait.ts';
+import type { TestProgram } from './programs.ts';
+import { readResults, type TestResult } from './results.ts';
+
+/** A program that takes longer is ended; its tests that have not begun run in another one. */
+const TIMEOUT = '30m';
+const START_TIMEOUT_MS = 30_000;
+const POLL_MS = 50;
+
+export interface RunOptions {
+  /** The program that stands for the API server: it is called as `PROGRAM apiserver FLAGS`. */
+  readonly program: string;
+  readonly etcd: string;
+  /** The folder of logs. */
+  readonly output: string;
+  /** A pattern of names of tests; empty: all. */
+  readonly focus: string;
+  /** A pattern of names of tests that are left out. */
+  readonly skip: string;
+}
+
+/** Returns a result for each test. The logs of programs and servers are in the folder `output`. */
+export async function runProgram(
+  test: TestProgram,
+  options: RunOptions,
+): Promise<readonly TestResult[]> {
+  const base = join(options.output, test.name.replaceAll('/', '_'));
+  for (const end of ['.log', '.server.log']) rmSync(base + end, { force: true });
+  const results = new Map<string, TestResult>();
+  let remaining: readonly string[] = [];
+  await withEtcd(options.etcd, `${base}.etcd.log`, async (etcdUrl) => {
+    const env = {
+      ...process.env,
+      KUBE_INTEGRATION_ETCD_URL: etcdUrl,
+      COXSWAIN_INTEGRATION_PROGRAM: options.program,
+      COXSWAIN_INTEGRATION_LOG: `${base}.server.log`,
+      COXSWAIN_BUILT: '1',
+    };
+    remaining = testsOf(test, options, env);
+    while (remaining.length > 0) {
+      const args = [
+        '-test.v',
+        `-test.timeout=${TIMEOUT}`,
+        `-test.run=^(${remaining.join('|')})$`,
+        ...(options.skip === '' ? [] : [`-test.skip=${options.skip}`]),
+      ];
+      const log = `${base}.part.log`;
+      const status = await runLogged(spawnTo(log, test.path, args, { cwd: test.dir, env }));
+      const text = readFileSync(log, 'utf8');
+      rmSync(log);
+      appendFileSync(`${base}.log`, text);
+      const ended = readResults(test.name, text);
+      for (const result of ended) results.set(result.test, result);
+      const after = remaining.filter((name) => !results.has(name));
+      // A program that ends before its first test would do so again.
+      if (after.length === remaining.length) break;
+      remaining = after;
+      if (status !== 0 && ended.every(({ outcome }) => outcome !== 'failed'))
+        results.set('[program]', {
+          package: test.name,
+          test: '[program]',
+          outcome: 'failed',
+          message: `the program ended with status ${status}, after tests that passed`,
+        });
+    }
+  });
+  for (const name of remaining)
+    results.set(name, {
+      package: test.name,
+      test: name,
+      outcome: 'failed',
+      message: 'it did not begin',
+    });
+  return [...results.values()];
+}
+
+/** Returns the names of the tests that match `focus` and not `skip`. Packages ask for etcd first. */
+function testsOf(
+  { path, dir }: TestProgram,
+  { focus, skip }: RunOptions,
+  env: NodeJS.ProcessEnv,
+): readonly string[] {
+  const { status, stdout, stderr } = spawnSync(path, ['-test.list', focus === '' ? '.' : focus], {
+    cwd: dir,
+    env,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new UserError(`${basename(path)}: ${stderr}`);
+  const left = skip === '' ? undefined : new RegExp(skip, 'u');
+  return stdout
+    .split('\n')
+    .filter((name) => name.startsWith('Test') && name !== 'TestMain' && left?.test(name) !== true);
+}
+
+async function withEtcd(
+  program: string,
+  log: string,
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'coxswain-integration-'));
+  const [client = 0, peer = 0] = await freePorts(2);
+  const url = `http://127.0.0.1:${client}`;
+  const etcd = spawnTo(
+    log,
+    program,
+    Object.entries({
+      'data-dir': dir,
+      'listen-client-urls': url,
+      'advertise-client-urls': url,
+      'listen-peer-urls': `http://127.0.0.1:${peer}`,
+      'unsafe-no-fsync': 'true',
+      'log-level': 'error',
+    }).map(([flag, value]) => `--${flag}=${value}`),
+  );
+  const kill = (): void => void etcd.kill('SIGKILL');
+  process.once('exit', kill);
+  try {
+    const times = { clock: systemClock, intervalMs: POLL_MS, timeoutMs: START_TIMEOUT_MS };
+    await wait.pollImmediately(times, async () => await accepts(client));
+    await work(url);
+  } finally {
+    process.removeListener('exit', kill);
+    kill();
+    if (etcd.exitCode === null && etcd.signalCode === null) await runLogged(etcd);
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const accepts = async (port: number): Promise<boolean> =>
+  await new Promise((settle) => {
+    const socket = createConnection(port, '127.0.0.1');
+    socket.once('connect', () => settle(true));
+    socket.once('error', () => settle(false));
+    socket.once('close', () => socket.destroy());
+    socket.once('connect', () => socket.end());
+  });
+
+/** Starts a program whose output goes to a file. */
+function spawnTo(
+  log: string,
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): ChildProcess {
+  const file = openSync(log, 'w');
+  const child = spawn(program, args, { ...options, stdio: ['ignore', file, file] });
+  closeSync(file);
+  return child;
+}
+
+/** Resolves with the exit status. Rejects if the program cannot be started. */
+const runLogged = async (child: ChildProcess): Promise<number | null> =>
+  await new Promise((settle, reject) => {
+    child.once('error', reject);
+    child.once('close', settle);
+  });

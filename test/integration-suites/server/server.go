@@ -1,0 +1,225 @@
+// Package server starts the API server under test in the place of the one that upstream's
+// integration tests run in their own process.
+package server
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
+)
+
+const (
+	// The program, which is called as `PROGRAM apiserver FLAGS`.
+	programVariable = "COXSWAIN_INTEGRATION_PROGRAM"
+	// A file to which the output of the servers is appended.
+	logVariable = "COXSWAIN_INTEGRATION_LOG"
+
+	token        = "loopback-token"
+	startTimeout = time.Minute
+	stopTimeout  = 10 * time.Second
+	pollInterval = 20 * time.Millisecond
+)
+
+// Flags that only upstream's process in its test has: its own version, and what comes from its
+// listener.
+var testOnly = []string{
+	"advertise-address", "bind-address", "cert-dir", "emulated-version", "endpoint-reconciler-type", "etcd-prefix",
+	"external-hostname", "feature-gates", "min-compatibility-version", "peer-ca-file", "request-timeout",
+	"secure-port", "storage-media-type",
+}
+
+// Options describe a server that a test starts.
+type Options struct {
+	// The flags as the test has set them, and as they are by default: a flag is passed on if its
+	// values differ.
+	Flags, Defaults []*pflag.FlagSet
+	// Extra flags, as `--name=value`. They replace those of the test.
+	Extra []string
+	// Dir is the folder of certificates.
+	Dir string
+	// Port is a port of 127.0.0.1 that is free.
+	Port int
+}
+
+// Start resolves when the server accepts connections. It returns the configuration of a client with
+// all rights, and a function that stops the server and waits until it has ended.
+func Start(options Options) (*rest.Config, func(), error) {
+	args, tokens := options.arguments()
+	tokenFile := filepath.Join(options.Dir, "coxswain-tokens.csv")
+	if err := os.WriteFile(tokenFile, []byte(tokens), 0o600); err != nil {
+		return nil, nil, err
+	}
+	args = append(args, "--token-auth-file="+tokenFile, "--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", options.Port), "--cert-dir="+options.Dir)
+	output, err := os.OpenFile(os.Getenv(logVariable), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	fmt.Fprintln(output, "apiserver", strings.Join(args, " "))
+	var said bytes.Buffer
+	command := exec.Command(os.Getenv(programVariable), append([]string{"apiserver"}, args...)...)
+	command.Stdout = io.MultiWriter(output, &said)
+	command.Stderr = command.Stdout
+	// The server ends with the test, also with one that panics.
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	if err := command.Start(); err != nil {
+		return nil, nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait(); output.Close() }()
+	stop := func() {
+		command.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(stopTimeout):
+			command.Process.Kill()
+			<-ended
+		}
+	}
+	certificate := filepath.Join(options.Dir, "apiserver.crt")
+	for deadline := time.Now().Add(startTimeout); !isListening(certificate, options.Port); {
+		select {
+		case err := <-ended:
+			return nil, nil, fmt.Errorf("the API server ended: %w: %s", err, said.String())
+		case <-time.After(pollInterval):
+		}
+		if time.Now().After(deadline) {
+			stop()
+			return nil, nil, fmt.Errorf("the API server does not listen: %s", said.String())
+		}
+	}
+	return &rest.Config{
+		Host:            fmt.Sprintf("https://127.0.0.1:%d", options.Port),
+		BearerToken:     token,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: certificate},
+		QPS:             1000,
+		Burst:           10000,
+	}, stop, nil
+}
+
+func isListening(certificate string, port int) bool {
+	if _, err := os.Stat(certificate); err != nil {
+		return false
+	}
+	connection, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	connection.Close()
+	return true
+}
+
+// arguments returns the flags, and the content of the file of tokens.
+func (o Options) arguments() ([]string, string) {
+	defaults := merged("defaults", o.Defaults)
+	tokens := token + ",system:apiserver,loopback,system:masters\n"
+	var args []string
+	merged("flags", o.Flags).VisitAll(func(flag *pflag.Flag) {
+		value := flag.Value.String()
+		byDefault := defaults.Lookup(flag.Name)
+		if slices.Contains(testOnly, flag.Name) || byDefault != nil && byDefault.Value.String() == value {
+			return
+		}
+		if flag.Name == "token-auth-file" {
+			data, _ := os.ReadFile(value)
+			tokens += string(data)
+			return
+		}
+		name := "--" + flag.Name + "="
+		if slices.ContainsFunc(o.Extra, func(extra string) bool { return strings.HasPrefix(extra, name) }) {
+			return
+		}
+		if list, isList := strings.CutPrefix(value, "["); isList {
+			value = strings.ReplaceAll(strings.TrimSuffix(list, "]"), " ", ",")
+		}
+		args = append(args, name+value)
+	})
+	return append(args, o.Extra...), tokens
+}
+
+func merged(name string, sets []*pflag.FlagSet) *pflag.FlagSet {
+	all := pflag.NewFlagSet(name, pflag.PanicOnError)
+	for _, set := range sets {
+		all.AddFlagSet(set)
+	}
+	return all
+}
+
+// Sets returns the values of a map of flag sets.
+func Sets(named map[string]*pflag.FlagSet) []*pflag.FlagSet {
+	var sets []*pflag.FlagSet
+	for _, set := range named {
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// ExtensionFlags returns the flags of a server that has all kinds, for those of upstream's server of
+// custom resources alone. It writes a key for the tokens of service accounts to the folder.
+func ExtensionFlags(flags []string, dir string) []string {
+	extra := []string{"--authorization-mode=AlwaysAllow", "--service-account-issuer=https://foo.bar.example.com",
+		"--service-account-signing-key-file=" + writeKey(dir)}
+	for i := 0; i < len(flags); i++ {
+		name, _, hasValue := strings.Cut(flags[i], "=")
+		switch name {
+		case "--authentication-kubeconfig", "--authorization-kubeconfig", "--kubeconfig":
+			// It delegates to another server, which does not exist.
+			i++
+		case "--authentication-skip-lookup", "--storage-media-type":
+		default:
+			if !hasValue {
+				i++
+				name += "=" + flags[i]
+			} else {
+				name = flags[i]
+			}
+			extra = append(extra, name)
+		}
+	}
+	return extra
+}
+
+func writeKey(dir string) string {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	data, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		panic(err)
+	}
+	file := filepath.Join(dir, "service-accounts.key")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		panic(err)
+	}
+	return file
+}
+
+// SkipIfNeeded skips a test which has changed a configuration of upstream's Go structures: there is
+// none of these in another program.
+func SkipIfNeeded(test any, changed, unchanged any) {
+	if !reflect.DeepEqual(changed, unchanged) {
+		Skip(test, "it changes Go structures of the server")
+	}
+}
+
+// Skip ends a test that this server cannot run.
+func Skip(test any, reason string) {
+	test.(interface{ Skipf(string, ...any) }).Skipf("not for another program: %s", reason)
+}
