@@ -153,19 +153,26 @@ const UNITS: readonly {
 ];
 const MAX_COUNT = 2n ** 63n - 1n;
 
+/** In UTF-16 units: reading a longer text would take long, and upstream has no limit. */
+const MAX_DURATION_LENGTH = 65_536;
+
+/** A match begins with the first digit of a number: a text of digits alone takes linear time. */
+const COUNT_AND_UNIT = /(?<!\d)(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g;
+
 /**
  * Returns the nanoseconds of a Go duration, or the sum of all numbers with units in the text ('3
- * days and 2 hours'); undefined if the text is not a duration. As in upstream, a sum of more than
+ * days and 2 hours'); undefined if the text is not a duration, or too long. As in upstream, a sum of more than
  * 64 bits wraps.
  */
 export function formatDurationNanoseconds(text: string): bigint | undefined {
+  if (text.length > MAX_DURATION_LENGTH) return undefined;
   try {
     return parseDurationNanoseconds(text);
   } catch (error) {
     if (!(error instanceof DurationError)) throw error;
   }
   let sum: bigint | undefined;
-  for (const [, count = '0', unit = ''] of text.matchAll(/(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
+  for (const [, count = '0', unit = ''] of text.matchAll(COUNT_AND_UNIT)) {
     if (count.length > 19 || BigInt(count) > MAX_COUNT) return undefined;
     const lower = unit.toLowerCase();
     for (const { exact, prefix, nanoseconds } of UNITS) {

@@ -33,8 +33,16 @@ export function formatOf(type: string, format: string | null | undefined): strin
 
 /** Returns the check of the format; undefined if the format is unknown. */
 export function checkOfFormat(format: string): Check | undefined {
-  return CHECKS.get(format.replaceAll('-', ''));
+  const name = format.replaceAll('-', '');
+  const check = CHECKS.get(name);
+  if (check === undefined || LONG_FORMATS.has(name)) return check;
+  return (text) => text.length <= MAX_LENGTH && check(text);
 }
+
+/** The formats of texts of any length. */
+const LONG_FORMATS: ReadonlySet<string> = new Set(['byte', 'password', 'uri']);
+/** The maximum length of texts of other formats, in UTF-16 units. Upstream has no limit. */
+const MAX_LENGTH = 65_536;
 
 const HEX = '[0-9a-fA-F]';
 const uuid = (third: string, fourth: string): Check =>
