@@ -8,6 +8,7 @@ import { inNextTurn } from '#machinery/pending-work.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 import { WatchQueue, type WatchEventType } from '#machinery/watch.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
+import { BatchMemory } from './batch-memory.ts';
 import { FairGate, type Lane } from './fair-gate.ts';
 import {
   type Batch,
@@ -21,13 +22,25 @@ import {
   type ToClients,
   type ToServer,
 } from './protocol.ts';
-import { KeptObject, type ObjectSharing, ReceivedObject } from './received-object.ts';
+import {
+  ListedObject,
+  type ObjectSharing,
+  ReceivedObject,
+  WatchedObject,
+} from './received-object.ts';
 import { SiblingParts } from './shared-parts.ts';
 import { WeakStateMemo } from './state-memo.ts';
 
 interface WatchedEvent {
   readonly type: WatchEventType;
   readonly object: ReceivedObject;
+}
+
+type ReceivedBatch = Batch<ToClients>;
+
+interface UnparsedBatch {
+  readonly items: readonly ListedObject[];
+  readonly batch: ReceivedBatch;
 }
 
 /** A call in flight. */
@@ -37,7 +50,7 @@ interface Call {
   readonly failed: (err: unknown) => void;
   readonly warnings: string[];
   /** The items received so far of a list that arrives in several messages. */
-  items?: KeptObject[];
+  items?: ListedObject[];
   events?: WatchQueue<WatchedEvent>;
   chunks?: WatchQueue<Uint8Array>;
   /** Stops listening to the caller's signal. */
@@ -86,7 +99,7 @@ export class ThreadClients {
   #seen = 0;
   readonly #sharing: ObjectSharing;
   /** Batches with items of long lists that are not parsed yet, oldest first. */
-  readonly #unparsed: { readonly items: KeptObject[]; readonly bytes: number }[] = [];
+  readonly #unparsed: UnparsedBatch[] = [];
   #nextId = 0;
   #callers = 0;
   #closed = false;
@@ -101,8 +114,9 @@ export class ThreadClients {
       states: sharing.states ?? new WeakStateMemo(),
       parts: sharing.parts ?? new SiblingParts(),
     };
-    this.#outbox = new Outbox(port);
-    port.on('message', (batch: Batch<ToClients>) => this.#receive(batch));
+    // Requests have no bytes.
+    this.#outbox = new Outbox(port, new BatchMemory(0));
+    port.on('message', (batch: ReceivedBatch) => this.#receive(batch));
     port.on('close', () => this.close());
   }
 
@@ -173,17 +187,19 @@ export class ThreadClients {
     return EVENTS.test(path) ? this.#eventGate : this.#gate;
   }
 
-  #receive(batch: Batch<ToClients>): void {
+  #receive(batch: ReceivedBatch): void {
     const reader = new BatchReader(batch);
-    const listed: KeptObject[] = [];
+    const listed: ListedObject[] = [];
     for (const message of batch.messages) this.#take(message, reader, listed);
-    const bytes = batch.bytes.length;
-    if (listed.length === 0) this.#taken(bytes);
-    else if (this.#unparsed.push({ items: listed, bytes }) === 1) this.#parseLater();
+    if (listed.length === 0) this.#taken(batch);
+    else if (this.#unparsed.push({ items: listed, batch }) === 1) this.#parseLater();
   }
 
-  #taken(bytes: number): void {
-    if (!this.#closed && bytes > 0) this.#outbox.send({ kind: 'taken', bytes });
+  /** Nothing reads the bytes of the batch any more. */
+  #taken({ bytes }: ReceivedBatch): void {
+    if (this.#closed || bytes === undefined) return;
+    this.#outbox.giveBack(bytes.buffer);
+    this.#outbox.send({ kind: 'taken', bytes: bytes.length });
   }
 
   /**
@@ -197,13 +213,13 @@ export class ThreadClients {
       if (first === undefined || this.#closed) return;
       for (const item of first.items) item.prepare();
       this.#unparsed.shift();
-      this.#taken(first.bytes);
+      this.#taken(first.batch);
       if (this.#unparsed.length > 0) this.#parseLater();
     });
   }
 
   /** Takes a message. Items of long lists are added to `listed`. */
-  #take(message: ToClients, reader: BatchReader, listed: KeptObject[]): void {
+  #take(message: ToClients, reader: BatchReader, listed: ListedObject[]): void {
     // The caller may have aborted. The bytes must be skipped nevertheless.
     const call = this.#calls.get(message.id);
     switch (message.kind) {
@@ -230,7 +246,7 @@ export class ThreadClients {
       case 'events': {
         const { type, lengths } = message;
         for (const length of lengths) {
-          const object = new KeptObject(reader.take(length), this.#sharing);
+          const object = new WatchedObject(reader.take(length), this.#sharing);
           this.#objects[this.#seen++ % KEPT_OBJECTS] = object;
           call?.events?.push({ type, object });
         }
@@ -242,7 +258,7 @@ export class ThreadClients {
         break;
       }
       case 'chunk': {
-        const chunk = reader.take(message.length);
+        const chunk = Buffer.from(reader.take(message.length));
         call?.chunks?.push(chunk);
         break;
       }
@@ -259,12 +275,13 @@ export class ThreadClients {
   ): InProcessResponse['body'] {
     switch (body.kind) {
       case 'object':
-        return { kind: 'object', object: new ReceivedObject(reader.take(body.length)) };
+        return { kind: 'object', object: new ReceivedObject(reader.take(body.length).toString()) };
       case 'bytes':
-        return { kind: 'bytes', bytes: reader.take(body.length) };
+        return { kind: 'bytes', bytes: Buffer.from(reader.take(body.length)) };
       case 'list': {
         const { kind, apiVersion, listKind, metadata } = body;
         const last = this.#itemsOf(body.items, reader);
+        if (call !== undefined) for (const item of last) item.prepare();
         const items = call?.items === undefined ? last : [...call.items, ...last];
         return { kind, apiVersion, listKind, metadata, items };
       }
@@ -283,9 +300,9 @@ export class ThreadClients {
     }
   }
 
-  #itemsOf({ lengths, states }: SentItems, reader: BatchReader): KeptObject[] {
+  #itemsOf({ lengths, states }: SentItems, reader: BatchReader): ListedObject[] {
     return lengths.map(
-      (length, index) => new KeptObject(reader.take(length), this.#sharing, states[index]),
+      (length, index) => new ListedObject(reader.take(length), this.#sharing, states[index] ?? 0),
     );
   }
 

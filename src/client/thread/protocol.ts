@@ -1,11 +1,13 @@
 // The messages between the thread of the API server and a thread of its clients: requests and
 // responses, watches, and bodies in pieces. Objects are sent as stored JSON. A batch of messages
-// has one buffer for all of its bytes, which is transferred, not copied.
+// has one buffer for all of its bytes, which is transferred, not copied, and which the receiver
+// transfers back (batch-memory.ts).
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Status } from '#machinery/apierrors.ts';
 import type { WatchEventType } from '#machinery/watch.ts';
 import { inNextTurn } from '#machinery/pending-work.ts';
+import type { BatchMemory } from './batch-memory.ts';
 
 export interface ThreadUser {
   readonly name: string;
@@ -100,8 +102,10 @@ export type ToClients =
 
 export interface Batch<M> {
   readonly messages: readonly M[];
-  /** The bytes of all messages, one after the other. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The bytes of all messages, one after the other. Absent: there are none. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+  /** The buffers of earlier batches from the receiver, which it may use again. */
+  readonly returned?: readonly ArrayBuffer[];
 }
 
 /**
@@ -128,13 +132,16 @@ export function partOf(bytes: Uint8Array): Part {
  */
 export class Outbox<M> {
   readonly #port: MessagePort;
+  readonly #memory: Pick<BatchMemory, 'take'>;
   #messages: M[] = [];
   #parts: Part[] = [];
+  #returned: ArrayBuffer[] = [];
   #size = 0;
   #scheduled = false;
 
-  constructor(port: MessagePort) {
+  constructor(port: MessagePort, memory: Pick<BatchMemory, 'take'>) {
     this.#port = port;
+    this.#memory = memory;
   }
 
   /** The last message, as long as it has not been sent; then it can still be changed. */
@@ -157,22 +164,41 @@ export class Outbox<M> {
     inNextTurn(() => this.#flush());
   }
 
+  /** Returns the buffer of a received batch with the next message. No view of it is valid then. */
+  giveBack(buffer: ArrayBuffer): void {
+    this.#returned.push(buffer);
+  }
+
   #flush(): void {
-    // Its own memory, not a piece of a pool: it is transferred.
-    const bytes = Buffer.allocUnsafeSlow(this.#size);
+    const bytes = this.#bytes();
+    const messages = this.#messages;
+    const returned = this.#returned;
+    this.#messages = [];
+    this.#parts = [];
+    this.#returned = [];
+    this.#size = 0;
+    this.#scheduled = false;
+    const batch: Batch<M> = {
+      messages,
+      ...(bytes !== undefined && { bytes }),
+      ...(returned.length > 0 && { returned }),
+    };
+    this.#port.postMessage(batch, bytes === undefined ? returned : [bytes.buffer, ...returned]);
+  }
+
+  #bytes(): Uint8Array<ArrayBuffer> | undefined {
+    if (this.#size === 0) return undefined;
+    const bytes = Buffer.from(this.#memory.take(this.#size), 0, this.#size);
     let at = 0;
     for (const part of this.#parts) {
       part.copyTo(bytes, at);
       at += part.length;
     }
-    const batch: Batch<M> = { messages: this.#messages, bytes };
-    this.#messages = [];
-    this.#parts = [];
-    this.#size = 0;
-    this.#scheduled = false;
-    this.#port.postMessage(batch, [bytes.buffer]);
+    return bytes;
   }
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** Reads the bytes of a batch in the order of its messages. */
 export class BatchReader {
@@ -180,9 +206,13 @@ export class BatchReader {
   #at = 0;
 
   constructor({ bytes }: Batch<unknown>) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#bytes =
+      bytes === undefined
+        ? NO_BYTES
+        : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
+  /** Returns the next bytes: a view that is valid until the buffer of the batch is given back. */
   take(length: number): Buffer {
     this.#at += length;
     return this.#bytes.subarray(this.#at - length, this.#at);

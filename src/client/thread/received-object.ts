@@ -1,4 +1,6 @@
 // Objects as they come from the API server's thread: JSON that is parsed when it is first needed.
+// None of them keeps the bytes of its batch, whose buffer goes back (batch-memory.ts), but the items
+// of a list, until they are prepared.
 
 import { withoutManagedFields } from '#api/machinery/codec/without-managed-fields.ts';
 import type { PartSharing } from './shared-parts.ts';
@@ -6,22 +8,11 @@ import type { StateMemo } from './state-memo.ts';
 
 /** A received object, parsed on first use: few callers read the response to a write. */
 export class ReceivedObject {
-  #json: Buffer | undefined;
+  #json: string | undefined;
   #object: unknown;
 
-  constructor(json: Buffer) {
+  constructor(json: string) {
     this.#json = json;
-  }
-
-  /**
-   * Parses the object, so that its bytes are not needed any more. An error is thrown by object().
-   */
-  prepare(): void {
-    try {
-      this.object();
-    } catch {
-      // The bytes stay, and are parsed again for the caller.
-    }
   }
 
   object(): unknown {
@@ -32,8 +23,8 @@ export class ReceivedObject {
     return this.#object;
   }
 
-  protected parse(json: Buffer): unknown {
-    return JSON.parse(json.toString());
+  protected parse(json: string): unknown {
+    return JSON.parse(json);
   }
 }
 
@@ -44,23 +35,60 @@ export interface ObjectSharing {
 }
 
 /**
- * An object of a list or a watch. Its managed fields, half of its size, are removed before it is
- * parsed.
+ * An object of a watch. Its managed fields, half of its size, are removed before it is parsed, as
+ * those of a list.
  */
-export class KeptObject extends ReceivedObject {
+export class WatchedObject extends ReceivedObject {
+  readonly #sharing: ObjectSharing;
+
+  constructor(json: Buffer, sharing: ObjectSharing) {
+    super(withoutManagedFields(json).toString());
+    this.#sharing = sharing;
+  }
+
+  protected override parse(json: string): unknown {
+    return this.#sharing.parts.share(super.parse(json) as object);
+  }
+}
+
+/** An item of a list. */
+export class ListedObject {
+  #json: Buffer | undefined;
   readonly #sharing: ObjectSharing;
   readonly #state: number;
+  #object: unknown;
+  #error: unknown;
 
   /** `state`: the number of its stored state. 0: it has none. */
-  constructor(json: Buffer, sharing: ObjectSharing, state = 0) {
-    super(json);
+  constructor(json: Buffer, sharing: ObjectSharing, state: number) {
+    this.#json = json;
     this.#sharing = sharing;
     this.#state = state;
   }
 
-  protected override parse(json: Buffer): unknown {
+  /**
+   * Parses the object, so that its bytes are not needed any more. An error is thrown by object().
+   */
+  prepare(): void {
+    if (this.#json === undefined) return;
+    try {
+      this.#object = this.#parse(this.#json);
+    } catch (error) {
+      this.#error = error;
+    }
+    this.#json = undefined;
+  }
+
+  object(): unknown {
+    this.prepare();
+    if (this.#error !== undefined) throw this.#error;
+    return this.#object;
+  }
+
+  #parse(json: Buffer): unknown {
     const { states, parts } = this.#sharing;
-    const parse = (): object => parts.share(super.parse(withoutManagedFields(json)) as object);
+    const parse = (): object =>
+      parts.share(JSON.parse(withoutManagedFields(json).toString()) as object);
     return this.#state === 0 ? parse() : states.objectOf(this.#state, parse);
   }
 }

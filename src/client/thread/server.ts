@@ -14,6 +14,7 @@ import type {
   InProcessRequest,
   InProcessResponse,
 } from '../in-process.ts';
+import { BatchMemory } from './batch-memory.ts';
 import {
   type Batch,
   type Failure,
@@ -53,6 +54,7 @@ const LIST_SLICE = 250;
 export class ThreadServer {
   readonly #config: ThreadServerConfig;
   readonly #outbox: Outbox<ToClients>;
+  readonly #memory = new BatchMemory();
   readonly #handlers = new Map<number, InProcessHandler>();
   readonly #calls = new TransientMap<number, LinkedAbort>();
   /** The number of each object that was sent for a watch. */
@@ -67,13 +69,14 @@ export class ThreadServer {
 
   constructor(config: ThreadServerConfig) {
     this.#config = config;
-    this.#outbox = new Outbox(config.port);
+    this.#outbox = new Outbox(config.port, this.#memory);
   }
 
   /** Starts to serve calls, until the port is closed. Called once. */
   start(): void {
     const { port } = this.#config;
-    port.on('message', ({ messages }: Batch<ToServer>) => {
+    port.on('message', ({ messages, returned = [] }: Batch<ToServer>) => {
+      for (const buffer of returned) this.#memory.keep(buffer);
       for (const message of messages) this.#take(message);
     });
     // The other thread has ended: its calls have no caller any more.
