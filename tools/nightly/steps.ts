@@ -81,6 +81,12 @@ const suites: readonly Step[] = [
   ),
   conformance('older kubelet', 60, '--swap kubelet=v1.34.4', 'ConfigMap should be consumable'),
   {
+    name: 'shared etcd',
+    command: script('test/swap/shared-etcd/main.ts'),
+    short: script('test/swap/shared-etcd/main.ts', 'aesgcm'),
+    minutes: 60,
+  },
+  {
     name: 'Gateway API',
     command: npm('gateway'),
     short: npm('gateway', '--test', 'HTTPRouteWeight'),

@@ -33,13 +33,14 @@ test('objects are written as JSON without resourceVersion', () => {
 test("upstream's protobuf is read, and is stale", () => {
   const stored = encodeProtobuf(messageOf('v1', 'Pod')!, pod);
   expect(open(stored).stale).toBe(true);
-  expect(objectOf(stored)).toEqual(withVersion);
+  expect(objectOf(stored)).toMatchObject(withVersion);
 });
 
 test("upstream's JSON is normalized, and that of custom resources is read as it is", () => {
   const json = (object: object): Buffer => Buffer.from(`${JSON.stringify(object)}\n`);
   const unset = { ...pod, metadata: { ...pod.metadata, labels: null, selfLink: '' } };
-  expect(objectOf(json(unset))).toEqual(withVersion);
+  expect(objectOf(json(unset))).toMatchObject(withVersion);
+  expect((objectOf(json(unset)) as typeof pod).metadata).toEqual(withVersion.metadata);
   expect(open(json(unset)).stale).toBe(true);
   const widget = {
     apiVersion: 'example.com/v1',
@@ -74,3 +75,24 @@ test.each(['k8s:enc:aesgcm:v1:a:x', '', 'text', '\0\0\0\x01{"metadata":{"a":1}}'
     if (!text.startsWith('\0')) expect(databaseForm.seal(stored, '')).toBe(stored);
   },
 );
+
+test("upstream's objects get the defaults that it leaves out", () => {
+  const { metadata } = pod;
+  const stored = (apiVersion: string, kind: string, rest: object): object =>
+    objectOf(encodeProtobuf(messageOf(apiVersion, kind)!, { kind, apiVersion, metadata, ...rest }));
+  const claim = { spec: { accessModes: ['ReadWriteOnce'], resources: {} }, status: {} };
+  expect(stored('v1', 'PersistentVolumeClaim', claim)).toMatchObject({
+    spec: { volumeMode: 'Filesystem' },
+    status: { phase: 'Pending' },
+  });
+  const labels = { app: 'a' };
+  const template = { metadata: { labels }, spec: pod.spec };
+  const set = { selector: { matchLabels: labels }, template, updateStrategy: {} };
+  expect(
+    stored('apps/v1', 'StatefulSet', {
+      spec: { ...set, volumeClaimTemplates: [{ metadata: { name: 'c' }, ...claim }] },
+    }),
+  ).toMatchObject({
+    spec: { volumeClaimTemplates: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }] },
+  });
+});

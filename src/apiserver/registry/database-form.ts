@@ -8,6 +8,7 @@
 // wrote to etcd.
 
 import { allSchemas } from '#api/all-schemas.ts';
+import { newDefaultScheme } from '#api/default-scheme.ts';
 import { decodeObject, encodeForStorage } from '#api/machinery/codec/index.ts';
 import { decodeProtobuf, isProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
 import { isStoredForm, jsonOfStored, storedOfJson } from '#api/machinery/codec/stored-json.ts';
@@ -36,6 +37,9 @@ export const databaseForm: ValueTransformer = {
 };
 
 type Members = Readonly<Record<string, unknown>>;
+type Draft = Record<string, unknown>;
+
+const scheme = newDefaultScheme();
 
 function objectOfProtobuf(stored: Uint8Array): Members {
   const envelope = openEnvelope(stored);
@@ -43,7 +47,7 @@ function objectOfProtobuf(stored: Uint8Array): Members {
   const message = messageOf(apiVersion, kind);
   if (message === undefined)
     throw new Error(`no kind "${kind}" is registered for version "${apiVersion}"`);
-  return decodeProtobuf(message, envelope);
+  return withDefaults(message, decodeProtobuf(message, envelope));
 }
 
 /** Objects of custom resources have no schema here: their store normalizes them. */
@@ -51,7 +55,17 @@ function objectOfJson(stored: Uint8Array): Members {
   const text = Buffer.from(stored).toString('utf8');
   const object = parseJson(text, { bigints: true, maxDepth: Infinity }) as Members;
   const message = messageOf(String(object['apiVersion'] ?? ''), String(object['kind'] ?? ''));
-  return message === undefined ? object : decodeObject(message, object).object;
+  if (message === undefined) return object;
+  return withDefaults(message, decodeObject<Draft>(message, object).object);
+}
+
+/**
+ * Sets the defaults, as upstream does whenever it reads an object: its strategies leave out values
+ * that it relies on (the phase of a claim), and its protobuf has no types of embedded objects.
+ */
+function withDefaults({ gvk }: MessageDescriptor, object: Draft): Members {
+  if (gvk !== undefined) scheme.codecOf(gvk)?.applyDefaults(object);
+  return object;
 }
 
 function messageOf(apiVersion: string, kind: string): MessageDescriptor | undefined {

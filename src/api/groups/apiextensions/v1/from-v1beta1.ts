@@ -55,11 +55,17 @@ function versionsFrom(spec: Fields): readonly Fields[] {
     ...(validation !== undefined && { schema: validation }),
     ...(subresources !== undefined && { subresources }),
     ...(selectableFields !== undefined && { selectableFields }),
-    additionalPrinterColumns: listOf(
-      additionalPrinterColumns ?? spec['additionalPrinterColumns'],
-    ).map(({ JSONPath: jsonPath, ...column }) => ({ ...column, jsonPath })),
+    ...columnsFrom(additionalPrinterColumns ?? spec['additionalPrinterColumns']),
     ...more,
   }));
+}
+
+function columnsFrom(columns: unknown): Fields {
+  const converted = listOf(columns).map(({ JSONPath: jsonPath, ...column }) => ({
+    ...column,
+    jsonPath,
+  }));
+  return converted.length === 0 ? {} : { additionalPrinterColumns: converted };
 }
 
 function conversionFrom({
