@@ -122,7 +122,7 @@ class Parser {
     if (inside.includes(',')) {
       const paths = inside
         .split(',')
-        .map((part) => this.#inner(`[${part.replace(/^ +| +$/g, '')}]`));
+        .map((part) => this.#inner(`[${part.replace(/^ +|(?<! ) +$/g, '')}]`));
       this.#nodes.push({ type: 'union', paths });
       return;
     }
