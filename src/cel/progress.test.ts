@@ -163,6 +163,24 @@ test('white space inside of a text is trimmed in linear time', () => {
   expect(compile('object.trim().size()').evaluate({ object: text }).value).toBe(200_002);
 });
 
+test.each([
+  ['double(object)', `${'1'.repeat(1_000_000)}!`],
+  ['int(object)', '1'.repeat(1_000_000)],
+  ['uint(object)', '1'.repeat(1_000_000)],
+])('%s of a million digits is rejected at once', (source, digits) => {
+  expect(compile(source).evaluate({ object: digits }).error?.reason).toBe('error');
+});
+
+test.each(['isURL(object)', 'duration(object) > duration("1s")'])(
+  '%s counts the characters that it reads',
+  (source) => {
+    const text = `http://${' '.repeat(1_000_000)}`;
+    const program = compile(`${Array.from({ length: 20 }, () => source).join(' || ')} || true`);
+    expect(program.evaluate({ object: text }).error?.reason).toBe('costLimitExceeded');
+    expect(inSteps(program, text).steps).toBeGreaterThan(5);
+  },
+);
+
 test('a pattern with a huge program is an error', () => {
   const { error } = compile('"a".matches(object)').evaluate({ object: 'a{1000}'.repeat(100) });
   expect(error?.message).toBe('error parsing regexp: expression too large');

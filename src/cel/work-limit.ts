@@ -77,6 +77,14 @@ export function countUncharged(units: number): void {
   evaluation?.addUncharged(units);
 }
 
+/**
+ * Counts the characters that a function reads although its cost does not depend on them, ten as one
+ * part. Throws EvaluationError if there are too many.
+ */
+export function countCharacters(text: string): void {
+  evaluation?.addParts(text.length / 10);
+}
+
 const tooMuch = (): Error =>
   evaluationError('operation cancelled: actual cost limit exceeded', 'costLimitExceeded');
 

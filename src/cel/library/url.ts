@@ -4,6 +4,7 @@ import { quote } from '#machinery/text/go-format.ts';
 import { traversesFirst } from '../cost.ts';
 import { global, member, type Library, type Overload } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';
+import { countCharacters } from '../work-limit.ts';
 import { BOOL, list, map, opaque, STRING, typeOf, type Type } from '../types.ts';
 import { MapValue, OpaqueValue, TypeValue } from '../values.ts';
 import { hostname, parseQuery, parseUrl, port, UrlError, type ParsedUrl } from './url-text.ts';
@@ -59,7 +60,10 @@ export const urlLibrary: Library = {
   functions: {
     url: [global('string_to_url', [STRING], URL_TYPE, parse, traversesFirst)],
     isURL: [
-      global('is_url_string', [STRING], BOOL, (text: string) => urlProblem(text) === undefined),
+      global('is_url_string', [STRING], BOOL, (text: string) => {
+        countCharacters(text);
+        return urlProblem(text) === undefined;
+      }),
     ],
     getScheme: part('url_get_scheme', ({ scheme }) => scheme),
     getHost: part('url_get_host', ({ host }) => host),

@@ -38,13 +38,13 @@ const noConversion = (to: string): Error =>
   evaluationError(`type conversion error from 'string' to '${to}'`);
 
 function parseInt64(text: string): number | bigint {
-  const value = /^[+-]?[0-9]+$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
+  const value = /^[+-]?0*[0-9]{1,20}$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
   if (value === undefined || BigInt.asIntN(64, value) !== value) throw noConversion('int');
   return normalizeInt(value);
 }
 
 function parseUint64(text: string): Uint {
-  const value = /^[0-9]+$/.test(text) ? BigInt(text) : undefined;
+  const value = /^0*[0-9]{1,20}$/.test(text) ? BigInt(text) : undefined;
   if (value === undefined || BigInt.asUintN(64, value) !== value) throw noConversion('uint');
   return new Uint(value);
 }
@@ -62,7 +62,7 @@ const SPECIAL_DOUBLES: Readonly<Record<string, number>> = {
 function parseDouble(text: string): Double {
   const special = SPECIAL_DOUBLES[text.toLowerCase()];
   if (special !== undefined) return new Double(special);
-  const value = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)
+  const value = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)
     ? Number(text)
     : Infinity;
   if (!Number.isFinite(value)) throw noConversion('double');

@@ -3,6 +3,7 @@
 import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import { evaluationError } from '../errors.ts';
 import { Duration, Timestamp } from '../values.ts';
+import { countCharacters } from '../work-limit.ts';
 import { expandExponent } from './double-text.ts';
 
 const RFC3339 =
@@ -77,6 +78,7 @@ function zoneOf(offset: number): string {
 
 /** Parses a duration. Throws EvaluationError. */
 export function parseDuration(text: string): Duration {
+  countCharacters(text);
   try {
     return new Duration(parseDurationNanoseconds(text));
   } catch (error) {

@@ -89,7 +89,7 @@ class Parser {
     const [text] = /^[+-]?[.\p{Nd}]*/u.exec(this.#text.slice(this.#at))!;
     this.#at += text.length;
     const isInteger = /^[+-]?\d+$/.test(text);
-    if (!isInteger && !/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text))
+    if (!isInteger && !/^[+-]?(\d+(\.\d*)?|\.\d+)$/.test(text))
       throw new JsonPathError(`cannot parse number ${text}`);
     this.#nodes.push({
       type: 'literal',
@@ -122,7 +122,7 @@ class Parser {
     if (inside.includes(',')) {
       const paths = inside
         .split(',')
-        .map((part) => this.#inner(`[${part.replace(/^ +| +$/g, '')}]`));
+        .map((part) => this.#inner(`[${part.replace(/^ +|(?<! ) +$/g, '')}]`));
       this.#nodes.push({ type: 'union', paths });
       return;
     }

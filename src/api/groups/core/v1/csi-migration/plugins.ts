@@ -119,7 +119,7 @@ function ebsHandle(volumeID: string): string {
   if (!volumeID.startsWith('aws://')) return volumeID;
   const path = volumeID.slice('aws://'.length);
   const slash = path.indexOf('/');
-  const disk = slash < 0 ? '' : path.slice(slash).replace(/^\/+|\/+$/g, '');
+  const disk = slash < 0 ? '' : path.slice(slash).replace(/^\/+|(?<!\/)\/+$/g, '');
   if (/^vol-[^/]*$/.test(disk)) return disk;
   throw new CsiMigrationError(
     `failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (${volumeID})`,
