@@ -231,6 +231,22 @@ export function asVirtualMachine(
 const macOf = ({ address }: Machine): string =>
   `52:54:00:0a:fb:${Number(address.split('.')[3]).toString(16).padStart(2, '0')}`;
 
+/**
+ * Makes SCTP take its time to pods, as it does between computers. The suite's client writes once it is
+ * connected, and its server closes the connection after its own answer: on an emulated computer the
+ * client is often half a second late, and its connection gone.
+ */
+const SCTP_LATENCY = `
+bridge=
+while [ -z "$bridge" ]; do
+  sleep 2
+  bridge=$(ip -o link show type bridge | head -n 1 | cut -d ' ' -f 2 | tr -d :)
+done
+tc qdisc add dev "$bridge" root handle 1: prio bands 4
+tc qdisc add dev "$bridge" parent 1:4 netem delay 250ms
+tc filter add dev "$bridge" parent 1: protocol ip u32 match ip protocol 132 0xff flowid 1:4
+`;
+
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 const line = (...words: readonly string[]): string => words.map(quoted).join(' ');
 
@@ -279,6 +295,7 @@ function machineScript(
     ...written,
     `${line('printf', '%s', sshdSettings(machine, keys))} >/run/sshd/config`,
     `${findProgram('sshd') ?? 'sshd'} -f /run/sshd/config`,
+    `(${SCTP_LATENCY}) &`,
     // Not a terminal, on which programs draw.
     `${line(...command)} 2>&1 | cat`,
     'echo o >/proc/sysrq-trigger; sleep 60',
