@@ -139,6 +139,11 @@ export const wireShots: readonly WireShot[] = [
   { path: `${NAMESPACES}/default/configmaps?labelSelector=none%3Dthere` },
   { path: `${NAMESPACES}/default/configmaps?labelSelector=none%3Dthere&pretty=1` },
   { path: `${NAMESPACES}/default/configmaps?limit=x` },
+  { path: `${NAMESPACES}/default?export=true` },
+  ...['application/vnd.kubernetes.protobuf', 'application/yaml'].map((type) => ({
+    path: `${NAMESPACES}/default/configmaps?watch=1&timeoutSeconds=1`,
+    headers: meta('Table', 'v1', type),
+  })),
   { path: `${NAMESPACES}/default/configmaps`, headers: accept('text/html') },
   { path: `${NAMESPACES}/default/configmaps`, method: 'POST', headers: JSON_BODY, body: '{' },
   {

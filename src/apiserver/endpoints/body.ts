@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { DecodeError, findDuplicateFields } from '#api/machinery/codec/index.ts';
+import { DecodeError } from '#api/machinery/codec/index.ts';
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import { MAX_BODY_VALUES, MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
 import {
@@ -27,13 +27,14 @@ import { isPlainObject } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { jsonType } from '#machinery/text/go-value.ts';
-import { countKeys, JsonError, parseJsonCounting } from '#machinery/text/json.ts';
+import { JsonError, parseJsonCounting } from '#machinery/text/json.ts';
 import { isLarge } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
 import { NOT_UTF8, parseYamlBody } from './yaml-bodies.ts';
 import type { Scope } from './scope.ts';
+import { strictProblems } from './strict-problems.ts';
 
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
@@ -225,12 +226,10 @@ export function decodeBody(
     );
   }
   if (fieldValidation !== 'Ignore') {
-    const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
-    const repeated =
-      body.duplicates === undefined ? [] : yamlProblems(body.duplicates, fieldValidation);
-    const duplicates = [...repeated, ...duplicateFields(body, value)];
-    if (codec.isUntyped === true) problems.unshift(...duplicates);
-    else problems.push(...duplicates);
+    const problems = strictProblems(body, value, decoded.unknownFields, {
+      isUntyped: codec.isUntyped === true,
+      fieldValidation,
+    });
     if (problems.length > 0 && fieldValidation === 'Strict') {
       const why = `strict decoding error: ${problems.join(', ')}`;
       throw apierrors.badRequest(
@@ -240,17 +239,6 @@ export function decodeBody(
     request.warnings.push(...problems);
   }
   return decoded.object;
-}
-
-function duplicateFields({ keys, text }: ParsedBody, value: unknown): readonly string[] {
-  if (keys === undefined || text === undefined || keys <= countKeys(value)) return [];
-  return findDuplicateFields(text).map((path) => `duplicate field ${quote(path)}`);
-}
-
-/** Returns the messages for duplicate keys. A warning is one line without the heading. */
-export function yamlProblems(message: string, fieldValidation: FieldValidation): readonly string[] {
-  if (fieldValidation === 'Strict') return [message];
-  return message.split('\n').flatMap((line) => (/^ {2}line/.test(line) ? [line.trim()] : []));
 }
 
 /**

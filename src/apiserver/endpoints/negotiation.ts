@@ -120,9 +120,7 @@ export function negotiate(
       };
     }
   }
-  throw apierrors.notAcceptable(
-    options.watch === true && codec?.isUntyped !== true ? SERVED_STREAMS : SERVED,
-  );
+  throw apierrors.notAcceptable(SERVED);
 }
 
 /** Returns the form of an error: the requested one if a Status has it, otherwise JSON. */

@@ -15,6 +15,11 @@ export async function handleGet(scope: Scope, request: ApiRequest): Promise<ApiR
   const { rest } = scope;
   if (rest.get === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
+  const exported = request.query.get('export');
+  if (exported !== null && exported !== '0' && exported.toLowerCase() !== 'false')
+    throw apierrors.badRequest(
+      'the export parameter, deprecated since v1.14, is no longer supported',
+    );
   const resourceVersion = request.query.get('resourceVersion');
   const options = resourceVersion === null ? LATEST : { resourceVersion };
   const object = await rest.get(new ScopedContext(scope, request), request.info.name, options);

@@ -20,7 +20,8 @@ import { ObjectTooLarge } from '../registry/storage-errors.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 import { recordObject } from './audited-object.ts';
-import { decodeBody, identified, internalPackage, parseBody, yamlProblems } from './body.ts';
+import { decodeBody, identified, internalPackage, parseBody } from './body.ts';
+import { yamlProblems } from './strict-problems.ts';
 import { managerOf } from './manager-name.ts';
 import { negotiate, type Negotiated } from './negotiation.ts';
 import {

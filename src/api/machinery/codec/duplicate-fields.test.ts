@@ -2,6 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { findDuplicateFields } from './duplicate-fields.ts';
 
 describe('findDuplicateFields', () => {
+  test('unknown fields are where the text has them, without duplicates of theirs', () => {
+    const text = '{"x":1,"a":{"b":[{"y":{"c":1,"c":2},"y":3,"c":4,"c":5}]},"x":2,"x.z":1,"x.z":2}';
+    expect(findDuplicateFields(text, ['x', 'a.b[0].y', 'other'])).toEqual([
+      'x',
+      'a.b[0].y',
+      'a.b[0].c',
+    ]);
+  });
+
   test('returns the paths of duplicate keys', () => {
     expect(findDuplicateFields('{"a":1,"b":{"c":1,"c":2},"a":3,"a":4}')).toEqual(['b.c', 'a']);
     expect(

@@ -38,12 +38,23 @@ interface Frame {
 }
 
 /**
+ * Paths of keys whose name is that of an unknown field are compared with these so many times: a deep
+ * path takes long to write.
+ */
+const MAX_COMPARISONS = 1000;
+
+/**
  * Returns paths of duplicate keys in the order of the text, such as 'metadata.labels.app' or
  * 'spec.containers[0].image'; each once, at most 100. For text that JSON.parse accepts; the result
- * for other text is undefined.
+ * for other text is undefined. `unknown`: paths of unknown fields, which are returned where the text
+ * has them, and without duplicates of theirs or within them, as upstream's decoder skips them.
  */
-export function findDuplicateFields(text: string): string[] {
-  let duplicates: Set<string> | undefined;
+export function findDuplicateFields(text: string, unknown: readonly string[] = []): string[] {
+  let found: Set<string> | undefined;
+  let duplicates = 0;
+  const unknownPaths = new Set(unknown);
+  const unknownNames = new Set(unknown.map((path) => path.slice(path.lastIndexOf('.') + 1)));
+  let comparisons = 0;
   const stack: Frame[] = [];
   let top: Frame | undefined;
   for (let i = 0; i < text.length; i++) {
@@ -53,9 +64,17 @@ export function findDuplicateFields(text: string): string[] {
         if (top?.keys !== undefined && isKey(text, end + 1)) {
           const raw = text.slice(i + 1, end);
           top.at = raw.includes('\\') ? (JSON.parse(text.slice(i, end + 1)) as string) : raw;
-          if (!top.keys.add(top.at)) {
-            duplicates ??= new Set();
-            if (duplicates.size < MAX_DUPLICATES) duplicates.add(pathOf(stack));
+          const isNew = top.keys.add(top.at);
+          if (isNew && unknownNames.has(top.at) && comparisons++ < MAX_COMPARISONS) {
+            const path = pathOf(stack);
+            if (unknownPaths.has(path)) (found ??= new Set()).add(path);
+          } else if (!isNew && duplicates < MAX_DUPLICATES) {
+            const path = pathOf(stack);
+            if (!isWithin(path, unknown)) {
+              found ??= new Set();
+              duplicates += found.has(path) ? 0 : 1;
+              found.add(path);
+            }
           }
         }
         i = end;
@@ -79,8 +98,13 @@ export function findDuplicateFields(text: string): string[] {
         break;
     }
   }
-  return duplicates === undefined ? [] : [...duplicates];
+  return found === undefined ? [] : [...found];
 }
+
+const isWithin = (path: string, unknown: readonly string[]): boolean =>
+  unknown.some(
+    (each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`),
+  );
 
 /** Returns the index of the closing quote, or of the last character if there is none. */
 function endOfString(text: string, from: number): number {

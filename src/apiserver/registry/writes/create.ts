@@ -55,8 +55,7 @@ export class ObjectCreator<T extends KubeObject> {
       const preparing = this.prepare(context, named as T, strategyContext, options);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
       // Upstream's storage makes this check, which a dry run does not reach.
-      const { resourceVersion = '' } = object.metadata;
-      if (!options.dryRun && resourceVersion !== '' && resourceVersion !== '0') {
+      if (!options.dryRun && isRevision(object.metadata.resourceVersion)) {
         await prepared.rollback();
         throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
       }
@@ -220,3 +219,9 @@ export const asItIs: StoredForm = (object) => object;
 function nothingReserved<T>(object: T): Reservation<T> {
   return { object, commit: NOTHING, rollback: NOTHING };
 }
+
+/** Reports whether a resourceVersion is one that an object can have. Upstream ignores any other. */
+const isRevision = (resourceVersion = ''): boolean =>
+  /^\d+$/.test(resourceVersion) &&
+  BigInt(resourceVersion) > 0n &&
+  BigInt(resourceVersion) < 2n ** 64n;
