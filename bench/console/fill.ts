@@ -2,7 +2,7 @@
 // Writing the store takes seconds where the API would take many minutes.
 
 import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
-import { dataDirLayout } from '#cluster/data-dir.ts';
+import { dataDirLayout } from '#cluster/data-dir/data-dir.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';

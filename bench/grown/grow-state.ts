@@ -10,7 +10,7 @@ import {
   nodeRanges,
   parsePodRange,
   type PodRange,
-} from '#cluster/network-ranges.ts';
+} from '#cluster/flags/network-ranges.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { formatIp, parseCidr } from '#machinery/net/ip.ts';

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { UserError } from '#cluster/user-error.ts';
-import { warmUp } from '#cluster/warm-up.ts';
+import { warmUp } from '#cluster/launch/warm-up.ts';
 import type { Build } from './build.ts';
 import { type OutputFlags, writeJson } from './inspect/output.ts';
 

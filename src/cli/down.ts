@@ -2,7 +2,7 @@
 
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
-import { dataDirLayout, readClaim, runningProcess } from '#cluster/data-dir.ts';
+import { dataDirLayout, readClaim, runningProcess } from '#cluster/data-dir/data-dir.ts';
 import { cleanMachine } from '#cluster/machine/clean.ts';
 import { leftoversOf } from '#cluster/machine/reset.ts';
 import { UserError } from '#cluster/user-error.ts';

@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline/promises';
 import { systemClock } from '#machinery/clock.ts';
-import { dataDirLayout, readClaim } from '#cluster/data-dir.ts';
+import { dataDirLayout, readClaim } from '#cluster/data-dir/data-dir.ts';
 import { checkResettable, reset as resetDataDir } from '#cluster/machine/reset.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { describe, takeDown } from './down.ts';

@@ -13,7 +13,7 @@ import {
   type CsiDriverRoleConfig,
   startCsiDriverRole,
 } from '#cluster/roles/csi-driver.ts';
-import type { LeaderElectionSettings } from '#cluster/leading.ts';
+import type { LeaderElectionSettings } from '#cluster/components/leading.ts';
 import { startCorefileRole } from '#cluster/roles/dns-corefile.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
 import {

@@ -9,10 +9,10 @@ import { createLogger, type LogLevel } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { printableJson } from '#machinery/text/printable.ts';
 import type { AccessFlags } from '#cluster/access/index.ts';
-import { dataDirLayout } from '#cluster/data-dir.ts';
+import { dataDirLayout } from '#cluster/data-dir/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/credentials/kubeconfig.ts';
-import type { IngressRequest } from '#cluster/prepare-ingress.ts';
+import type { IngressRequest } from '#cluster/addons/prepare-ingress.ts';
 import { UserError } from '#cluster/user-error.ts';
 import {
   type EtcdConfig,
@@ -21,7 +21,7 @@ import {
   type LaunchedCluster,
   type RuntimeChoice,
   type StoreChoice,
-} from '#cluster/launch.ts';
+} from '#cluster/launch/launch.ts';
 import type { AuditFlags } from '#cluster/audit/audit-flags.ts';
 import type { OidcFlags } from '#cluster/access/oidc.ts';
 import type { Build } from './build.ts';

@@ -7,7 +7,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodes, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import { Cluster } from '#cluster/cluster.ts';
+import { Cluster } from '#cluster/composition/cluster.ts';
 import { makeKubeletPorts } from '#cluster/nodes/kubelet-ports.ts';
 import { Pki } from '#cluster/credentials/pki.ts';
 import { simulatedNode } from '#cluster/nodes/simulated-machine.ts';

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
-import { Cluster } from '#cluster/cluster.ts';
+import { Cluster } from '#cluster/composition/cluster.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { startCluster } from '#cluster/index.ts';
 import { simulatedNode } from '#cluster/nodes/simulated-machine.ts';

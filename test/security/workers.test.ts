@@ -8,7 +8,7 @@ import { connect as connectHttp2, constants } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { RawRequest } from '#apiserver/testing/requests.ts';
 import { onlyWorkersAccept } from '#cluster/api-workers/testing/only-workers.ts';
-import { Cluster } from '#cluster/cluster.ts';
+import { Cluster } from '#cluster/composition/cluster.ts';
 import { ADMIN_USER } from '#cluster/credentials/admin-user.ts';
 import { Pki } from '#cluster/credentials/pki.ts';
 import { systemClock } from '#machinery/clock.ts';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import { restoreClusterSnapshot, saveClusterSnapshot } from '#cluster/stores/snapshot.ts';
-import { dataDirLayout } from '#cluster/data-dir.ts';
+import { dataDirLayout } from '#cluster/data-dir/data-dir.ts';
 import { openStorage } from '#cluster/stores/open-storage.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { connect, type Connection } from '#client/connect.ts';
 import { KubeconfigError, NoKubeconfigError } from '#client/kubeconfig.ts';
-import { dataDirLayout, isDataDir } from '#cluster/data-dir.ts';
+import { dataDirLayout, isDataDir } from '#cluster/data-dir/data-dir.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { COXSWAIN_VERSION } from '#cluster/version.ts';
 import { StatusError } from '#machinery/apierrors.ts';

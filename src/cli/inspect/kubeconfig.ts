@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { dataDirLayout } from '#cluster/data-dir.ts';
+import { dataDirLayout } from '#cluster/data-dir/data-dir.ts';
 import { mergeKubeconfigFile } from '#cluster/credentials/kubeconfig.ts';
 import { kubeconfigForUser } from '#cluster/credentials/user-kubeconfig.ts';
 import { UserError } from '#cluster/user-error.ts';

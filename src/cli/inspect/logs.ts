@@ -3,7 +3,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { dataDirLayout, readClaim } from '#cluster/data-dir.ts';
+import { dataDirLayout, readClaim } from '#cluster/data-dir/data-dir.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import { printableJson, printableLines } from '#machinery/text/printable.ts';

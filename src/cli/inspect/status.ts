@@ -10,8 +10,8 @@ import {
   refText,
   servedResources,
 } from '#client/explain/index.ts';
-import { dataDirLayout, isDataDir } from '#cluster/data-dir.ts';
-import { localStatus, type LocalStatus } from '#cluster/local-status.ts';
+import { dataDirLayout, isDataDir } from '#cluster/data-dir/data-dir.ts';
+import { localStatus, type LocalStatus } from '#cluster/data-dir/local-status.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';

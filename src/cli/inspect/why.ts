@@ -9,7 +9,7 @@ import {
   refText,
   servedResources,
 } from '#client/explain/index.ts';
-import { schedulingVerdicts } from '#cluster/scheduling-verdicts.ts';
+import { schedulingVerdicts } from '#cluster/console/scheduling-verdicts.ts';
 import { UserError } from '#cluster/user-error.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';

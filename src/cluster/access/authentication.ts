@@ -19,7 +19,7 @@ import { loadKubeconfig } from '#client/kubeconfig.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
-import { quoted } from '../quoted.ts';
+import { quoted } from '../flags/quoted.ts';
 import type { AccessOptions } from './options.ts';
 import { UserError } from '../user-error.ts';
 import { ReloadedFile } from './reloaded-file.ts';

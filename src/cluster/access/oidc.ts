@@ -9,7 +9,7 @@ import {
 import type { OidcClient } from '#console/server/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { OidcProvider } from '#machinery/net/oidc/provider.ts';
-import { checkAuthority, readFlagFile } from '../flag-files.ts';
+import { checkAuthority, readFlagFile } from '../flags/flag-files.ts';
 import { UserError } from '../user-error.ts';
 
 /** The flags of kube-apiserver, and two of the console. */

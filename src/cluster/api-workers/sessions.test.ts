@@ -27,7 +27,7 @@ import {
 } from '#machinery/streams/remotecommand/index.ts';
 import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
-import { Cluster } from '../cluster.ts';
+import { Cluster } from '../composition/cluster.ts';
 import { ADMIN_USER } from '../credentials/admin-user.ts';
 import type { ClusterNode } from '../nodes/cluster-node.ts';
 import { Pki } from '../credentials/pki.ts';

@@ -23,7 +23,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { UserError } from '../user-error.ts';
 import { postTo } from './audit-webhook.ts';
-import { readFlagFile } from '../flag-files.ts';
+import { readFlagFile } from '../flags/flag-files.ts';
 
 export { AUDIT_FORMATS };
 

@@ -11,7 +11,7 @@ import { IpPool } from '#machinery/net/ip-pool.ts';
 import { type Decision, DecisionLog } from '#scheduler/decisions.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
-import { leading } from '../leading.ts';
+import { leading } from './leading.ts';
 import type { ComponentsConfig, ControlConfig } from './config.ts';
 import type { Supervisor } from './supervisor.ts';
 import { clientOfUser, componentUser, controllerIdentity, SCHEDULER_USER } from './users.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { sharedByMany } from '#client/abort.ts';
 import { keepRunning } from '../faults/index.ts';
-import { Restartable } from '../restartable.ts';
+import { Restartable } from './restartable.ts';
 import type { ComponentsConfig } from './config.ts';
 
 type Config = Pick<ComponentsConfig, 'clock' | 'logger' | 'faults' | 'simulation' | 'instance'>;

@@ -10,7 +10,7 @@ import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { ADMIN_USER } from './admin-user.ts';
 import { openFrontProxy } from './front-proxy.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
-import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
+import { firstServiceAddress, parseServiceRanges } from '../flags/network-ranges.ts';
 import { Pki } from './pki.ts';
 import { UserError } from '../user-error.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { loadKubeconfig } from '#client/kubeconfig.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
-import { dataDirLayout } from '../data-dir.ts';
+import { dataDirLayout } from '../data-dir/data-dir.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import { Pki } from './pki.ts';
 import { UserError } from '../user-error.ts';

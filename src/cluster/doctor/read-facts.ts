@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import { overlayfsWorks } from '#runtime/containerd/index.ts';
-import { dataDirLayout, readClaim } from '../data-dir.ts';
+import { dataDirLayout, readClaim } from '../data-dir/data-dir.ts';
 import { findProgram, isRoot, missingTools } from '../machine/install.ts';
 import {
   type MachineFacts,

@@ -5,7 +5,7 @@ import type { AccessOptions } from '../access/options.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { readFileSync } from 'node:fs';
-import { launch } from '../launch.ts';
+import { launch } from '../launch/launch.ts';
 import { kubeconfigFor } from '../credentials/kubeconfig.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 

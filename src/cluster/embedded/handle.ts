@@ -27,7 +27,7 @@ import { silentLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
 import type { Restart } from '#simulation/index.ts';
-import { Restartable } from '../restartable.ts';
+import { Restartable } from '../components/restartable.ts';
 import { installDefinitions, type Definitions } from './extensions/install.ts';
 import { LocalAgent } from './local-agent.ts';
 import {

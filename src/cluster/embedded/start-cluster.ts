@@ -30,12 +30,12 @@ import {
   type Faults,
 } from '#simulation/index.ts';
 import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
-import { Cluster } from '../cluster.ts';
-import type { ClusterConfig } from '../cluster-config.ts';
+import { Cluster } from '../composition/cluster.ts';
+import type { ClusterConfig } from '../composition/cluster-config.ts';
 import { ADMIN_USER } from '../credentials/admin-user.ts';
-import type { ClusterControls, ConsoleSettings } from '../console.ts';
+import type { ClusterControls, ConsoleSettings } from '../console/console.ts';
 import { ConsoleForks } from './console-forks.ts';
-import type { DnsSettings } from '../cluster-dns.ts';
+import type { DnsSettings } from '../addons/dns.ts';
 import { type AccessSettings, accessOf } from '../access/index.ts';
 import type { AccessOptions } from '../access/options.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../credentials/kubeconfig.ts';
@@ -45,7 +45,7 @@ import {
   nodeRanges,
   parsePodRange,
   parseServiceRanges,
-} from '../network-ranges.ts';
+} from '../flags/network-ranges.ts';
 import { Pki } from '../credentials/pki.ts';
 import {
   Awakening,

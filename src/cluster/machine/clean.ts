@@ -2,7 +2,12 @@
 // nor of clusters that were killed. The data directory stays: the next start makes all of it again.
 
 import type { Clock } from '#machinery/clock.ts';
-import { checkStoreUnused, claimDataDir, type DataDirLayout, entriesOf } from '../data-dir.ts';
+import {
+  checkStoreUnused,
+  claimDataDir,
+  type DataDirLayout,
+  entriesOf,
+} from '../data-dir/data-dir.ts';
 import { removeKernelState, removeLeftStale } from './kernel-state.ts';
 import { endContainers, pathsOf, unmountBelow } from './reset.ts';
 import { UserError } from '../user-error.ts';

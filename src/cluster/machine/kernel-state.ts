@@ -10,7 +10,7 @@ import {
   removeIptablesHint,
   removePodNetworks,
 } from '#network/index.ts';
-import { dataDirLayout } from '../data-dir.ts';
+import { dataDirLayout } from '../data-dir/data-dir.ts';
 import { idsOf } from './live-clusters.ts';
 import {
   type NamedInterface,

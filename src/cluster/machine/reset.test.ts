@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
-import { dataDirLayout, tagDataDir } from '../data-dir.ts';
+import { dataDirLayout, tagDataDir } from '../data-dir/data-dir.ts';
 import { checkResettable, leftoversOf, reset } from './reset.ts';
 
 let dir: string;

@@ -28,7 +28,7 @@ import {
   isOwnEntry,
   runningProcess,
   tagDataDir,
-} from '../data-dir.ts';
+} from '../data-dir/data-dir.ts';
 import { removeKernelState } from './kernel-state.ts';
 import { UserError } from '../user-error.ts';
 

@@ -2,7 +2,7 @@
 
 import { NftError, systemNft } from '#machinery/net/nft/index.ts';
 import { policyTableName, type PolicyTableSettings, removePolicyTable } from '#network/index.ts';
-import type { DataDirLayout } from '../data-dir.ts';
+import type { DataDirLayout } from '../data-dir/data-dir.ts';
 import { isRoot } from '../machine/install.ts';
 
 /** Returns what the node's network policies are programmed with: a table that no other node of this machine has. */

@@ -27,9 +27,9 @@ import { requestHeaderOf, type RequestHeaderFlags } from './api-server/aggregati
 import { CertificateFiles } from './api-server/files.ts';
 import { startComponentServer } from './component-server.ts';
 import { checkAccess, followAuthorities, publishedClientAuthority } from './delegated-access.ts';
-import { leading, type LeaderElectionSettings } from '../leading.ts';
+import { leading, type LeaderElectionSettings } from '../components/leading.ts';
 import { clientFor, supervised, type RoleConfig, type RunningRole } from './role.ts';
-import { checkAuthority, readFlagFile, readKubeconfig } from '../flag-files.ts';
+import { checkAuthority, readFlagFile, readKubeconfig } from '../flags/flag-files.ts';
 
 export interface ControlRoleConfig extends RoleConfig, RequestHeaderFlags {
   /** The kubeconfig with the address of the API server and the role's credentials. */

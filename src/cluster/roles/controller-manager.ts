@@ -12,7 +12,7 @@ import {
 import { type HealthCheck, pingCheck } from '#machinery/serving/health.ts';
 import { parseCidr } from '#machinery/net/ip.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
-import { checkLoadBalancerPool, parseServiceRanges } from '../network-ranges.ts';
+import { checkLoadBalancerPool, parseServiceRanges } from '../flags/network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import {
   startControlRole,
@@ -20,7 +20,7 @@ import {
   type RunningControlRole,
 } from './control-role.ts';
 import { checkKeys } from './api-server/files.ts';
-import { checkAuthority, readFlagFile } from '../flag-files.ts';
+import { checkAuthority, readFlagFile } from '../flags/flag-files.ts';
 import { type RecyclerFlags, readRecyclerFlags } from './recycler-flags.ts';
 import { serviceAccountClients } from './service-account-clients.ts';
 

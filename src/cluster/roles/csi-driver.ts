@@ -9,7 +9,7 @@ import { groupSnapshotDefinitions, snapshotDefinitions } from '#controllers/csi/
 import { CSI_PERMISSIONS } from '../csi/csi-objects.ts';
 import { runCsiDriver } from '../csi/run-csi-driver.ts';
 import { clientFor, type RoleConfig, type RunningRole, supervised } from './role.ts';
-import { readKubeconfig } from '../flag-files.ts';
+import { readKubeconfig } from '../flags/flag-files.ts';
 
 export interface CsiDriverRoleConfig extends RoleConfig {
   /** The identity of the controllers, and the address of the API server. */

@@ -19,7 +19,7 @@ import type { ServerAccess } from '#client/http/index.ts';
 import { KubeconfigError, loadKubeconfig } from '#client/kubeconfig.ts';
 import { UserError } from '../user-error.ts';
 import { COMPONENT, makeServer, type RunningDnsRole, synced } from './dns.ts';
-import { readKubeconfig } from '../flag-files.ts';
+import { readKubeconfig } from '../flags/flag-files.ts';
 import { clientFor, type RoleConfig } from './role.ts';
 
 export interface CorefileRoleConfig extends RoleConfig {

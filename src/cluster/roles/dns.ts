@@ -18,10 +18,10 @@ import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { isGlobalUnicast } from '#machinery/net/ip.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
-import { checkClusterDomain } from '../prepare-dns.ts';
+import { checkClusterDomain } from '../addons/prepare-dns.ts';
 import { UserError } from '../user-error.ts';
 import { clientFor, type RoleConfig, type RunningRole } from './role.ts';
-import { readKubeconfig } from '../flag-files.ts';
+import { readKubeconfig } from '../flags/flag-files.ts';
 
 export interface DnsRoleConfig extends RoleConfig {
   /** The kubeconfig with the address of the API server and the role's credentials. */

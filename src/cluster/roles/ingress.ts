@@ -9,10 +9,14 @@ import {
 } from '#ingress/index.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { createServer } from 'node:http';
-import { type IngressRequest, parseTrustedProxies, prepareIngress } from '../prepare-ingress.ts';
+import {
+  type IngressRequest,
+  parseTrustedProxies,
+  prepareIngress,
+} from '../addons/prepare-ingress.ts';
 import { UserError } from '../user-error.ts';
 import { clientFor, type RoleConfig, type RunningRole, supervised } from './role.ts';
-import { readKubeconfig } from '../flag-files.ts';
+import { readKubeconfig } from '../flags/flag-files.ts';
 
 export interface IngressRoleConfig extends RoleConfig, IngressRequest {
   /** The identity of the controller, and the address of the API server. */

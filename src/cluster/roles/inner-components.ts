@@ -6,7 +6,7 @@ import type { NodeConnector } from '#apiserver/node-connector.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import { Components } from '../components/index.ts';
-import { defaultPodRange, nodeRanges } from '../network-ranges.ts';
+import { defaultPodRange, nodeRanges } from '../flags/network-ranges.ts';
 import { simulatedNode } from '../nodes/simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { selectedControllers } from './controller-manager.ts';

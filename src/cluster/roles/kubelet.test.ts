@@ -18,7 +18,7 @@ import {
 } from '../credentials/role-certificates.ts';
 import { Pki } from '../credentials/pki.ts';
 import { clientFor } from './role.ts';
-import { readKubeconfig } from '../flag-files.ts';
+import { readKubeconfig } from '../flags/flag-files.ts';
 import { type RunningApiServer, startApiServerRole } from './api-server.ts';
 import { type KubeletRoleConfig, type RunningKubelet, startKubeletRole } from './kubelet.ts';
 

@@ -20,7 +20,7 @@ import {
   type PodNetworkMode,
   runPodNetwork,
 } from '#network/index.ts';
-import { claimDataDir, dataDirLayout } from '../data-dir.ts';
+import { claimDataDir, dataDirLayout } from '../data-dir/data-dir.ts';
 import { policyTableOf, removePolicies } from '../nodes/policy-table.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../credentials/certificate-renewal.ts';
 import type { KeyPair } from '../credentials/pki.ts';
@@ -44,7 +44,7 @@ import {
 import { HEALTHZ_ADDRESS, HEALTHZ_PORT, serveKubeletHealth } from './kubelet/health.ts';
 import { type NodeResourceOptions, resourceSettings } from './kubelet/node-resources.ts';
 import { clientFor, type RoleConfig, type RunningRole, supervised } from './role.ts';
-import { checkAuthority, readFlagFile, readKubeconfig } from '../flag-files.ts';
+import { checkAuthority, readFlagFile, readKubeconfig } from '../flags/flag-files.ts';
 import { tlsSettings } from './tls-flags.ts';
 
 const NETWORK_POLICY = 'network-policy';

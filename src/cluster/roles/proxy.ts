@@ -15,11 +15,11 @@ import {
   runNodeProxy,
 } from '#proxy/index.ts';
 import { removeAnnouncements, runAnnouncer } from '#network/index.ts';
-import { checkLoadBalancerPool } from '../network-ranges.ts';
+import { checkLoadBalancerPool } from '../flags/network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { clientFor, type RoleConfig, type RunningRole, supervised } from './role.ts';
-import { readKubeconfig } from '../flag-files.ts';
+import { readKubeconfig } from '../flags/flag-files.ts';
 
 const COMPONENT = 'kube-proxy';
 /** Only one proxy of this role runs on a machine; the rules of `cox up` have other names. */

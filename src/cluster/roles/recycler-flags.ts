@@ -4,7 +4,7 @@ import { allSchemas } from '#api/all-schemas.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import type { RecyclerSettings } from '#controllers/index.ts';
-import { parseFlagYaml, readFlagFile } from '../flag-files.ts';
+import { parseFlagYaml, readFlagFile } from '../flags/flag-files.ts';
 import { UserError } from '../user-error.ts';
 
 /** The times are in seconds. */

@@ -9,7 +9,7 @@ import { Scheduler } from '#scheduler/scheduler.ts';
 import { recordDecisions } from '../decision-record/writer.ts';
 import { UserError } from '../user-error.ts';
 import { clientFor } from './role.ts';
-import { parseFlagYaml, readFlagFile, readKubeconfig } from '../flag-files.ts';
+import { parseFlagYaml, readFlagFile, readKubeconfig } from '../flags/flag-files.ts';
 import {
   startControlRole,
   type ControlRoleConfig,

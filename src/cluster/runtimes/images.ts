@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { isCriError, type Runtime } from '#cri/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { dataDirLayout, isDataDir } from '../data-dir.ts';
+import { dataDirLayout, isDataDir } from '../data-dir/data-dir.ts';
 import { UserError } from '../user-error.ts';
 
 export interface ImagesConfig {

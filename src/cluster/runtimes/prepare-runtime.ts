@@ -10,7 +10,7 @@ import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import type { ProxyMode } from '#proxy/index.ts';
-import type { DataDirLayout } from '../data-dir.ts';
+import type { DataDirLayout } from '../data-dir/data-dir.ts';
 import { type ImagesConfig, imageSourcesIn, loadImages } from './images.ts';
 import { canInstall, installTools, isRoot, missingTools } from '../machine/install.ts';
 import {

@@ -22,7 +22,7 @@ import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 import { identify } from '#runtime/process-identity.ts';
-import { dataDirLayout } from '../data-dir.ts';
+import { dataDirLayout } from '../data-dir/data-dir.ts';
 import { clusterSnapshotStatus, restoreClusterSnapshot, saveClusterSnapshot } from './snapshot.ts';
 import { openStorage } from './open-storage.ts';
 

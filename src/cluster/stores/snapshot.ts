@@ -8,7 +8,7 @@ import { renameDurably } from '#machinery/files/durable-file.ts';
 import { silentLogger } from '#machinery/log.ts';
 import type { SnapshotStatus } from '#storage/embedded/snapshot.ts';
 import { StorageError } from '#storage/interface.ts';
-import { claimDataDir, dataDirLayout } from '../data-dir.ts';
+import { claimDataDir, dataDirLayout } from '../data-dir/data-dir.ts';
 import { UserError } from '../user-error.ts';
 
 export type { SnapshotStatus } from '#storage/embedded/snapshot.ts';

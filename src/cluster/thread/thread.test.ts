@@ -8,8 +8,8 @@ import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
-import { Cluster } from '../cluster.ts';
-import type { ClusterConfig } from '../cluster-config.ts';
+import { Cluster } from '../composition/cluster.ts';
+import type { ClusterConfig } from '../composition/cluster-config.ts';
 import { ComponentsThread } from './index.ts';
 
 const running: Cluster[] = [];

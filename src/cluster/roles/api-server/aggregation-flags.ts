@@ -10,7 +10,7 @@ import { standardRequestHeader } from '../../credentials/front-proxy.ts';
 import type { KeyPair } from '../../credentials/pki.ts';
 import { UserError } from '../../user-error.ts';
 import type { CertificateFiles } from './files.ts';
-import { checkAuthority, checkKeyPair } from '../../flag-files.ts';
+import { checkAuthority, checkKeyPair } from '../../flags/flag-files.ts';
 
 /** How front proxies are known, which name users in headers. */
 export interface RequestHeaderFlags {

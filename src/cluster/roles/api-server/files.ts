@@ -10,7 +10,7 @@ import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import type { Random } from '#machinery/random.ts';
 import { type KeyPair, Pki } from '../../credentials/pki.ts';
 import { UserError } from '../../user-error.ts';
-import { readFlagFile } from '../../flag-files.ts';
+import { readFlagFile } from '../../flags/flag-files.ts';
 
 /** Reads files that flags name, or that a directory has under the name that `cox certs` gives them. */
 export class CertificateFiles {

@@ -4,7 +4,7 @@ import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-conn
 import { keepRenewed, RELOAD_PERIOD_MS } from '../../credentials/certificate-renewal.ts';
 import type { KeyPair } from '../../credentials/pki.ts';
 import { UserError } from '../../user-error.ts';
-import { checkAuthority, checkKeyPair, readFlagFile } from '../../flag-files.ts';
+import { checkAuthority, checkKeyPair, readFlagFile } from '../../flags/flag-files.ts';
 import type { ApiServerRoleConfig } from './config.ts';
 import type { CertificateFiles } from './files.ts';
 

@@ -5,7 +5,7 @@ import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { ServingTls } from '#apiserver/http/serving-tls.ts';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
 import type { KeyPair } from '../../credentials/pki.ts';
-import { checkAuthority, checkKeyPair } from '../../flag-files.ts';
+import { checkAuthority, checkKeyPair } from '../../flags/flag-files.ts';
 import { tlsSettings } from '../tls-flags.ts';
 import type { ApiServerRoleConfig } from './config.ts';
 import type { CertificateFiles } from './files.ts';

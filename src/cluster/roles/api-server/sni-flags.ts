@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import type { NamedCertificate } from '#apiserver/config.ts';
 import { isServerName } from '#apiserver/http/serving-tls.ts';
-import { checkKeyPair, readFlagFile } from '../../flag-files.ts';
+import { checkKeyPair, readFlagFile } from '../../flags/flag-files.ts';
 import { UserError } from '../../user-error.ts';
 
 const FLAG = '--tls-sni-cert-key';

@@ -15,7 +15,7 @@ import {
   KUBELET_CONFIGURATION_FIELDS,
 } from './configuration-fields.ts';
 import type { NodeResourceOptions } from './node-resources.ts';
-import { readFlagFile } from '../../flag-files.ts';
+import { readFlagFile } from '../../flags/flag-files.ts';
 
 /** Options of the command that a file may set. */
 export interface KubeletFileOptions extends NodeResourceOptions {

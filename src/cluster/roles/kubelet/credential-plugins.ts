@@ -9,7 +9,7 @@ import {
   readCredentialProviders,
 } from '#kubelet/images/credential-provider-config.ts';
 import { UserError } from '../../user-error.ts';
-import { readFlagFile } from '../../flag-files.ts';
+import { readFlagFile } from '../../flags/flag-files.ts';
 
 export interface CredentialPluginOptions {
   /** A CredentialProviderConfig in YAML. */

@@ -29,7 +29,7 @@ import { type RunningApiServer, startApiServerRole } from '../api-server.ts';
 import type { RunningControlRole } from '../control-role.ts';
 import { type KubeletRoleConfig, type RunningKubelet, startKubeletRole } from '../kubelet.ts';
 import { clientFor } from '../role.ts';
-import { readKubeconfig } from '../../flag-files.ts';
+import { readKubeconfig } from '../../flags/flag-files.ts';
 
 const NODE = 'worker';
 const TOKEN = 'abcdef.0123456789abcdef';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import { type RawResponse, send } from '#apiserver/testing/requests.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { consoleMounts, type ConsoleMountConfig } from '#cluster/console.ts';
+import { consoleMounts, type ConsoleMountConfig } from '#cluster/console/console.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { COOKIE } from '../session/cookie.ts';

@@ -14,7 +14,7 @@ import {
 } from '#kubelet/certificates/index.ts';
 import { UserError } from '../../../user-error.ts';
 import { clientFor, type RoleConfig, type RunningRole, supervised } from '../../role.ts';
-import { readKubeconfig } from '../../../flag-files.ts';
+import { readKubeconfig } from '../../../flags/flag-files.ts';
 import { type BootstrapConfig, bootstrapOnce, chooseKubeconfig } from './bootstrap.ts';
 import { serverOf } from './server-of.ts';
 

@@ -16,7 +16,7 @@ import { keepRenewed, RELOAD_PERIOD_MS } from '../../../credentials/certificate-
 import type { KeyPair } from '../../../credentials/pki.ts';
 import { UserError } from '../../../user-error.ts';
 import { type RoleConfig, type RunningRole, supervised } from '../../role.ts';
-import { checkKeyPair, readFlagFile } from '../../../flag-files.ts';
+import { checkKeyPair, readFlagFile } from '../../../flags/flag-files.ts';
 import { asUserError } from './client.ts';
 import { writeSelfSigned } from './self-signed.ts';
 

@@ -16,7 +16,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { schedulingVerdicts } from './scheduling-verdicts.ts';
-import { COXSWAIN_VERSION } from './version.ts';
+import { COXSWAIN_VERSION } from '../version.ts';
 
 export type { ClusterControls };
 
@@ -119,6 +119,8 @@ export function consoleMounts(
 
 /** Returns dist/console, beside the program or below the root of the sources. */
 function builtFolder(): string {
-  const isSource = import.meta.url.endsWith('/src/cluster/console.ts');
-  return fileURLToPath(new URL(isSource ? '../../dist/console/' : './console/', import.meta.url));
+  const isSource = import.meta.url.endsWith('/src/cluster/console/console.ts');
+  return fileURLToPath(
+    new URL(isSource ? '../../../dist/console/' : './console/', import.meta.url),
+  );
 }

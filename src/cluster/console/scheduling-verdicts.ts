@@ -10,8 +10,8 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { dryRun } from '#scheduler/dry-run.ts';
-import { parseFlagYaml } from './flag-files.ts';
-import { UserError } from './user-error.ts';
+import { parseFlagYaml } from '../flags/flag-files.ts';
+import { UserError } from '../user-error.ts';
 
 /** Reading a cluster takes longer only if something may not be read: then nothing comes. */
 const TIMEOUT_MS = 20_000;

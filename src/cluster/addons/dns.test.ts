@@ -5,7 +5,7 @@ import { nodeSockets } from '#dns/index.ts';
 import * as wait from '#machinery/wait.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { decode, encode } from 'dns-packet';
-import { startCluster, type EmbeddedCluster } from './index.ts';
+import { startCluster, type EmbeddedCluster } from '../index.ts';
 
 let cluster: EmbeddedCluster | undefined;
 afterEach(async () => {

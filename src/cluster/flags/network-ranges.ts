@@ -2,7 +2,7 @@
 
 import { formatIp, type IpFamily, type IpRange, overlaps, parseCidr } from '#machinery/net/ip.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /** The pods' ranges: one range, or one of each family. */
 export interface PodRange {

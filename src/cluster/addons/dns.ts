@@ -19,7 +19,7 @@ import {
   type SocketAddress,
   withdrawDnsEndpoint,
 } from '#dns/index.ts';
-import type { User } from './components/index.ts';
+import type { User } from '../components/index.ts';
 
 /** The settings of the cluster's DNS. */
 export interface DnsSettings {

@@ -9,7 +9,7 @@ import { createInProcessTransport, type InProcessHandler } from '#client/in-proc
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import { componentOfUser } from '#simulation/index.ts';
 import type { ResumeConfig } from './cluster-config.ts';
-import { componentOf, type User } from './components/index.ts';
+import { componentOf, type User } from '../components/index.ts';
 
 interface Config {
   readonly server: () => ApiServer;

@@ -8,7 +8,7 @@ import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import { nodeMetrics, podMetrics } from '#api/groups/metrics/v1beta1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { startCluster } from './index.ts';
+import { startCluster } from '../index.ts';
 
 const deployment = (cpu: string, replicas = 1): string => `
 apiVersion: apps/v1

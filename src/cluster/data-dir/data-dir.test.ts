@@ -23,7 +23,7 @@ import {
   readClaim,
   runningProcess,
 } from './data-dir.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 let layout: DataDirLayout;
 beforeEach(() => (layout = dataDirLayout(mkdtempSync(join(tmpdir(), 'cox-data-')))));
@@ -170,7 +170,7 @@ describe('a pid file that names no running process', () => {
   test('if it is damaged while a process has the store open, it is not taken over', async () => {
     const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
     const code = `
-      const { loadSqlite } = await import(${url('../storage/embedded/sqlite.ts')});
+      const { loadSqlite } = await import(${url('../../storage/embedded/sqlite.ts')});
       const { DatabaseSync } = await loadSqlite();
       const database = new DatabaseSync(${JSON.stringify(join(layout.store, 'storage.db'))});
       database.exec('PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE t (x); BEGIN EXCLUSIVE');

@@ -13,12 +13,12 @@ import { VirtualClock } from '#machinery/clock.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import type { Decision } from '#scheduler/decisions.ts';
 import type { BindResult, PodBinding } from '#scheduler/framework/bind-pods.ts';
-import { ApiWorkers } from './api-workers/index.ts';
-import { ClusterAddons } from './cluster-addons.ts';
-import { ClusterCertificates } from './cluster-certificates.ts';
-import { authenticated, ClusterClients } from './cluster-clients.ts';
+import { ApiWorkers } from '../api-workers/index.ts';
+import { ClusterAddons } from './addons.ts';
+import { ClusterCertificates } from './certificates.ts';
+import { authenticated, ClusterClients } from './clients.ts';
 import type { ClusterConfig } from './cluster-config.ts';
-import { bounded } from './component-health.ts';
+import { bounded } from '../components/component-health.ts';
 import {
   Components,
   type ComponentsConfig,
@@ -28,12 +28,12 @@ import {
   type RunningComponents,
   SCHEDULER_USER,
   type User,
-} from './components/index.ts';
-import { permitConsole } from './console.ts';
-import { ADMIN_USER } from './credentials/admin-user.ts';
+} from '../components/index.ts';
+import { permitConsole } from '../console/console.ts';
+import { ADMIN_USER } from '../credentials/admin-user.ts';
 import { NodeConnections } from './node-connections.ts';
-import { nodeHeartbeats } from './nodes/virtual-heartbeats.ts';
-import { waitForNodes } from './nodes/wait-for-nodes.ts';
+import { nodeHeartbeats } from '../nodes/virtual-heartbeats.ts';
+import { waitForNodes } from '../nodes/wait-for-nodes.ts';
 import { serverConfigOf } from './server-config.ts';
 
 export class Cluster {

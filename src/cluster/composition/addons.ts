@@ -7,11 +7,11 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { ClusterConfig } from './cluster-config.ts';
-import { ClusterDns } from './cluster-dns.ts';
-import { ClusterIngress } from './cluster-ingress.ts';
-import type { User } from './components/index.ts';
-import { ClusterCsi } from './cluster-csi.ts';
-import { keepRunning } from './faults/index.ts';
+import { ClusterDns } from '../addons/dns.ts';
+import { ClusterIngress } from '../addons/ingress.ts';
+import type { User } from '../components/index.ts';
+import { ClusterCsi } from '../addons/csi.ts';
+import { keepRunning } from '../faults/index.ts';
 
 type Config = Pick<
   ClusterConfig,

@@ -11,18 +11,18 @@ import { type Clock, systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import type { PodNetworkMode } from '#network/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
-import { Cluster } from './cluster.ts';
-import type { ClusterConfig } from './cluster-config.ts';
-import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
-import type { UncaughtErrors } from './faults/index.ts';
-import type { KubeconfigEntry } from './credentials/kubeconfig.ts';
-import { isLoopback, makeKubeletPorts } from './nodes/kubelet-ports.ts';
+import { Cluster } from '../composition/cluster.ts';
+import type { ClusterConfig } from '../composition/cluster-config.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout } from '../data-dir/data-dir.ts';
+import type { UncaughtErrors } from '../faults/index.ts';
+import type { KubeconfigEntry } from '../credentials/kubeconfig.ts';
+import { isLoopback, makeKubeletPorts } from '../nodes/kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
-import type { IngressSettings } from './cluster-ingress.ts';
-import type { CsiSettings } from './cluster-csi.ts';
-import { checkCanMount } from './csi/check-can-mount.ts';
-import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
-import { parseTrustedProxies, prepareIngress } from './prepare-ingress.ts';
+import type { IngressSettings } from '../addons/ingress.ts';
+import type { CsiSettings } from '../addons/csi.ts';
+import { checkCanMount } from '../csi/check-can-mount.ts';
+import { checkClusterDomain, prepareDns } from '../addons/prepare-dns.ts';
+import { parseTrustedProxies, prepareIngress } from '../addons/prepare-ingress.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
 import {
   checkApart,
@@ -32,28 +32,28 @@ import {
   parsePodRange,
   parseServiceRanges,
   type PodRange,
-} from './network-ranges.ts';
-import { Pki } from './credentials/pki.ts';
-import { removePolicies } from './nodes/policy-table.ts';
+} from '../flags/network-ranges.ts';
+import { Pki } from '../credentials/pki.ts';
+import { removePolicies } from '../nodes/policy-table.ts';
 import {
   type PreparedRuntime,
   prepareRuntime,
   type RuntimeChoice,
-} from './runtimes/prepare-runtime.ts';
-import { Encryption, type EncryptionFlags } from './stores/encryption.ts';
-import { parseFlagYaml } from './flag-files.ts';
-import { selectedControllers } from './roles/controller-manager.ts';
-import { type AuditFlags, auditOf } from './audit/audit-flags.ts';
-import { type OidcFlags, oidcOf } from './access/oidc.ts';
-import { type EtcdConfig, openStorage } from './stores/open-storage.ts';
+} from '../runtimes/prepare-runtime.ts';
+import { Encryption, type EncryptionFlags } from '../stores/encryption.ts';
+import { parseFlagYaml } from '../flags/flag-files.ts';
+import { selectedControllers } from '../roles/controller-manager.ts';
+import { type AuditFlags, auditOf } from '../audit/audit-flags.ts';
+import { type OidcFlags, oidcOf } from '../access/oidc.ts';
+import { type EtcdConfig, openStorage } from '../stores/open-storage.ts';
 import {
   type ComponentsRunner,
   ComponentsThread,
   KeptThread,
   type Logging,
-} from './thread/index.ts';
-import { UserError } from './user-error.ts';
-import { keepAdminKubeconfig } from './credentials/admin-kubeconfig.ts';
+} from '../thread/index.ts';
+import { UserError } from '../user-error.ts';
+import { keepAdminKubeconfig } from '../credentials/admin-kubeconfig.ts';
 import {
   keepsSimulation,
   type LaunchNodesConfig,
@@ -61,10 +61,10 @@ import {
   nodesJournal,
   nodesOf,
 } from './launch-nodes.ts';
-import { type AccessFlags, accessOf } from './access/index.ts';
+import { type AccessFlags, accessOf } from '../access/index.ts';
 
-export type { RuntimeChoice } from './runtimes/prepare-runtime.ts';
-export type { EtcdConfig, StoreChoice } from './stores/open-storage.ts';
+export type { RuntimeChoice } from '../runtimes/prepare-runtime.ts';
+export type { EtcdConfig, StoreChoice } from '../stores/open-storage.ts';
 
 export interface LaunchConfig extends LaunchNodesConfig, EncryptionFlags {
   readonly dataDir: string;

@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-connector.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Simulation } from '#simulation/index.ts';
-import type { RunningComponents } from './components/index.ts';
-import type { Pki } from './credentials/pki.ts';
+import type { RunningComponents } from '../components/index.ts';
+import type { Pki } from '../credentials/pki.ts';
 
 interface Config {
   readonly clock: Clock;

@@ -3,11 +3,11 @@
 import { networkInterfaces } from 'node:os';
 import type { RequestHeaderConfig } from '#apiserver/authentication/request-header.ts';
 import type { ClusterConfig } from './cluster-config.ts';
-import { keepRenewed, RENEWAL_PERIOD_MS } from './credentials/certificate-renewal.ts';
-import { type FrontProxy, openFrontProxy } from './credentials/front-proxy.ts';
-import type { KeyPair, Pki } from './credentials/pki.ts';
-import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
-import { kubeletCertificate } from './nodes/kubelet-ports.ts';
+import { keepRenewed, RENEWAL_PERIOD_MS } from '../credentials/certificate-renewal.ts';
+import { type FrontProxy, openFrontProxy } from '../credentials/front-proxy.ts';
+import type { KeyPair, Pki } from '../credentials/pki.ts';
+import { firstServiceAddress, parseServiceRanges } from '../flags/network-ranges.ts';
+import { kubeletCertificate } from '../nodes/kubelet-ports.ts';
 
 type Config = Pick<
   ClusterConfig,

@@ -13,7 +13,7 @@ import { createHttpTransport } from '#client/http/index.ts';
 import { loadKubeconfig } from '#client/kubeconfig.ts';
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
-import { type EmbeddedCluster, startCluster, type StartClusterOptions } from './index.ts';
+import { type EmbeddedCluster, startCluster, type StartClusterOptions } from '../index.ts';
 
 const running: EmbeddedCluster[] = [];
 const directories: string[] = [];

@@ -4,10 +4,10 @@ import type { ApiServerConfig } from '#apiserver/config.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SERVER_COMPONENT } from '#simulation/index.ts';
 import type { Decision } from '#scheduler/decisions.ts';
-import type { ClusterCertificates } from './cluster-certificates.ts';
+import type { ClusterCertificates } from './certificates.ts';
 import type { ClusterConfig } from './cluster-config.ts';
-import { mountsOf } from './console.ts';
-import { KUBERNETES_VERSION } from './version.ts';
+import { mountsOf } from '../console/console.ts';
+import { KUBERNETES_VERSION } from '../version.ts';
 
 /** The parts of a cluster that its API server depends on. */
 export interface ServerParts {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import { type IpRange, parseCidr, parseIp, formatIp, bitsOf } from '#machinery/net/ip.ts';
 import type { Facts } from '#ingress/index.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 export interface IngressRequest {
   /** The addresses of Ingresses. Default: the machine's addresses and 127.0.0.1. */

@@ -20,7 +20,7 @@ import {
 import { join, resolve } from 'node:path';
 import { syncDirectory, writeDurableFile } from '#machinery/files/durable-file.ts';
 import { identify, isAlive, type ProcessIdentity } from '#runtime/process-identity.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 export type { ProcessIdentity } from '#runtime/process-identity.ts';
 

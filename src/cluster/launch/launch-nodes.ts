@@ -9,20 +9,20 @@ import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
-import type { ClusterConfig } from './cluster-config.ts';
-import { type DataDirLayout, proxyTable } from './data-dir.ts';
-import { KUBELET_PORT } from './nodes/kubelet-ports.ts';
-import { nodeRanges, type PodRange } from './network-ranges.ts';
-import type { ClusterNode, SimulatedNode } from './nodes/cluster-node.ts';
-import { policyTableOf } from './nodes/policy-table.ts';
-import type { IngressRequest } from './prepare-ingress.ts';
-import { resourceSettings } from './roles/kubelet/node-resources.ts';
-import type { PreparedRuntime } from './runtimes/prepare-runtime.ts';
-import { simulatedNode } from './nodes/simulated-machine.ts';
-import type { StoreChoice } from './stores/open-storage.ts';
-import type { ComponentsRunner } from './thread/index.ts';
-import { UserError } from './user-error.ts';
-import { KUBERNETES_VERSION } from './version.ts';
+import type { ClusterConfig } from '../composition/cluster-config.ts';
+import { type DataDirLayout, proxyTable } from '../data-dir/data-dir.ts';
+import { KUBELET_PORT } from '../nodes/kubelet-ports.ts';
+import { nodeRanges, type PodRange } from '../flags/network-ranges.ts';
+import type { ClusterNode, SimulatedNode } from '../nodes/cluster-node.ts';
+import { policyTableOf } from '../nodes/policy-table.ts';
+import type { IngressRequest } from '../addons/prepare-ingress.ts';
+import { resourceSettings } from '../roles/kubelet/node-resources.ts';
+import type { PreparedRuntime } from '../runtimes/prepare-runtime.ts';
+import { simulatedNode } from '../nodes/simulated-machine.ts';
+import type { StoreChoice } from '../stores/open-storage.ts';
+import type { ComponentsRunner } from '../thread/index.ts';
+import { UserError } from '../user-error.ts';
+import { KUBERNETES_VERSION } from '../version.ts';
 
 /** The settings of `cox up` that concern its nodes. */
 export interface LaunchNodesConfig {

@@ -8,7 +8,7 @@ import {
   parsePodRange,
   parseServiceRanges,
 } from './network-ranges.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 const pods = (text: string) => parsePodRange('--pod-cidr', text);
 const parse = (text: string) => parseServiceRanges('--service-cidr', text);

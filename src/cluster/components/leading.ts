@@ -4,7 +4,9 @@
 import type { Client } from '#client/client.ts';
 import { EventRecorder } from '#client/events/index.ts';
 import { LeaderElector } from '#client/leader-election.ts';
-import type { RoleConfig } from './roles/role.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 
 export interface LeaderElectionSettings {
   /** False: it works at once, without leader election. Default: true. */
@@ -21,7 +23,10 @@ export interface LeaderElectionSettings {
   readonly retryPeriodMs?: number;
 }
 
-export interface LeadingConfig extends RoleConfig {
+export interface LeadingConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
   readonly client: Client;
   /** 'kube-scheduler'. */
   readonly component: string;

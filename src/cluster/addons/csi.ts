@@ -6,9 +6,9 @@ import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import type { User } from './components/index.ts';
-import { CSI_USER, grantCsiPermissions } from './csi/csi-objects.ts';
-import { runCsiDriver } from './csi/run-csi-driver.ts';
+import type { User } from '../components/index.ts';
+import { CSI_USER, grantCsiPermissions } from '../csi/csi-objects.ts';
+import { runCsiDriver } from '../csi/run-csi-driver.ts';
 
 export interface CsiSettings {
   readonly nodeName: string;

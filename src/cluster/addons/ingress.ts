@@ -15,7 +15,7 @@ import {
   IngressMetrics,
   NodeProxy,
 } from '#ingress/index.ts';
-import type { User } from './components/index.ts';
+import type { User } from '../components/index.ts';
 
 /** Settings of the ingress that the composition decides. */
 export interface IngressSettings {

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { bounded, healthz } from './component-health.ts';
-import { Pki } from './credentials/pki.ts';
+import { Pki } from '../credentials/pki.ts';
 
 const pki = await Pki.open({ clock: systemClock, random: systemRandom });
 const tls = await pki.sign({ commonName: 'x', usage: 'server', hosts: ['127.0.0.1'] });

@@ -16,10 +16,10 @@ import {
 } from '#network/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
-import type { DnsSettings } from './cluster-dns.ts';
-import { isRoot } from './machine/install.ts';
-import { dnsServiceAddress, parseServiceRanges } from './network-ranges.ts';
-import { UserError } from './user-error.ts';
+import type { DnsSettings } from './dns.ts';
+import { isRoot } from '../machine/install.ts';
+import { dnsServiceAddress, parseServiceRanges } from '../flags/network-ranges.ts';
+import { UserError } from '../user-error.ts';
 
 export interface DnsRequest {
   /** undefined: where pods have a network of their own, and nothing is in the way. */

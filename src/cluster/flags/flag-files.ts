@@ -6,7 +6,7 @@ import { createSecureContext } from 'node:tls';
 import { parseYaml, YamlError } from '#api/machinery/codec/index.ts';
 import type { ServerAccess } from '#client/http/index.ts';
 import { KubeconfigError, loadKubeconfig } from '#client/kubeconfig.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from '../user-error.ts';
 
 /** Returns the text of a file that a flag names. Throws UserError. */
 export function readFlagFile(flag: string, path: string): string {
