@@ -278,12 +278,15 @@ describe('plugins that look at other pods', () => {
     });
   });
 
-  test('PodTopologySpread scores by position as by node, with default constraints', () => {
+  test('PodTopologySpread scores by position as by node, with constraints of the pod and by default', () => {
     const worlds = fc.record({
       nodes: fc.array(randomNode, { minLength: 1, maxLength: 6 }),
       steps: randomSteps(fc.constant({})),
       tried: randomPod(
-        fc.record({ nodeSelector: fc.constantFrom<Record<string, string>>({}, { rack: 'r1' }) }),
+        fc.oneof(
+          fc.record({ nodeSelector: fc.constantFrom<Record<string, string>>({}, { rack: 'r1' }) }),
+          spreadSpec,
+        ),
       ),
       at: fc.nat({ max: 20 }),
     });
@@ -311,7 +314,7 @@ describe('plugins that look at other pods', () => {
     expect(different).toBeGreaterThan(RUNS / 10);
   });
 
-  test('PodTopologySpread needs the nodes for constraints of the pod itself', () => {
+  test('PodTopologySpread scores by position whosever the constraints are', () => {
     const random = new RandomCluster([{ labels: {}, taints: [] }]);
     random.refresh();
     const plugin = podTopologySpread.create(
@@ -335,6 +338,6 @@ describe('plugins that look at other pods', () => {
       return plugin.scoreByPosition?.(state, pod, nodes, [0], [0]);
     };
     expect(byPosition({})).toBe(true);
-    expect(byPosition({ topologySpreadConstraints: [constraint] })).toBe(false);
+    expect(byPosition({ topologySpreadConstraints: [constraint] })).toBe(true);
   });
 });

@@ -79,6 +79,8 @@ interface SoftState {
   readonly soft: readonly Soft[];
   /** Nodes without one of these topologies are ignored. Undefined: no node is ignored. */
   readonly demanded: readonly SpreadConstraint[] | undefined;
+  /** 1 for each feasible node that is ignored, in their order. Undefined: no node is ignored. */
+  readonly ignored: Uint8Array | undefined;
 }
 
 const HARD: StateKey<HardState> = stateKey(`${NAME}/hard`, (state) => ({
@@ -158,15 +160,16 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     // With upstream's defaults, hosts count even if a node has no zone.
     const own = (pod.spec.topologySpreadConstraints?.length ?? 0) > 0;
     const demanded = own || !this.#args.systemDefaulted ? constraints : undefined;
-    const scored =
-      demanded === undefined ? nodes : nodes.filter(({ node }) => hasAllTopologies(node, demanded));
+    const domainsOf = constraints.map(({ topologyKey }) =>
+      positions === undefined ? undefined : this.#nodeDomainsOf(topologyKey),
+    );
+    const ignored =
+      demanded === undefined ? undefined : ignoredNodes(nodes, demanded, positions, domainsOf);
+    const scored = nodes.length - (ignored?.reduce((sum, one) => sum + one, 0) ?? 0);
     const inclusion = new NodeInclusion(pod);
-    const soft = constraints.map((constraint): Soft => {
+    const soft = constraints.map((constraint, index): Soft => {
       const { topologyKey } = constraint;
-      const domains =
-        positions === undefined || demanded !== undefined
-          ? undefined
-          : this.#nodeDomainsOf(topologyKey);
+      const domains = domainsOf[index];
       if (topologyKey === HOSTNAME) {
         const tally = this.#perNode(pod, constraint);
         return {
@@ -174,14 +177,14 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
           count: (node) => tally.count(node),
           countAt: (position) => tally.countAt(position),
           domains,
-          weight: Math.log(scored.length + 2),
+          weight: Math.log(scored + 2),
         };
       }
       const tally = this.#domains(pod, constraint, demanded ?? [], inclusion);
       const different =
         domains === undefined || positions === undefined
-          ? new Set(scored.map(({ node }) => topologyValue(node, topologyKey) ?? '')).size
-          : domains.different(positions, scored.length);
+          ? differentDomains(nodes, topologyKey, ignored)
+          : domains.different(positions, nodes.length, ignored);
       return {
         constraint,
         count: ({ node }) => tally.count(topologyValue(node, topologyKey) ?? ''),
@@ -190,7 +193,7 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
         weight: Math.log(different + 2),
       };
     });
-    state.write(SOFT, { soft, demanded });
+    state.write(SOFT, { soft, demanded, ignored });
     return undefined;
   }
 
@@ -215,7 +218,7 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     positions: readonly number[],
     scores: number[],
   ): boolean {
-    const { soft } = state.read(SOFT) as SoftState;
+    const { soft, ignored } = state.read(SOFT) as SoftState;
     scores.fill(0);
     for (const { constraint, count, countAt, domains, weight } of soft) {
       if (domains === undefined) return false;
@@ -227,30 +230,22 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
         scores[i] = scores[i]! + ((countAt(position) ?? count(nodes[i]!)) * weight + base);
       }
     }
-    for (let i = 0; i < nodes.length; i++) scores[i] = Math.round(scores[i]!);
+    for (let i = 0; i < nodes.length; i++)
+      scores[i] = ignored?.[i] === 1 ? 0 : Math.round(scores[i]!);
     return true;
   }
 
-  normalizeScore(
-    state: CycleState,
-    _pod: PodInfo,
-    scores: number[],
-    nodes: readonly NodeInfo[],
-  ): Answer {
-    const { demanded } = state.read(SOFT) as SoftState;
-    const ignored =
-      demanded === undefined
-        ? undefined
-        : nodes.map(({ node }) => !hasAllTopologies(node, demanded));
+  normalizeScore(state: CycleState, _pod: PodInfo, scores: number[]): Answer {
+    const { ignored } = state.read(SOFT) as SoftState;
     let [least, most] = [Infinity, 0];
     for (let i = 0; i < scores.length; i++) {
-      if (ignored?.[i] === true) continue;
+      if (ignored?.[i] === 1) continue;
       const score = scores[i]!;
       if (score < least) least = score;
       if (score > most) most = score;
     }
     for (let i = 0; i < scores.length; i++) {
-      if (ignored?.[i] === true) scores[i] = 0;
+      if (ignored?.[i] === 1) scores[i] = 0;
       else
         scores[i] =
           most === 0
@@ -329,6 +324,40 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
 
 function selectionOf(namespace: string | undefined, selector: Selector): PodSelection {
   return { selects: (pod) => countsFor(namespace, selector, pod), label: demandedLabel(selector) };
+}
+
+/**
+ * Returns 1 for each node without one of these topologies, in the order of `nodes`; undefined if all
+ * nodes have all of them. `positions` and `domains`: as in preScore, of each topology.
+ */
+function ignoredNodes(
+  nodes: readonly NodeInfo[],
+  demanded: readonly SpreadConstraint[],
+  positions: readonly number[] | undefined,
+  domains: readonly (NodeDomains | undefined)[],
+): Uint8Array | undefined {
+  let ignored: Uint8Array | undefined;
+  for (const [index, node] of nodes.entries()) {
+    const position = positions?.[index];
+    const hasAll =
+      position === undefined
+        ? hasAllTopologies(node.node, demanded)
+        : domains.every((ofTopology) => ofTopology?.has(position) !== false);
+    if (!hasAll) (ignored ??= new Uint8Array(nodes.length))[index] = 1;
+  }
+  return ignored;
+}
+
+/** Returns the number of different domains of the nodes that are not ignored. */
+function differentDomains(
+  nodes: readonly NodeInfo[],
+  topologyKey: string,
+  ignored: Uint8Array | undefined,
+): number {
+  const domains = new Set<string>();
+  for (const [index, { node }] of nodes.entries())
+    if (ignored?.[index] !== 1) domains.add(topologyValue(node, topologyKey) ?? '');
+  return domains.size;
 }
 
 /** Adds `other` to the node (`by` 1) or removes it (-1). */

@@ -49,14 +49,15 @@ export class NodeDomains {
 
   /**
    * Returns the number of different domains of the first `count` positions. Nodes without a domain
-   * count as one domain.
+   * count as one domain. `ignored`: 1 for each of these positions that is left out. Default: none.
    */
-  different(positions: readonly number[], count: number): number {
+  different(positions: readonly number[], count: number, ignored?: Uint8Array): number {
     if (this.#metIn.length <= this.#numbers.size)
       this.#metIn = new Uint32Array(2 * this.#numbers.size);
     const call = ++this.#calls;
     let different = 0;
     for (let i = 0; i < count; i++) {
+      if (ignored?.[i] === 1) continue;
       const index = this.#domainAt[positions[i]!]! + 1;
       if (this.#metIn[index] === call) continue;
       this.#metIn[index] = call;
