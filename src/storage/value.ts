@@ -11,6 +11,8 @@ export interface MadeValue extends KeyValue {
    * `from` may be others. Default: 0.
    */
   start(length: number, from?: number): Uint8Array;
+  /** Returns the value in memory that the next call of any state may overwrite. */
+  passing(): Uint8Array;
 }
 
 function isMade(kv: KeyValue): kv is MadeValue {
@@ -28,4 +30,13 @@ export function sizeOf(kv: KeyValue): number {
  */
 export function startOf(kv: KeyValue, length: number, from = 0): Uint8Array {
   return isMade(kv) ? kv.start(length, from) : kv.value;
+}
+
+/**
+ * Returns the value for a reader that copies or decodes it at once: the next call may overwrite it. A
+ * list of all pods would otherwise make gigabytes of buffers, and V8 a full collection for each 64 MiB
+ * of them.
+ */
+export function passingValueOf(kv: KeyValue): Uint8Array {
+  return isMade(kv) ? kv.passing() : kv.value;
 }

@@ -30,7 +30,7 @@ import {
   storedLabels,
 } from '#api/machinery/codec/index.ts';
 import type { KeyValue } from '#storage/interface.ts';
-import { sizeOf, startOf } from '#storage/value.ts';
+import { passingValueOf, sizeOf, startOf } from '#storage/value.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { commonProtobufCodec } from './common-kinds.ts';
 
@@ -169,13 +169,13 @@ export class StoredObject implements ServedObject {
 
   labels(): Readonly<Record<string, string>> | undefined {
     return this.#decoded === undefined
-      ? storedLabels(this.kv.value)
+      ? storedLabels(passingValueOf(this.kv))
       : this.#decoded.object.metadata.labels;
   }
 
   jsonLine(): Buffer {
     if (this.#jsonLine === undefined) {
-      const { value } = this.kv;
+      const value = passingValueOf(this.kv);
       const length = splicedLength(value.length, this.#revision);
       const line = Buffer.allocUnsafe(length + 1);
       spliceInto(line, 0, value, this.#revision);
@@ -192,14 +192,9 @@ export class StoredObject implements ServedObject {
   }
 
   copyItem(target: Buffer, offset: number, identified = false): number {
-    if (identified) return spliceInto(target, offset, this.kv.value, this.#revision);
-    const end = spliceInto(
-      target,
-      offset + 1,
-      this.kv.value,
-      this.#revision,
-      this.#format.header.length,
-    );
+    const value = passingValueOf(this.kv);
+    if (identified) return spliceInto(target, offset, value, this.#revision);
+    const end = spliceInto(target, offset + 1, value, this.#revision, this.#format.header.length);
     target[offset] = OPEN_BRACE;
     return end;
   }

@@ -10,6 +10,7 @@
 // apply to all states.
 
 import { storedText } from '#api/machinery/codec/index.ts';
+import { passingValueOf } from '#storage/value.ts';
 import type { KeyValue, Storage, StorageIndex } from '#storage/interface.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { SelectableFields } from './selectable-fields.ts';
@@ -77,7 +78,7 @@ function valueOf(
   const path = selectableFields.pathOf(field);
   // The object of a write is in memory. At the start of a server none is.
   if (path !== undefined && !cache.isDecoded(kv) && cache.isStoredVersion(kv))
-    return storedText(kv.value, path) ?? '';
+    return storedText(passingValueOf(kv), path) ?? '';
   const object = cache.readServedVersion(kv);
   if (object === undefined) throw new Error(`${kv.key} is stored in another version`);
   return selectableFields.valueOf(object, field);

@@ -34,15 +34,50 @@ export function eachLine(
   return position - offset;
 }
 
+/** More bytes than this are not kept. */
+const MAX_SCRATCH = 1024 * 1024;
+
 /**
- * Writes lines, which are given without their newlines, to the end of a file. Returns the number of
- * bytes. Throws errors of the file system.
+ * Memory for bytes that are done with at once. A new buffer for each read and write would be garbage
+ * that V8 counts: it collects the whole heap for each 64 MiB of it.
  */
-export function appendLines(file: number, lines: readonly Buffer[]): number {
-  const bytes = Buffer.concat(lines.flatMap((line) => [line, NEWLINE_BYTES]));
+export class Scratch {
+  #bytes = Buffer.alloc(0);
+
+  /** Returns memory with any content, which the next call returns again. */
+  take(length: number): Buffer {
+    if (length > MAX_SCRATCH) return Buffer.allocUnsafeSlow(length);
+    if (this.#bytes.length < length)
+      this.#bytes = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
+    return this.#bytes.subarray(0, length);
+  }
+}
+
+/** A line without its newline. */
+export interface EncodedLine {
+  readonly text: string;
+  /** Its size in bytes. */
+  readonly length: number;
+}
+
+/**
+ * Writes lines to the end of a file. Returns the number of bytes. Throws errors of the file system.
+ */
+export function appendLines(file: number, lines: readonly EncodedLine[], scratch: Scratch): number {
+  const bytes = scratch.take(lines.reduce((sum, { length }) => sum + length + 1, 0));
+  let end = 0;
+  for (const { text, length } of lines) {
+    bytes.write(text, end);
+    end += length;
+    bytes[end++] = NEWLINE;
+  }
+  writeAll(file, bytes);
+  return bytes.length;
+}
+
+function writeAll(file: number, bytes: Buffer): void {
   // A disk that becomes full takes a part first.
   for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
-  return bytes.length;
 }
 
 /** A file that is written beside another one, and then replaces it. */
@@ -73,7 +108,7 @@ export class Replacement {
   }
 
   flush(): void {
-    appendLines(this.#file, this.#waiting);
+    writeAll(this.#file, Buffer.concat(this.#waiting.flatMap((line) => [line, NEWLINE_BYTES])));
     this.#waiting = [];
   }
 

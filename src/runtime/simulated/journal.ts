@@ -11,7 +11,7 @@ import { dirname } from 'node:path';
 import { inNextTurn } from '#machinery/pending-work.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
-import { appendLines, eachLine, Replacement } from './journal-file.ts';
+import { appendLines, eachLine, type EncodedLine, Replacement, Scratch } from './journal-file.ts';
 import {
   changeOf,
   encodeLine,
@@ -82,7 +82,11 @@ export class SimulationJournal {
   readonly #config: SimulationJournalConfig;
   /** By name. It includes nodes that are not simulated in this run. */
   readonly #nodes = new Map<string, NodeRecords>();
+  /** Its bytes stay as they are. */
   readonly #source: LineSource;
+  /** Its bytes are valid until the next read or write. */
+  readonly #passing: LineSource;
+  readonly #scratch = new Scratch();
   /** The file that lines are read from, also after a failed write. */
   #readFile: number | undefined;
   /** Undefined after a failed write. */
@@ -104,7 +108,11 @@ export class SimulationJournal {
     const { path } = config;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     this.#source = {
-      read: (offset, length) => this.#line(offset, length),
+      read: (offset, length) => this.#lines(offset, length, Buffer.allocUnsafe(length)),
+      onBroken: this.#onBroken,
+    };
+    this.#passing = {
+      read: (offset, length) => this.#lines(offset, length),
       onBroken: this.#onBroken,
     };
     this.#file = openSync(path, 'a', 0o600);
@@ -134,9 +142,9 @@ export class SimulationJournal {
       get isComplete() {
         return isComplete();
       },
-      summary: () => node.summary(this.#source, this.#summaryReader),
+      summary: () => node.summary(this.#passing, this.#summaryReader),
       read: () => {
-        const records = [...node.read(this.#source).values()];
+        const records = [...node.read(this.#passing).values()];
         return {
           sandboxes: records.filter((record) => !isContainer(record)),
           containers: records.filter(isContainer),
@@ -177,10 +185,11 @@ export class SimulationJournal {
     return { lines, complete: rest === 0 };
   }
 
-  #line(offset: number, length: number): Buffer {
+  /** `target`: default: memory that is valid until the next read or write. */
+  #lines(offset: number, length: number, target?: Buffer): Buffer {
     if (offset + length > this.#length) this.#flush();
     if (this.#readFile === undefined) throw new Error('the journal is closed');
-    const bytes = Buffer.allocUnsafe(length);
+    const bytes = target ?? this.#scratch.take(length);
     if (readSync(this.#readFile, bytes, 0, length, offset) < length)
       throw new Error(`${this.#config.path} is shorter than it was`);
     return bytes;
@@ -194,15 +203,15 @@ export class SimulationJournal {
 
   #append(node: NodeRecords, line: Line): void {
     const text = encodeLine(line);
-    const bytes = Buffer.from(text);
+    const length = Buffer.byteLength(text);
     const short = shortLineOf(line, text)!;
     if (this.#file === undefined) {
       node.lose(short);
       return;
     }
-    node.add(short, this.#end, bytes.length);
-    this.#end += bytes.length + 1;
-    this.#pending.push({ node, short, bytes });
+    node.add(short, this.#end, length);
+    this.#end += length + 1;
+    this.#pending.push({ node, short, text, length });
     if (this.#scheduled) return;
     this.#scheduled = true;
     inNextTurn(() => {
@@ -218,10 +227,7 @@ export class SimulationJournal {
     const lines = this.#pending;
     if (lines.length === 0 || file === undefined) return;
     this.#guard(() => {
-      const size = appendLines(
-        file,
-        lines.map(({ bytes }) => bytes),
-      );
+      const size = appendLines(file, lines, this.#scratch);
       this.#pending = [];
       this.#appended += size;
       this.#length += size;
@@ -283,9 +289,9 @@ export class SimulationJournal {
   #endRewrite({ next, places, since }: Rewriting): void {
     // Pending lines have places in the old file.
     this.#flush();
-    for (const { node, bytes } of since) {
+    for (const { node, text, length } of since) {
       const of = places.get(node) ?? [];
-      of.push(next.put(bytes), bytes.length);
+      of.push(next.put(Buffer.from(text)), length);
       places.set(node, of);
     }
     const { file, length } = next.finish();
@@ -336,11 +342,9 @@ export class SimulationJournal {
   }
 }
 
-interface PendingLine {
+interface PendingLine extends EncodedLine {
   readonly node: NodeRecords;
   readonly short: ShortLine;
-  /** Without its newline. */
-  readonly bytes: Buffer;
 }
 
 interface Rewriting {

@@ -33,4 +33,8 @@ export class DeferredKeyValue implements MadeValue {
   start(): Uint8Array {
     return this.value;
   }
+
+  passing(): Uint8Array {
+    return this.value;
+  }
 }

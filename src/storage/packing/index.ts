@@ -108,6 +108,12 @@ function room(length: number): Buffer {
 /** The value that was read last: readers read a value several times in a row. */
 let lastRead: { readonly kv: PackedKeyValue; readonly value: Uint8Array } | undefined;
 
+/** Values that are read in passing, one at a time. `kv`: the state whose value is there. */
+const passing: { readonly bytes: Buffer; kv: PackedKeyValue | undefined } = {
+  bytes: Buffer.allocUnsafeSlow(MAX_BYTES),
+  kv: undefined,
+};
+
 class PackedKeyValue implements MadeValue {
   readonly key: string;
   readonly createRevision: Revision;
@@ -144,6 +150,16 @@ class PackedKeyValue implements MadeValue {
     if (from >= ALIKE_FROM && length <= this.#alikeTo) return this.#model;
     const target = room(Math.min(length, this.#size));
     applyDifferences(this.#differences, this.#model, target);
+    return target;
+  }
+
+  passing(): Uint8Array {
+    if (lastRead?.kv === this) return lastRead.value;
+    const target = passing.bytes.subarray(0, this.#size);
+    if (passing.kv !== this) {
+      applyDifferences(this.#differences, this.#model, target);
+      passing.kv = this;
+    }
     return target;
   }
 }

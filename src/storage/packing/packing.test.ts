@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import type { KeyValue } from '../interface.ts';
-import { sizeOf, startOf } from '../value.ts';
+import { passingValueOf, sizeOf, startOf } from '../value.ts';
 import { plainValues, SimilarValues, type ValuePacking } from './index.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -47,6 +47,18 @@ test('similar values are packed, and read as they were', () => {
       expect([kv.key, kv.createRevision, kv.modRevision]).toEqual([`/pods/web-${i}`, 1, 2]);
     }
   }
+});
+
+test('a value that is read in passing is right until the next one is', () => {
+  const packing = new SimilarValues();
+  const texts = Array.from({ length: 5 }, (_, i) => pod(i, { extra: 'x'.repeat(i) }));
+  const packed = texts.map((text, i) => packing.pack(state(`/pods/web-${i}`, bytes(text))));
+  const passing = (i: number): string => Buffer.from(passingValueOf(packed[i]!)).toString();
+  for (const i of [1, 1, 4, 2, 3, 0, 3]) expect(passing(i)).toBe(texts[i]);
+  const kept = packed[1]!.value;
+  expect(passing(1)).toBe(texts[1]);
+  expect(passing(2)).toBe(texts[2]);
+  expect(Buffer.from(kept).toString()).toBe(texts[1]);
 });
 
 test('each start of a packed value can be read alone', () => {

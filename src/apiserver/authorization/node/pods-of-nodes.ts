@@ -3,6 +3,7 @@
 
 import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import { decodeWithoutStatus } from '#api/machinery/codec/index.ts';
+import { passingValueOf } from '#storage/value.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { type Follower, type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 import { internalContext } from '#apiserver/catalog/internal-client.ts';
@@ -100,7 +101,10 @@ export class PodsOfNodes implements Keeper {
           await nextTurn();
           if (!isCurrent()) return await this.read(node);
         }
-        this.#put(known, decodeWithoutStatus<Immutable<Pod>>(stateOf(item).value, STATUS_FIELDS));
+        this.#put(
+          known,
+          decodeWithoutStatus<Immutable<Pod>>(passingValueOf(stateOf(item)), STATUS_FIELDS),
+        );
       }
       this.#known.set(node, known);
       this.#reading.delete(node);
