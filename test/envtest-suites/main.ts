@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { UserError } from '#cluster/user-error.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { parseFlags } from '../../tools/flags.ts';
-import { ensurePrograms, programsOf, type TestProgram } from './programs.ts';
+import { ensurePrograms, fileName, programsOf, type TestProgram } from './programs.ts';
 import { countOf, readOutput, readReport, type SpecResult } from './results.ts';
 import { suites } from './suites.ts';
 
@@ -37,6 +37,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 interface Options {
   readonly assets: string;
   readonly focus: string;
+  readonly ginkgo: boolean;
   readonly output: string;
   readonly skip: string;
 }
@@ -61,8 +62,9 @@ async function main(): Promise<void> {
     );
     ensurePrograms(suite, programs, say);
     for (const program of programs) {
-      const { skip } = suite;
-      const results = await run(program, { assets, focus: flags.focus, output, skip });
+      const { ginkgo, skip } = suite;
+      const { focus } = flags;
+      const results = await run(program, { assets, focus, ginkgo, output, skip });
       report(`${suite.module}/${program.name}`, results);
       failed += countOf(results, 'failed');
       passed += countOf(results, 'passed');
@@ -90,9 +92,9 @@ function ownAssets(output: string): string {
 /** Runs a test program. Its output goes to a file. A program that ends without a report has failed. */
 async function run(
   { name, path, dir }: TestProgram,
-  { assets, focus, output, skip }: Options,
+  { assets, focus, ginkgo, output, skip }: Options,
 ): Promise<readonly SpecResult[]> {
-  const base = join(output, name.replaceAll('/', '_'));
+  const base = join(output, fileName(name));
   const report = `${base}.json`;
   rmSync(report, { force: true });
   const log = createWriteStream(`${base}.log`);
@@ -101,10 +103,10 @@ async function run(
     '-test.v',
     `-test.timeout=${TIMEOUT}`,
     `-test.skip=${skip}`,
-    '-ginkgo.no-color',
-    `-ginkgo.json-report=${report}`,
+    ...(ginkgo ? ['-ginkgo.no-color', `-ginkgo.json-report=${report}`] : []),
+    ...(focus === '' ? [] : [`${ginkgo ? '-ginkgo.focus' : '-test.run'}=${focus}`]),
   ];
-  const child = spawn(path, focus === '' ? args : [...args, `-ginkgo.focus=${focus}`], {
+  const child = spawn(path, args, {
     cwd: dir,
     // The controllers of a cluster are not part of upstream's envtest.
     env: {

@@ -15,6 +15,8 @@ export interface TestProgram {
   readonly path: string;
   /** The folder of the package, in which it runs. */
   readonly dir: string;
+  /** The folder of the module. */
+  readonly source: string;
 }
 
 /** Returns the programs of the suite, built or not. */
@@ -27,10 +29,15 @@ export function programsOf({ module, version, packages }: Suite): readonly TestP
   );
   return packages.map((name) => ({
     name,
-    path: join(dir, 'bin', `${name.replaceAll('/', '_')}.test`),
+    path: join(dir, 'bin', `${fileName(name)}.test`),
     dir: join(dir, 'module', name),
+    source: join(dir, 'module'),
   }));
 }
+
+/** Returns the name of a package's files. */
+export const fileName = (name: string): string =>
+  name === '.' ? 'module' : name.replaceAll('/', '_');
 
 /** Builds what is missing of them. Throws a UserError if Go is missing or a build fails. */
 export function ensurePrograms(
@@ -43,7 +50,7 @@ export function ensurePrograms(
   if (first === undefined) return;
   if (findProgram('go') === undefined)
     throw new UserError('there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl)');
-  const source = first.dir.slice(0, -first.name.length - 1);
+  const { source } = first;
   if (!existsSync(source)) copyModule(suite, source);
   for (const [i, { name, path }] of missing.entries()) {
     progress(`building ${suite.module} ${suite.version}: ${name} (${i + 1} of ${missing.length})`);

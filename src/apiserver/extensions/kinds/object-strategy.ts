@@ -60,6 +60,12 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
       ...prior,
     ];
   }
+  // Upstream stores no status, and sets its default whenever it reads the object.
+  const defaultStatus = (): unknown => {
+    const draft = codec.emptyObject();
+    codec.applyDefaults(draft);
+    return draft['status'];
+  };
   return {
     // If the status has a subresource, it is the old object's status here.
     generation: contentChanged,
@@ -71,7 +77,7 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
         const why = 'create not allowed while custom resource definition is terminating';
         throw apierrors.forbidden(resource, object.metadata.name, why);
       }
-      return hasStatus ? withSortedField(object, 'status', undefined) : object;
+      return hasStatus ? withSortedField(object, 'status', defaultStatus()) : object;
     },
     validate: (object, context) => runSteps(validateNew(object, context, [])),
     validateInSteps: (...given) => field.boundedSteps(validateNew(...given)),

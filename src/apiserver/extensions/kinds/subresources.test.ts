@@ -150,3 +150,38 @@ test('tables have the columns of the definition', async () => {
   expect(json.columnDefinitions?.map(({ name }) => name)).toEqual(['Name', 'Color']);
   expect(json.rows.map(({ cells }) => cells)).toEqual([['a', 'red']]);
 });
+
+test('a status that the schema has by default is there from the start', async () => {
+  const schema = {
+    openAPIV3Schema: {
+      type: 'object',
+      properties: {
+        spec: { type: 'object', properties: { color: { type: 'string' } } },
+        status: {
+          type: 'object',
+          default: { observedGeneration: -1 },
+          properties: { observedGeneration: { type: 'integer' } },
+        },
+      },
+    },
+  };
+  const version = definitionVersion('v1', { schema, subresources: { status: {} } });
+  const definition = definitionOf([version]);
+  await define(t.client, {
+    ...definition,
+    metadata: { ...definition.metadata, name: 'gadgets.example.com' },
+    spec: { ...definition.spec, names: { plural: 'gadgets', kind: 'Gadget' } },
+  });
+  const path = '/apis/example.com/v1/namespaces/default/gadgets';
+  const gadget = {
+    apiVersion: 'example.com/v1',
+    kind: 'Gadget',
+    metadata: { name: 'a' },
+    spec: { color: 'red' },
+  };
+  const posted = await api.post(path, { ...gadget, status: { observedGeneration: 5 } });
+  expect(posted.json).toMatchObject({ status: { observedGeneration: -1 } });
+  expect(JSON.stringify(posted.json.metadata.managedFields)).not.toContain('f:status');
+  const { json } = await api.get(`${path}/a`);
+  expect(json).toMatchObject({ spec: { color: 'red' }, status: { observedGeneration: -1 } });
+});
