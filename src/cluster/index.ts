@@ -1,7 +1,7 @@
 // The embedding API: whole clusters inside a program or a test.
 
 export { startCluster } from './embedded/start-cluster.ts';
-export type { EmbeddedCluster, StartClusterOptions } from './embedded/start-cluster.ts';
+export type { EmbeddedCluster, StartClusterOptions } from './embedded/embedded-cluster.ts';
 export type { AccessOptions } from './access/options.ts';
 export { createCluster } from './embedded/create-cluster.ts';
 export type {

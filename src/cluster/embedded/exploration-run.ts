@@ -18,7 +18,8 @@ import { frozenAt } from '#simulation/faults/watch-faults.ts';
 import type { Simulation } from '#simulation/index.ts';
 import type { ExploreContext, ExploreTest } from './explore-context.ts';
 import type { RunningController } from './handle.ts';
-import { type EmbeddedCluster, simulationOf } from './start-cluster.ts';
+import type { EmbeddedCluster } from './embedded-cluster.ts';
+import { simulationOf } from './incarnation.ts';
 
 export interface ExplorationRunConfig {
   readonly cluster: EmbeddedCluster<VirtualClock>;

@@ -1,7 +1,7 @@
 // The world of a test that `explore` runs.
 
 import type { VirtualClock } from '#machinery/clock.ts';
-import type { EmbeddedCluster } from './start-cluster.ts';
+import type { EmbeddedCluster } from './embedded-cluster.ts';
 
 /** The world of a test in one run. */
 export interface ExploreContext {

@@ -13,7 +13,8 @@ import {
 } from '#simulation/explore/index.ts';
 import { ExplorationRun } from './exploration-run.ts';
 import type { ExploreContext, ExploreTest } from './explore-context.ts';
-import { type EmbeddedCluster, startCluster, type StartClusterOptions } from './start-cluster.ts';
+import type { EmbeddedCluster, StartClusterOptions } from './embedded-cluster.ts';
+import { startCluster } from './start-cluster.ts';
 
 export interface ExploreOptions extends ExploreLimits {
   /** The controller that is explored. Several: also every order of their requests, up to `depth` choices. */

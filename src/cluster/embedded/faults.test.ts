@@ -6,7 +6,8 @@ import { configMaps, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { defineController, ownerReference } from '#controllers/operator/index.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { startCluster, type EmbeddedCluster, type StartClusterOptions } from './start-cluster.ts';
+import type { EmbeddedCluster, StartClusterOptions } from './embedded-cluster.ts';
+import { startCluster } from './start-cluster.ts';
 
 const running: EmbeddedCluster[] = [];
 afterEach(async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test as plainTest } from 'vitest
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, pods } from '#api/groups/core/v1/index.ts';
 import { clusterFixtures, type ClusterFixtures, forkedCluster } from './forked-cluster.ts';
-import type { EmbeddedCluster } from './start-cluster.ts';
+import type { EmbeddedCluster } from './embedded-cluster.ts';
 
 const configMap = (name: string) => ({
   apiVersion: 'v1',

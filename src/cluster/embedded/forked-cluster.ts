@@ -3,7 +3,8 @@
 
 import type { VirtualClock } from '#machinery/clock.ts';
 import { seeded, seedNote } from './seeds.ts';
-import { startCluster, type EmbeddedCluster, type StartClusterOptions } from './start-cluster.ts';
+import type { EmbeddedCluster, StartClusterOptions } from './embedded-cluster.ts';
+import { startCluster } from './start-cluster.ts';
 import type { TestHooks } from './testing.ts';
 
 /** A cluster that can be forked: with a virtual clock and without a port. */

@@ -2,7 +2,8 @@
 
 import type { VirtualClock } from '#machinery/clock.ts';
 import { seeded } from './seeds.ts';
-import { startCluster, type EmbeddedCluster, type StartClusterOptions } from './start-cluster.ts';
+import type { EmbeddedCluster, StartClusterOptions } from './embedded-cluster.ts';
+import { startCluster } from './start-cluster.ts';
 
 /**
  * The hooks of a test runner: those of vitest, jest and mocha, and `before`, `after` of node:test

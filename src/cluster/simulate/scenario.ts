@@ -3,7 +3,7 @@
 import type { Random } from '#machinery/random.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
-import type { EmbeddedCluster, StartClusterOptions } from '../embedded/start-cluster.ts';
+import type { EmbeddedCluster, StartClusterOptions } from '../embedded/embedded-cluster.ts';
 import { UserError } from '../user-error.ts';
 import { FAULT_KINDS, type FaultKind } from './schedule.ts';
 

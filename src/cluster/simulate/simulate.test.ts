@@ -135,7 +135,7 @@ test('a write that is lost is found', async () => {
           every: '1m',
           // Past the API server, as a store would that forgets.
           run: async ({ cluster }) => {
-            const { simulationOf } = await import('../embedded/start-cluster.ts');
+            const { simulationOf } = await import('../embedded/incarnation.ts');
             await simulationOf(cluster)
               .storage.delete('/registry/configmaps/default/kept')
               .catch(() => undefined);

@@ -6,11 +6,8 @@ import { SeededRandom } from '#machinery/random.ts';
 import { toMilliseconds } from '#machinery/text/duration.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 import { chosenSeed, replayLine } from '../embedded/seeds.ts';
-import {
-  type EmbeddedCluster,
-  startCluster,
-  type StartClusterOptions,
-} from '../embedded/start-cluster.ts';
+import type { EmbeddedCluster, StartClusterOptions } from '../embedded/embedded-cluster.ts';
+import { startCluster } from '../embedded/start-cluster.ts';
 import {
   applyFault,
   describeFault,

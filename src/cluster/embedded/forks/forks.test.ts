@@ -9,7 +9,8 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { startCluster, type ForkableCluster, type StartClusterOptions } from '../start-cluster.ts';
+import type { ForkableCluster, StartClusterOptions } from '../embedded-cluster.ts';
+import { startCluster } from '../start-cluster.ts';
 import type { Checkpoint } from './forking.ts';
 
 const live: { stop(): Promise<void> }[] = [];

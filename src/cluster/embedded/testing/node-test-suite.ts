@@ -5,7 +5,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import { forkedCluster } from '../forked-cluster.ts';
-import type { EmbeddedCluster } from '../start-cluster.ts';
+import type { EmbeddedCluster } from '../embedded-cluster.ts';
 
 const web = (replicas: number) => ({
   apiVersion: 'apps/v1',

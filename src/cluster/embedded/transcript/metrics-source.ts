@@ -10,7 +10,7 @@ import type { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import type { EmbeddedCluster } from '../start-cluster.ts';
+import type { EmbeddedCluster } from '../embedded-cluster.ts';
 
 const PODS = /^\/apis\/metrics\.k8s\.io\/v1beta1\/namespaces\/([^/]+)\/pods$/;
 

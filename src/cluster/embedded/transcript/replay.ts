@@ -1,6 +1,6 @@
 // Runs a transcript, and returns it with the answers of now.
 
-import type { EmbeddedCluster } from '../start-cluster.ts';
+import type { EmbeddedCluster } from '../embedded-cluster.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 import { Session } from './session.ts';
 import { formatStep, parseTranscript } from './transcript.ts';
