@@ -38,7 +38,8 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'cluster/embedded/local-agent.ts': 'the same; the agent and its requests have on(error)',
   'cluster/embedded/recording.ts':
     'a connection inside the process; on(error) of the request and of the response',
-  'cluster/launch/pod-access.ts': 'on(error) of both ends; the peer is the API server of the same process',
+  'cluster/launch/pod-access.ts':
+    'on(error) of both ends; the peer is the API server of the same process',
   'ingress/proxy/back-http1.ts': 'on(error) of each request, and a timer for its connection',
   'ingress/proxy/back-http2.ts':
     'on(error) of the session and of each stream, and a timer for the connection',
