@@ -10,6 +10,7 @@ import { asError, type PluginCalls, SEPARATOR } from './plugin-calls.ts';
 import type { PodInfo } from './pod-info.ts';
 import type { SnapshotReader } from './snapshot.ts';
 import { codeOf, Status } from './status.ts';
+import { TemplateTexts } from './template-texts.ts';
 
 export interface PreFilterOutcome {
   /** Set if the pod was rejected, or after an error. */
@@ -41,6 +42,7 @@ export class Filtering {
   readonly #calls: PluginCalls;
   readonly #nominator: PodNominator;
   readonly #memo = new NodeMemo<Answer>(undefined);
+  readonly #templates = new TemplateTexts();
 
   constructor(calls: PluginCalls, nominator: PodNominator) {
     this.#calls = calls;
@@ -155,15 +157,15 @@ export class Filtering {
     // The first rejection decides: results of plugins after one that must be called cannot be
     // remembered before it. The priority is part of the template, because it decides which
     // nominated pods count.
-    let template = `${pod.priority}${SEPARATOR}`;
+    let template = this.#templates.begin(String(pod.priority));
     let count = 0;
     for (const plugin of filters) {
       const own = plugin.filterTemplate?.(pod);
       if (own === undefined) break;
-      template += plugin.name + SEPARATOR + own + SEPARATOR;
+      template = this.#templates.with(template, plugin.name, own);
       count++;
     }
-    const answers = count === 0 ? undefined : this.#memo.of(template, layoutOf(snapshot));
+    const answers = count === 0 ? undefined : this.#memo.of(template.text, layoutOf(snapshot));
     const anyNominated = !this.#nominator.isEmpty();
     const nominatedNode = anyNominated ? this.#nominator.nominatedNode(pod.uid) : undefined;
     const nominatedPosition =

@@ -36,6 +36,7 @@ export class PodInfo {
   /** Whether the pod's volumes may keep other pods off its node: it has claims or disks. */
   readonly hasVolumes: boolean;
   #group: string | undefined;
+  #tolerationsText: string | undefined;
 
   constructor(pod: Pod) {
     this.pod = pod;
@@ -64,9 +65,18 @@ export class PodInfo {
     return (this.#group ??= groupOf(this.pod));
   }
 
+  /** The same text for pods with equal tolerations. */
+  get tolerationsText(): string {
+    return (this.#tolerationsText ??= tolerationsTextOf(this.pod));
+  }
+
   get affinityTerms(): AffinityTerms {
     return affinityTermsOf(this.pod);
   }
+}
+
+function tolerationsTextOf({ spec: { tolerations } }: Pod): string {
+  return tolerations === undefined || tolerations.length === 0 ? '' : JSON.stringify(tolerations);
 }
 
 function groupOf({ metadata: { namespace = '', labels, deletionTimestamp } }: Pod): string {

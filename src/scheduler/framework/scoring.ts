@@ -11,9 +11,10 @@ import {
   type ScorePlugin,
   type WeightedScorePlugin,
 } from './plugin.ts';
-import { asError, type PluginCalls, SEPARATOR } from './plugin-calls.ts';
+import { asError, type PluginCalls } from './plugin-calls.ts';
 import type { PodInfo } from './pod-info.ts';
 import { codeOf, Status } from './status.ts';
+import { TemplateTexts } from './template-texts.ts';
 
 export class Scoring {
   readonly #calls: PluginCalls;
@@ -23,6 +24,7 @@ export class Scoring {
   readonly #scores: number[] = [];
   readonly #totals: number[] = [];
   readonly #memo = new NodeMemo<number>(0);
+  readonly #templates = new TemplateTexts();
 
   constructor(calls: PluginCalls) {
     this.#calls = calls;
@@ -94,7 +96,9 @@ export class Scoring {
     const { all, remembered, others } = this.#calls.activeScores(state);
     for (const { plugin } of all) this.#calls.wasAsked('Score', plugin.name, nodes.length);
     const template =
-      positions === undefined || layout === undefined ? undefined : templateOf(remembered, pod);
+      positions === undefined || layout === undefined
+        ? undefined
+        : this.#templateOf(remembered, pod);
     const answers =
       template === undefined || layout === undefined ? undefined : this.#memo.of(template, layout);
     if (positions === undefined || answers === undefined) {
@@ -111,6 +115,21 @@ export class Scoring {
       totals[i] = answers.get(position);
     }
     return this.#addScores(others, state, pod, nodes, positions, totals) ?? totals;
+  }
+
+  /**
+   * Returns a key that is equal for pods which these plugins score the same; undefined if a plugin
+   * has none for this pod.
+   */
+  #templateOf(plugins: readonly WeightedScorePlugin[], pod: PodInfo): string | undefined {
+    if (plugins.length === 0) return undefined;
+    let template = this.#templates.begin('');
+    for (const { plugin } of plugins) {
+      const own = plugin.scoreTemplate?.(pod);
+      if (own === undefined) return undefined;
+      template = this.#templates.with(template, plugin.name, own);
+    }
+    return template.text;
   }
 
   #addScores(
@@ -141,21 +160,6 @@ export class Scoring {
     }
     return undefined;
   }
-}
-
-/**
- * Returns a key that is equal for pods which these plugins score the same; undefined if a plugin
- * has none for this pod.
- */
-function templateOf(plugins: readonly WeightedScorePlugin[], pod: PodInfo): string | undefined {
-  if (plugins.length === 0) return undefined;
-  let template = '';
-  for (const { plugin } of plugins) {
-    const own = plugin.scoreTemplate?.(pod);
-    if (own === undefined) return undefined;
-    template += plugin.name + SEPARATOR + own + SEPARATOR;
-  }
-  return template;
 }
 
 /** Returns the weighted sum of scores that need no normalization. */

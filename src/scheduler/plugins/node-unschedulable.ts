@@ -8,7 +8,7 @@ import type { FilterPlugin } from '../framework/plugin.ts';
 import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 import { concernsPod, nodeNowSuits } from './hints.ts';
-import { tolerated, tolerationsText } from './tolerations.ts';
+import { tolerated } from './tolerations.ts';
 
 const UNSCHEDULABLE = new Status(
   'UnschedulableAndUnresolvable',
@@ -30,7 +30,7 @@ export const nodeUnschedulable: PluginRegistration = {
       name: nodeUnschedulable.name,
       filter: (_state, { pod }, { node }) =>
         node === undefined || welcome(pod, node) ? undefined : UNSCHEDULABLE,
-      filterTemplate: ({ pod }) => tolerationsText(pod),
+      filterTemplate: ({ tolerationsText }) => tolerationsText,
       eventsToRegister: () => [
         {
           event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'),

@@ -13,7 +13,7 @@ import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 import { concernsPod, nodeNowSuits } from './hints.ts';
 import { normalizeByGreatest } from './normalize.ts';
-import { allTolerated, tolerated, tolerationsText } from './tolerations.ts';
+import { allTolerated, tolerated } from './tolerations.ts';
 
 const UNTOLERATED = new Status(
   'UnschedulableAndUnresolvable',
@@ -44,7 +44,7 @@ export const taintToleration: PluginRegistration = {
         node.hardTaints.length === 0 || allTolerated(node.hardTaints, pod.spec.tolerations)
           ? undefined
           : UNTOLERATED,
-      filterTemplate: ({ pod }) => tolerationsText(pod),
+      filterTemplate: ({ tolerationsText }) => tolerationsText,
       preScore(state, { pod }, nodes) {
         // Without such taints all nodes have equal scores.
         if (withSoftTaints.count === 0 || nodes.every(({ softTaints }) => softTaints.length === 0))

@@ -2,7 +2,6 @@
 
 import type { Taint, Toleration } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { Pod } from '../framework/objects.ts';
 
 type Tolerations = readonly Immutable<Toleration>[] | undefined;
 
@@ -44,9 +43,4 @@ export function allTolerated(
 ): boolean {
   for (const taint of taints) if (!tolerated(taint, tolerations)) return false;
   return true;
-}
-
-/** Returns equal texts for pods with equal tolerations. */
-export function tolerationsText({ spec: { tolerations } }: Pod): string {
-  return tolerations === undefined || tolerations.length === 0 ? '' : JSON.stringify(tolerations);
 }
