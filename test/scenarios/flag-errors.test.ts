@@ -93,6 +93,7 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<format>': ['x'],
   '<version>': ['VersionTLS10', 'x'],
   '<modes>': ['x', 'ABAC', 'Node,Node'],
+  '<directives>': ['max-age', 'max-age=1=2', 'includesubdomains'],
   '<mode>': ['x', 'RBAC', ''],
   '<thresholds>': ['x', 'memory.available<', 'memory.available<x', 'none.available<5%'],
   '<periods>': ['x', 'memory.available=x'],
