@@ -232,3 +232,20 @@ test.each(['impersonate-group', 'impersonate-uid', 'impersonate-extra-a'])(
     );
   },
 );
+
+test('names that a client sends are UTF-8', () => {
+  const sent = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+  const rawHeaders = [
+    'Impersonate-User',
+    sent('jürgen'),
+    'Impersonate-Group',
+    sent('größe'),
+    'Impersonate-Extra-Reason',
+    sent('日本'),
+  ];
+  expect(requestedUser({ headers: {}, rawHeaders })).toEqual({
+    name: 'jürgen',
+    groups: ['größe'],
+    extra: { reason: ['日本'] },
+  });
+});

@@ -49,7 +49,7 @@ export function requestedUser(
 
 /**
  * Yields each value of each header. A comma does not separate values: the name of a group may
- * contain one.
+ * contain one. Sent values are UTF-8, which Node reads as Latin 1.
  */
 function* headersOf({
   headers,
@@ -61,7 +61,9 @@ function* headersOf({
     return;
   }
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    yield [rawHeaders[at]!.toLowerCase(), rawHeaders[at + 1]!];
+    const name = rawHeaders[at]!.toLowerCase();
+    if (name.startsWith(PREFIX))
+      yield [name, Buffer.from(rawHeaders[at + 1]!, 'latin1').toString('utf8')];
   }
 }
 
