@@ -43,7 +43,7 @@ export async function servingOf(
     read() ?? (await files.makeServing(servingHosts(config, serviceAddress), clock, random));
   checkKeyPair('--tls-cert-file, --tls-private-key-file', pair);
   const sniFiles = tlsSniCertKey.map(parseSniCertKey);
-  const named = readNamed(sniFiles);
+  const named = readNamed(sniFiles, pair.cert);
   return {
     tls: {
       ...pair,
@@ -51,11 +51,14 @@ export async function servingOf(
       ...(named.length > 0 && { named }),
       ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
     },
-    latest: () => ({
-      ...(read() ?? pair),
-      clientCa: clientCa === undefined ? undefined : readClientCa(),
-      named: named.length > 0 ? readNamed(sniFiles) : undefined,
-    }),
+    latest: () => {
+      const current = read() ?? pair;
+      return {
+        ...current,
+        clientCa: clientCa === undefined ? undefined : readClientCa(),
+        named: named.length > 0 ? readNamed(sniFiles, current.cert) : undefined,
+      };
+    },
   };
 }
 

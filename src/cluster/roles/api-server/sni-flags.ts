@@ -1,5 +1,6 @@
 // --tls-sni-cert-key: certificates for some host names, in upstream's form.
 
+import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { NamedCertificate } from '#apiserver/config.ts';
 import { isServerName } from '#apiserver/http/serving-tls.ts';
@@ -36,14 +37,33 @@ export function parseSniCertKey(value: string): SniFiles {
   return { certFile, keyFile, names };
 }
 
-/** Reads the files. Throws UserError. */
-export function readNamed(files: readonly SniFiles[]): readonly NamedCertificate[] {
+/**
+ * Reads the files. `defaultCert`: the certificate for all other names, in PEM. Throws UserError, also
+ * if a key is of another type than that of the default certificate: Node keeps a certificate of each
+ * type for a connection, and OpenSSL may then present the default one.
+ */
+export function readNamed(
+  files: readonly SniFiles[],
+  defaultCert: string,
+): readonly NamedCertificate[] {
+  const expected = keyTypeOf(defaultCert);
   return files.map(({ certFile, keyFile, names }) => {
     const pair = {
       cert: readFlagFile(FLAG, resolve(certFile)),
       key: readFlagFile(FLAG, resolve(keyFile)),
     };
     checkKeyPair(FLAG, pair);
+    const actual = keyTypeOf(pair.cert);
+    if (actual !== expected)
+      throw new UserError(
+        `${FLAG}: the key of ${certFile} is of type ${actual}, and that of the default certificate of type ` +
+          `${expected}, which clients might get instead: make one of type ${expected}, or name a ` +
+          `default certificate of type ${actual} with --tls-cert-file and --tls-private-key-file`,
+      );
     return names.length > 0 ? { ...pair, names } : pair;
   });
+}
+
+function keyTypeOf(cert: string): string {
+  return new X509Certificate(cert).publicKey.asymmetricKeyType ?? 'unknown';
 }
