@@ -1,16 +1,13 @@
 // The server's handler chain, and the parts that only it needs: admission, routes that belong to no
-// resource, the audit log, and many writes as one call beside the chain.
+// resource, the audit log, and renewals of Leases beside the chain.
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
-import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { admissionPlugins } from './admission/defaults.ts';
 import { webhookAccess } from './admission/webhook/index.ts';
 import { AuditLog } from './audit/index.ts';
-import { PodBindings } from './bindings/index.ts';
 import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
 import { userOfCredentials } from './filters/authentication.ts';
@@ -41,8 +38,6 @@ export interface ServerHandler {
   readonly audit: AuditLog | undefined;
   /** Absent: each renewal of a Lease is a request. */
   readonly renewals: LeaseRenewals | undefined;
-  /** Absent: each binding of a pod is a request. */
-  readonly bindings: PodBindings | undefined;
   /** Stops the admission plugins. */
   readonly stopAdmission: () => void;
 }
@@ -111,7 +106,7 @@ export function createServerHandler(
     handler: config.wrapHandler?.(chain) ?? chain,
     deadlines,
     audit,
-    ...createBatches(config, parts, { admission, audit, signal: services.signal }),
+    renewals: createRenewals(config, parts, { admission, audit, signal: services.signal }),
     stopAdmission: () => {
       for (const callback of onStop) callback();
     },
@@ -177,8 +172,7 @@ function createAdmission(
   });
 }
 
-/** Returns what makes many writes of one kind as one call. */
-function createBatches(
+function createRenewals(
   { storage, clock, intercept, wrapHandler }: ApiServerConfig,
   { catalog, authorizer, metrics, flowControl, aggregator, renewed }: ServerParts,
   {
@@ -190,23 +184,20 @@ function createBatches(
     readonly audit: AuditLog | undefined;
     readonly signal: AbortSignal;
   },
-): Pick<ServerHandler, 'renewals' | 'bindings'> {
+): LeaseRenewals | undefined {
   // Parts that see each request of the process would miss these.
   const isSeen = intercept !== undefined || wrapHandler !== undefined;
-  if (flowControl === undefined || isSeen) return { renewals: undefined, bindings: undefined };
-  const common = {
+  if (flowControl === undefined || isSeen) return undefined;
+  return new LeaseRenewals({
     storage,
+    clock,
     catalog,
     authorizer,
     admission,
     metrics: metrics.requests,
     flowControl,
+    renewed,
     ...(audit !== undefined && { audit }),
-  };
-  const serves = (type: Pick<ResourceType, 'group' | 'version'>): boolean =>
-    !signal.aborted && aggregator.servesLocally(type);
-  return {
-    renewals: new LeaseRenewals({ ...common, clock, renewed, serves: () => serves(leases) }),
-    bindings: new PodBindings({ ...common, serves: () => serves(pods) }),
-  };
+    serves: () => !signal.aborted && aggregator.servesLocally(leases),
+  });
 }

@@ -7,7 +7,6 @@ import type { InProcessHandler } from '#client/in-process.ts';
 import type { AuditLog } from './audit/index.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { ApiServerConfig } from './config.ts';
-import type { BindingResult, PodBindingBatch } from './bindings/index.ts';
 import type { LeaseRenewalBatch } from './renewals/index.ts';
 import type { ServingTls } from './http/serving-tls.ts';
 import type { Handler, UserInfo } from './request.ts';
@@ -107,14 +106,6 @@ export class ApiServer {
    */
   async renewLeases(batch: LeaseRenewalBatch): Promise<readonly string[]> {
     return this.#chain.renewals?.renew(batch) ?? batch.nodes;
-  }
-
-  /**
-   * Binds pods for a scheduler in this process, which skips authentication. Resolves with the outcome
-   * of each binding, in their order.
-   */
-  async bindPods(batch: PodBindingBatch): Promise<readonly BindingResult[]> {
-    return this.#chain.bindings?.bind(batch) ?? batch.bindings.map(() => 'refused');
   }
 
   /**

@@ -10,7 +10,6 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { readConfiguration, type SchedulerConfiguration } from './config/configuration.ts';
 import type { DecisionLog } from './decisions.ts';
-import type { BindPods } from './framework/bind-pods.ts';
 import type { PluginRegistration } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
 import { podResourcesText } from './metrics/pod-resources.ts';
@@ -20,8 +19,6 @@ import { Session } from './session.ts';
 
 export interface SchedulerConfig {
   readonly client: Client;
-  /** Binds several pods by one call. Default: each binding is a request. */
-  readonly bindPods?: BindPods;
   /** The informers; may be shared with other components. The scheduler reads all pods and nodes. */
   readonly informers: SharedInformerFactory;
   readonly clock: Clock;
@@ -150,7 +147,6 @@ export class Scheduler {
     const config = this.#config;
     return new Session({
       client: config.client,
-      ...(config.bindPods !== undefined && { bindPods: config.bindPods }),
       informers: config.informers,
       startInformers: () => {
         if (this.#running !== undefined) config.informers.start(this.#running);

@@ -17,7 +17,6 @@ import { BindingCycles } from './binding-cycle.ts';
 import type { DecisionLog } from './decisions.ts';
 import { addEventHandlers } from './event-handlers.ts';
 import { FailureHandler } from './failure-handler.ts';
-import type { BindPods } from './framework/bind-pods.ts';
 import { nodeAdd } from './framework/events.ts';
 import { EXTENDERS, type Extender } from './framework/extender.ts';
 import { Extenders } from './extenders/extenders.ts';
@@ -41,8 +40,6 @@ import { SchedulingAlgorithm } from './scheduling-algorithm.ts';
 
 export interface SessionConfig {
   readonly client: Client;
-  /** See SchedulerConfig. */
-  readonly bindPods?: BindPods;
   readonly informers: SharedInformerFactory;
   /** Starts informers that do not run yet; they outlive this session. */
   readonly startInformers: () => void;
@@ -105,7 +102,6 @@ export class Session {
     );
     this.#frameworks = makeFrameworks(config, {
       client,
-      ...(config.bindPods !== undefined && { bindPods: config.bindPods }),
       informers: config.informers,
       startInformers: config.startInformers,
       clock,

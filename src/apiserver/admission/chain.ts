@@ -187,17 +187,6 @@ export class AdmissionChain {
     };
   }
 
-  /**
-   * Reports whether all plugins that apply to this binding of a pod decide on it alone
-   * (AdmissionPlugin.decidesBindingsAlone).
-   */
-  decidesAlone(attributes: Admitted): boolean {
-    const { admitting, validating } = this.#concernedBy(attributes);
-    const isAlone = ({ plugin }: Stage<unknown>): boolean =>
-      plugin.decidesBindingsAlone === true || plugin.handles?.(attributes) === false;
-    return admitting.every(isAlone) && validating.every(isAlone);
-  }
-
   #timer(step: AdmissionDurations | undefined): StepTimer | undefined {
     return this.#measuring === undefined || step === undefined
       ? undefined

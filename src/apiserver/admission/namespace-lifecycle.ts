@@ -18,7 +18,6 @@ const ACCESS_REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews'
 export class NamespaceLifecycle implements AdmissionPlugin {
   readonly name = 'NamespaceLifecycle';
   readonly ignoresLeaseContent = true;
-  readonly decidesBindingsAlone = true;
   readonly #services: AdmissionServices;
 
   constructor(services: AdmissionServices) {

@@ -64,11 +64,6 @@ export interface AdmissionPlugin {
    */
   readonly ignoresLeaseContent?: true;
   /**
-   * True: the plugin decides on the binding of a pod to a node by the state of the server alone, and
-   * its decision has no effect. Default: it may call other servers.
-   */
-  readonly decidesBindingsAlone?: true;
-  /**
    * Reports whether the plugin applies to such writes. The result is cached for all of them.
    * Default: it applies.
    */

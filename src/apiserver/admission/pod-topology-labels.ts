@@ -17,7 +17,6 @@ const REGION = 'topology.kubernetes.io/region';
 
 export class PodTopologyLabels implements AdmissionPlugin {
   readonly name = 'PodTopologyLabels';
-  readonly decidesBindingsAlone = true;
   readonly #find: AdmissionServices['find'];
 
   constructor({ find }: Pick<AdmissionServices, 'find'>) {

@@ -9,7 +9,6 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Decision } from '#scheduler/decisions.ts';
-import type { BindPods } from '#scheduler/framework/bind-pods.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Simulation } from '#simulation/index.ts';
 import type { KeyPair } from '../credentials/pki.ts';
@@ -90,8 +89,6 @@ export interface ComponentsConfig {
    * renewal.
    */
   readonly renewLeases?: RenewLeases;
-  /** Binds several pods at once, on the system clock. Absent: each binding is a request. */
-  readonly bindPods?: BindPods;
   /**
    * The transport of the clients gives events of all kubelets together a small share of the API
    * server. Default: false; each of many kubelets writes fewer events a second then.

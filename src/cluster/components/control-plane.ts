@@ -6,7 +6,6 @@ import { SharedInformerFactory } from '#client/informers/index.ts';
 import { ControllerManager } from '#controllers/controller-manager.ts';
 import { CONTROLLER_NAMES, controllerEntry } from '#controllers/controllers.ts';
 import { ControllerManagerMetrics } from '#controllers/metrics.ts';
-import { systemClock } from '#machinery/clock.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import { type Decision, DecisionLog } from '#scheduler/decisions.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
@@ -14,7 +13,7 @@ import { Scheduler } from '#scheduler/scheduler.ts';
 import { leading } from './leading.ts';
 import type { ComponentsConfig, ControlConfig } from './config.ts';
 import type { Supervisor } from './supervisor.ts';
-import { clientOfUser, componentUser, controllerIdentity, SCHEDULER_USER } from './users.ts';
+import { clientOfUser, componentUser, controllerIdentity } from './users.ts';
 
 const CONTROLLER_MANAGER = 'controller-manager';
 const SCHEDULER = 'scheduler';
@@ -66,7 +65,7 @@ export class ControlPlane {
   /** Once. Throws what is wrong with the scheduler's configuration. */
   start(): void {
     this.#registerControllers();
-    const schedulerClient = clientOfUser(this.#config, SCHEDULER_USER);
+    const schedulerClient = clientOfUser(this.#config, componentUser('system:kube-scheduler'));
     const managerClient = clientOfUser(this.#config, CONTROLLER_MANAGER_USER);
     const makeScheduler = this.#schedulers(schedulerClient);
     const controllers = this.#controllerManager(managerClient);
@@ -128,15 +127,12 @@ export class ControlPlane {
 
   /** Returns a function that makes a scheduler: a new one each time that it begins to lead. */
   #schedulers(client: Client): () => Scheduler {
-    const { bindPods } = this.#config;
     const random = this.#config.random.derive(SCHEDULER);
     const logger = this.#config.logger.with({ component: SCHEDULER });
     const clock = this.#supervisor.clockOf(SCHEDULER);
     return () =>
       new Scheduler({
         client,
-        // On a virtual clock, what is bound in one turn would depend on the event loop.
-        ...(bindPods !== undefined && this.#config.clock === systemClock && { bindPods }),
         informers: new SharedInformerFactory({ client, clock, random, logger }),
         clock,
         random,

@@ -2,4 +2,4 @@
 
 export { Components } from './components.ts';
 export type { ComponentsConfig, ControlConfig, PodDns, RunningComponents, User } from './config.ts';
-export { componentOf, KUBELET_AGENT, SCHEDULER_USER } from './users.ts';
+export { componentOf, KUBELET_AGENT } from './users.ts';

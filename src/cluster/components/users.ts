@@ -31,9 +31,6 @@ export function componentUser(name: string): User {
   return { name, groups: [AUTHENTICATED] };
 }
 
-/** The user of the scheduler. */
-export const SCHEDULER_USER = componentUser('system:kube-scheduler');
-
 /**
  * Controllers are ServiceAccounts of kube-system, each with the role of its name; what they write
  * is the manager's.

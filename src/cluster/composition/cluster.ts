@@ -12,7 +12,6 @@ import type { RenewalBatch } from '#kubelet/node/renewal-batches.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import type { Decision } from '#scheduler/decisions.ts';
-import type { BindResult, PodBinding } from '#scheduler/framework/bind-pods.ts';
 import { ApiWorkers } from '../api-workers/index.ts';
 import { ClusterAddons } from './addons.ts';
 import { ClusterCertificates } from './certificates.ts';
@@ -22,11 +21,9 @@ import { bounded } from '../components/component-health.ts';
 import {
   Components,
   type ComponentsConfig,
-  componentOf,
   type ControlConfig,
   KUBELET_AGENT,
   type RunningComponents,
-  SCHEDULER_USER,
   type User,
 } from '../components/index.ts';
 import { permitConsole } from '../console/console.ts';
@@ -145,7 +142,6 @@ export class Cluster {
       nodesInAll: this.#nodeNames().length,
       heartbeats: nodeHeartbeats(storage, clock),
       renewLeases: (batch) => this.#renewLeases(batch, false),
-      bindPods: (bindings) => this.#bindPods(bindings),
       kubeletPorts,
       podDns: {
         ...(domain !== undefined && { clusterDomain: domain }),
@@ -311,7 +307,6 @@ export class Cluster {
         nodesInAll: total,
         // The controllers are in the thread, too, and know when its nodes have renewed their Leases.
         renewLeases: (batch) => this.#renewLeases(batch, true),
-        bindPods: (bindings) => this.#bindPods(bindings),
         kubeletPorts,
         onNodeStarted: (count) => {
           started.inThread = count;
@@ -425,12 +420,6 @@ export class Cluster {
   async #decisions(): Promise<readonly Decision[]> {
     const all = await Promise.all(this.#running.map(async (components) => components.decisions()));
     return all.flat().sort((a, b) => b.timeMs - a.timeMs);
-  }
-
-  /** See BindPods. */
-  #bindPods(bindings: readonly PodBinding[]): Promise<readonly BindResult[]> {
-    const userAgent = componentOf(SCHEDULER_USER.name);
-    return this.#server.bindPods({ bindings, user: SCHEDULER_USER, userAgent });
   }
 
   /** See RenewLeases. */

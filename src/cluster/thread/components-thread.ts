@@ -11,7 +11,6 @@ import type { Logger } from '#machinery/log.ts';
 import { portDuplex } from '#machinery/streams/port-duplex.ts';
 import { workerSource } from '#machinery/worker-source.ts';
 import type { Decision } from '#scheduler/decisions.ts';
-import type { BindPods } from '#scheduler/framework/bind-pods.ts';
 import type { ControlConfig, RunningComponents, User } from '../components/index.ts';
 import type { KubeletPorts } from '../nodes/kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes/cluster-node.ts';
@@ -21,7 +20,6 @@ import {
   type FromThread,
   type Logging,
   receivedError,
-  sentError,
   type ThreadConfig,
   type ToThread,
 } from './messages.ts';
@@ -37,7 +35,6 @@ export interface ComponentsThreadStart {
   readonly nodesInAll: number;
   /** See ComponentsConfig. */
   readonly renewLeases: RenewLeases;
-  readonly bindPods: BindPods;
   readonly kubeletPorts?: KubeletPorts;
   /** See ComponentsConfig. */
   readonly onNodeStarted?: (started: number) => void;
@@ -70,7 +67,6 @@ export class ComponentsThread implements ComponentsRunner {
   #asked = 0;
   #onNodeStarted: ((started: number) => void) | undefined;
   #renewLeases: RenewLeases = ({ nodes }) => Promise.resolve(nodes);
-  #bindPods: BindPods = (bindings) => Promise.resolve(bindings.map(() => 'refused'));
   #nodes: ReadonlySet<string> = new Set();
   #started: (error: Error | undefined) => void = () => undefined;
   #stopped: (errors: readonly Error[]) => void = () => undefined;
@@ -122,7 +118,6 @@ export class ComponentsThread implements ComponentsRunner {
       throw new TypeError('plugins of the scheduler cannot go to another thread');
     this.#onNodeStarted = onNodeStarted;
     this.#renewLeases = options.renewLeases;
-    this.#bindPods = options.bindPods;
     this.#nodes = new Set(nodes.map(({ name }) => name));
     new ThreadServer({ port: this.#port, handlerOf, logger }).start();
     const started = new Promise<Error | undefined>((resolve) => (this.#started = resolve));
@@ -190,14 +185,6 @@ export class ComponentsThread implements ComponentsRunner {
     if (!this.#hasExited) this.#tell({ kind: 'leases-renewed', id, refused });
   }
 
-  async #bind({ id, bindings }: Extract<FromThread, { kind: 'bind-pods' }>): Promise<void> {
-    const answer: Extract<ToThread, { kind: 'pods-bound' }> = await this.#bindPods(bindings).then(
-      (results) => ({ kind: 'pods-bound', id, results }),
-      (error: unknown) => ({ kind: 'pods-bound', id, results: [], error: sentError(error) }),
-    );
-    if (!this.#hasExited) this.#tell(answer);
-  }
-
   #receive(message: FromThread): void {
     switch (message.kind) {
       case 'started':
@@ -216,9 +203,6 @@ export class ComponentsThread implements ComponentsRunner {
         break;
       case 'renew-leases':
         void this.#renew(message);
-        break;
-      case 'bind-pods':
-        void this.#bind(message);
         break;
       case 'failed':
         this.#fail(receivedError(message.error));

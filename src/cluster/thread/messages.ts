@@ -4,7 +4,6 @@ import type { MessagePort } from 'node:worker_threads';
 import type { LoggerConfig } from '#machinery/log.ts';
 import type { RenewalBatch } from '#kubelet/node/renewal-batches.ts';
 import type { Decision } from '#scheduler/decisions.ts';
-import type { BindResult, PodBinding } from '#scheduler/framework/bind-pods.ts';
 import type { ControlConfig } from '../components/index.ts';
 import type { KubeletPorts } from '../nodes/kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes/cluster-node.ts';
@@ -43,13 +42,6 @@ export type ToThread =
   | { readonly kind: 'decisions'; readonly id: number }
   /** The answer to `renew-leases`: the nodes whose Leases were not renewed. */
   | { readonly kind: 'leases-renewed'; readonly id: number; readonly refused: readonly string[] }
-  /** The answer to `bind-pods`. `error`: it is not known which pods are bound. */
-  | {
-      readonly kind: 'pods-bound';
-      readonly id: number;
-      readonly results: readonly BindResult[];
-      readonly error?: SentError;
-    }
   | { readonly kind: 'stop' };
 
 /** An error has no other properties there than these. */
@@ -66,7 +58,6 @@ export type FromThread =
   | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
   | { readonly kind: 'decisions'; readonly id: number; readonly decisions: readonly Decision[] }
   | { readonly kind: 'renew-leases'; readonly id: number; readonly batch: RenewalBatch }
-  | { readonly kind: 'bind-pods'; readonly id: number; readonly bindings: readonly PodBinding[] }
   | { readonly kind: 'failed'; readonly error: SentError }
   /** An error that nothing caught was logged. */
   | { readonly kind: 'uncaught'; readonly component: string }

@@ -47,7 +47,6 @@ const template = {
 
 describe('components in a thread of their own', () => {
   test('run what the API asks for, and are reached through it', async () => {
-    const bindings = vi.spyOn(ApiServer.prototype, 'bindPods');
     const cluster = await make();
     await cluster.begin();
     const { client } = cluster;
@@ -69,12 +68,6 @@ describe('components in a thread of their own', () => {
         return items.length === 3 && items.every(({ status }) => status.phase === 'Running');
       },
     );
-    // They are bound by calls beside the requests.
-    const results = await Promise.all(
-      bindings.mock.results.map(({ value }) => value as ReturnType<ApiServer['bindPods']>),
-    );
-    expect(results.flat()).toEqual(['bound', 'bound', 'bound']);
-    bindings.mockRestore();
     const [pod] = (await namespaced.list()).items;
     const path = `/api/v1/namespaces/default/pods/${pod?.metadata.name}/log`;
     expect(await client.transport.text({ method: 'GET', path })).toBe('hello\n');

@@ -14,13 +14,7 @@ import type { ClusterNode } from '../nodes/cluster-node.ts';
 import { SimulationJournal } from '#runtime/simulated/index.ts';
 import { UncaughtErrors } from '../faults/index.ts';
 import { simulatedNode } from '../nodes/simulated-machine.ts';
-import {
-  type FromThread,
-  receivedError,
-  sentError,
-  type ThreadConfig,
-  type ToThread,
-} from './messages.ts';
+import { type FromThread, sentError, type ThreadConfig, type ToThread } from './messages.ts';
 
 const STDERR = 2;
 
@@ -43,7 +37,6 @@ export function runComponents(
   let nodes: readonly ClusterNode[] = [];
   /** By the number of the message: what gets its answer. */
   const renewals = new Map<number, (refused: readonly string[]) => void>();
-  const bindings = new Map<number, (answer: Extract<ToThread, { kind: 'pods-bound' }>) => void>();
   let asked = 0;
   const tell = (message: FromThread): void => parent.postMessage(message, []);
 
@@ -82,14 +75,6 @@ export function runComponents(
           const id = asked++;
           renewals.set(id, resolve);
           tell({ kind: 'renew-leases', id, batch });
-        }),
-      bindPods: (pods) =>
-        new Promise((resolve, reject) => {
-          const id = asked++;
-          bindings.set(id, ({ results, error }) =>
-            error === undefined ? resolve(results) : reject(receivedError(error)),
-          );
-          tell({ kind: 'bind-pods', id, bindings: pods });
         }),
       limitsEvents: true,
       dormantNodes: true,
@@ -143,10 +128,6 @@ export function runComponents(
       case 'leases-renewed':
         renewals.get(message.id)?.(message.refused);
         renewals.delete(message.id);
-        break;
-      case 'pods-bound':
-        bindings.get(message.id)?.(message);
-        bindings.delete(message.id);
         break;
       case 'stop':
         void stop();

@@ -6,7 +6,6 @@ import type { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import type { BindPods } from './bind-pods.ts';
 import type { SnapshotReader } from './snapshot.ts';
 import type { PreemptionExtenders } from './extender.ts';
 import type { PluginMetrics } from './metrics.ts';
@@ -26,8 +25,6 @@ export interface PodNominator {
 
 export interface Handle {
   readonly client: Client;
-  /** Binds several pods by one call. Undefined: each binding is a request. */
-  readonly bindPods?: BindPods;
   /**
    * The informers for the plugin's data; an informer that is requested from the factory is started
    * and synced before the first pod.

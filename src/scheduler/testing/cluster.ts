@@ -20,7 +20,6 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type { BindResult, PodBinding } from '../framework/bind-pods.ts';
 import { Scheduler, type SchedulerConfig } from '../scheduler.ts';
 import { RecordingLogger } from './handle.ts';
 import { makeNode, type NodeOptions } from './objects.ts';
@@ -54,8 +53,6 @@ export interface RunningScheduler {
   stop(): Promise<void>;
 }
 
-const SCHEDULER = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
-
 export async function startTestCluster() {
   const clock = new VirtualClock();
   const server = await startTestServer({ clock });
@@ -72,7 +69,10 @@ export async function startTestCluster() {
     fault?: Fault,
     watchFault?: WatchFault,
   ): RunningScheduler {
-    const own = server.clientOf(SCHEDULER);
+    const own = server.clientOf({
+      name: 'system:kube-scheduler',
+      groups: ['system:authenticated'],
+    });
     const logger = new RecordingLogger();
     const requests: string[] = [];
     let current = fault;
@@ -148,9 +148,6 @@ export async function startTestCluster() {
     clock,
     client,
     startScheduler,
-    /** Binds as the scheduler's user; see SchedulerConfig. */
-    bindPods: (bindings: readonly PodBinding[]): Promise<readonly BindResult[]> =>
-      server.server.bindPods({ bindings, user: SCHEDULER, userAgent: 'kube-scheduler' }),
 
     async addNode(name: string, options: NodeOptions = {}): Promise<void> {
       const { metadata, spec, status } = makeNode(name, options);

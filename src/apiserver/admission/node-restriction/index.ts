@@ -26,7 +26,6 @@ const LEASE_NAMESPACE = 'kube-node-lease';
 export class NodeRestriction implements AdmissionPlugin {
   readonly name = 'NodeRestriction';
   readonly ignoresLeaseContent = true;
-  readonly decidesBindingsAlone = true;
   readonly #services: NodeRequest['services'];
 
   constructor(services: NodeRequest['services']) {

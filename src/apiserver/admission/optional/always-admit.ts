@@ -5,7 +5,6 @@ import type { AdmissionPlugin } from '../plugin.ts';
 export class AlwaysAdmit implements AdmissionPlugin {
   readonly name = 'AlwaysAdmit';
   readonly ignoresLeaseContent = true;
-  readonly decidesBindingsAlone = true;
 
   concerns(): boolean {
     return false;

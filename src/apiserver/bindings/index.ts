@@ -1,3 +1,0 @@
-// Bindings of many pods as one call.
-
-export { PodBindings, type BindingResult, type PodBindingBatch } from './pod-bindings.ts';
