@@ -1,6 +1,6 @@
 // Runs a test program beside an etcd of its own, until each of its tests has a result.
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from 'node:child_process';
 import { appendFileSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,9 @@ export async function runProgram(
         ...(options.skip === '' ? [] : [`-test.skip=${options.skip}`]),
       ];
       const log = `${base}.part.log`;
-      const status = await runLogged(spawnTo(log, test.path, args, { cwd: test.dir, env }));
+      // The program's name is that of managers of fields, which tests expect as Go's tools have it.
+      const argv0 = `${basename(test.package)}.test`;
+      const status = await runLogged(spawnTo(log, test.path, args, { cwd: test.dir, env, argv0 }));
       const text = readFileSync(log, 'utf8');
       rmSync(log);
       appendFileSync(`${base}.log`, text);
@@ -150,7 +152,7 @@ function spawnTo(
   log: string,
   program: string,
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  options: Pick<SpawnOptions, 'cwd' | 'env' | 'argv0'> = {},
 ): ChildProcess {
   const file = openSync(log, 'w');
   const child = spawn(program, args, { ...options, stdio: ['ignore', file, file] });

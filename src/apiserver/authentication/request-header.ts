@@ -2,7 +2,8 @@
 // the front proxy authority with an allowed name. The headers of all other clients are ignored.
 
 import { getOwn, setOwn } from '#machinery/deep.ts';
-import type { ApiRequest, UserInfo } from '../request.ts';
+import { headerTexts } from '../http/header-values.ts';
+import type { UserInfo } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 
 export interface RequestHeaderConfig {
@@ -41,7 +42,7 @@ export class RequestHeaderAuthenticator implements Authenticator {
     if (certificate?.isFrontProxy !== true) return undefined;
     const { allowedNames, usernameHeaders, uidHeaders, groupHeaders } = this.#config;
     if (allowedNames.length > 0 && !allowedNames.includes(certificate.commonName)) return undefined;
-    const headers = headersOf(request);
+    const headers = [...headerTexts(request)];
     const name = firstValue(headers, usernameHeaders);
     if (name === undefined) return undefined;
     const uid = firstValue(headers, uidHeaders);
@@ -70,27 +71,6 @@ export class RequestHeaderAuthenticator implements Authenticator {
     }
     return extra;
   }
-}
-
-/**
- * Returns the values of each header, without splitting them: the name of a group may contain a
- * comma. Values are UTF-8, which Node reads as Latin 1.
- */
-function headersOf({
-  headers,
-  rawHeaders,
-}: Pick<ApiRequest, 'headers'> & Partial<Pick<ApiRequest, 'rawHeaders'>>): Headers {
-  const utf8 = (value: string): string => Buffer.from(value, 'latin1').toString('utf8');
-  if (rawHeaders === undefined) {
-    return Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, utf8(value)] as const],
-    );
-  }
-  const pairs: (readonly [string, string])[] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    pairs.push([rawHeaders[at]!.toLowerCase(), utf8(rawHeaders[at + 1]!)]);
-  }
-  return pairs;
 }
 
 function valuesOf(headers: Headers, wanted: string): readonly string[] {

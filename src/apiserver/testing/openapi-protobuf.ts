@@ -1,6 +1,8 @@
 // Decodes OpenAPI v2 documents in protobuf, for tests. The field numbers are those of gnostic's
 // openapiv2/OpenAPIv2.proto.
 
+import { parse } from 'yaml';
+
 type Read = (bytes: Buffer) => unknown;
 /** Adds a field to its message's object. */
 type Field = (target: Record<string, unknown>, bytes: Buffer, number: number) => void;
@@ -79,8 +81,16 @@ const pairs = (read: Read): Field => {
 const map = (name: string, number: number, read: Read): Read =>
   message(name, () => ({ [number]: pairs(read) }));
 
-/** Decodes YAML text, which is always JSON here. */
-const any: Read = inside('Any', { 2: (bytes) => JSON.parse(bytes.toString('utf8')) as unknown });
+/** Values by their YAML: most of them are in many definitions. */
+const values = new Map<string, unknown>();
+
+const any: Read = inside('Any', {
+  2: (bytes) => {
+    const yaml = bytes.toString('utf8');
+    if (!values.has(yaml)) values.set(yaml, parse(yaml));
+    return values.get(yaml);
+  },
+});
 const extension = pairs(any);
 
 const schema: Read = message('Schema', () => ({

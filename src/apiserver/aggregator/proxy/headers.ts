@@ -5,6 +5,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { posix } from 'node:path';
 
 import { withoutToken } from '../../authentication/websocket-token.ts';
+import { headerValues } from '../../http/header-values.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 
 /** Headers of a single connection. Headers that `Connection` names are dropped, too. */
@@ -79,7 +80,7 @@ function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHtt
     (request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()),
   );
   const headers: Record<string, string[]> = {};
-  for (const [name, value] of headersOf(request)) {
+  for (const [name, value] of headerValues(request)) {
     if (name.startsWith(':') || HOP_BY_HOP.has(name) || named.has(name)) continue;
     if (isCredential(name) || IDENTITY.has(name) || name.startsWith(EXTRA_PREFIX)) continue;
     if (
@@ -96,21 +97,6 @@ function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHtt
   // `TE: trailers` is passed on for clients that read trailers.
   if (/(^|,)\s*trailers\s*(,|$)/i.test(request.headers['te'] ?? '')) headers['te'] = ['trailers'];
   return headers;
-}
-
-/** Yields each value of each header, as it was sent. */
-function* headersOf({
-  headers,
-  rawHeaders,
-}: ApiRequest): Generator<readonly [name: string, value: string]> {
-  if (rawHeaders === undefined) {
-    for (const [name, value] of Object.entries(headers))
-      if (value !== undefined) yield [name, value];
-    return;
-  }
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    yield [rawHeaders[at]!.toLowerCase(), rawHeaders[at + 1]!];
-  }
 }
 
 /** Reports whether authentication or impersonation consumes the header. */

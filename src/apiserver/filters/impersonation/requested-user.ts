@@ -3,6 +3,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { getOwn, setOwn } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
+import { headerTexts } from '../../http/header-values.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 import { DeniedError } from '../authorization.ts';
 
@@ -24,7 +25,7 @@ export function requestedUser(
   const groups: string[] = [];
   const extra: Record<string, string[]> = {};
   let hasExtra = false;
-  for (const [header, value] of headersOf(request)) {
+  for (const [header, value] of headerTexts(request, (name) => name.startsWith(PREFIX))) {
     // The first value of a repeated header counts, as in Go.
     if (header === USER) name ??= value;
     else if (header === UID) uid ??= value;
@@ -45,26 +46,6 @@ export function requestedUser(
     throw new DeniedError(status);
   }
   return { name, groups, ...(uid !== undefined && { uid }), ...(hasExtra && { extra }) };
-}
-
-/**
- * Yields each value of each header. A comma does not separate values: the name of a group may
- * contain one. Sent values are UTF-8, which Node reads as Latin 1.
- */
-function* headersOf({
-  headers,
-  rawHeaders,
-}: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Generator<readonly [string, string]> {
-  if (rawHeaders === undefined) {
-    for (const [name, value] of Object.entries(headers))
-      if (value !== undefined) yield [name, value];
-    return;
-  }
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!.toLowerCase();
-    if (name.startsWith(PREFIX))
-      yield [name, Buffer.from(rawHeaders[at + 1]!, 'latin1').toString('utf8')];
-  }
 }
 
 /** Decodes a key. A key with invalid percent-encoding stays unchanged, as upstream. */

@@ -13,6 +13,7 @@ import {
   stringField,
   stringsField,
 } from '#machinery/protobuf-writer.ts';
+import { blockYaml } from './block-yaml.ts';
 
 /** The total length of all entries, in bytes. */
 export interface EntryLengths {
@@ -46,8 +47,8 @@ const named = (
     ),
   );
 
-/** Encodes any value as YAML text; JSON is YAML. */
-const anyValue = (value: unknown): Uint8Array => stringField(2, `${JSON.stringify(value)}\n`);
+/** Encodes any value as YAML text. */
+const anyValue = (value: unknown): Uint8Array => stringField(2, blockYaml(value));
 
 const extensions = (number: number, value: Json): Uint8Array =>
   named(

@@ -46,7 +46,7 @@ export function withFamilies(
   if (isHeadlessWithoutSelector) {
     const first = ipFamilies[0] ?? standard;
     if (ipFamilies.length < 2) {
-      ipFamilies = ipFamilyPolicy === 'SingleStack' ? [first] : [first, otherThan(first)];
+      ipFamilies = ipFamilyPolicy === 'SingleStack' ? [first] : [first, otherFamily(first)];
     }
     return { ...service, spec: { ...spec, ipFamilies } };
   }
@@ -74,10 +74,13 @@ export function withFamilies(
   const [only = standard] = ipFamilies;
   const both =
     ipFamilyPolicy !== 'SingleStack' && ipFamilies.length === 1 && configured.length === 2;
-  return { ...service, spec: { ...spec, ipFamilies: both ? [only, otherThan(only)] : ipFamilies } };
+  return {
+    ...service,
+    spec: { ...spec, ipFamilies: both ? [only, otherFamily(only)] : ipFamilies },
+  };
 }
 
-function otherThan(family: Family): Family {
+export function otherFamily(family: Family): Family {
   return family === 'IPv4' ? 'IPv6' : 'IPv4';
 }
 

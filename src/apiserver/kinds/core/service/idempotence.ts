@@ -3,6 +3,7 @@
 // sends them back unchanged.
 
 import {
+  allocatesNodePorts,
   isReachableFromOutside,
   needsClusterIP,
   needsHealthCheckPort,
@@ -47,7 +48,7 @@ export function keepAllocated(service: Service, old: Service): Service {
     if ((spec.clusterIPs ?? []).length === 0 && clusterIPs !== undefined)
       spec = { ...spec, clusterIPs };
   }
-  if (needsNodePorts(old) && needsNodePorts(service))
+  if (allocatesNodePorts(old) && allocatesNodePorts(service))
     spec = { ...spec, ports: withNodePorts(service, old) };
   if (
     needsHealthCheckPort(old) &&

@@ -10,12 +10,13 @@ import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
 import { labelName } from '#api/machinery/meta/v1/object-meta-validation.ts';
-import type { StoreServices } from '#apiserver/registry/resource-store.ts';
+import { ResourceStore, type StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import type { ServiceAllocators } from './allocators.ts';
 import { dropUnused, keepAllocated, withClusterIPs, withoutNeedless } from './idempotence.ts';
 import { ServiceReservations } from './reservations.ts';
 import type { Service } from './service.ts';
+import { completeStored } from './stored-services.ts';
 import { serviceTable } from './table.ts';
 import { serviceStatusWarnings, serviceWarnings } from './warnings.ts';
 
@@ -62,6 +63,13 @@ export const serviceKind = defineKind<Service, ServiceServices>({
     serviceStrategy(
       new ServiceReservations({ ...serviceAllocators, random: random.derive('services') }),
     ),
+  store: (config, { serviceAllocators: { families } }) => {
+    const [standard = 'IPv4'] = families;
+    return new ResourceStore({
+      ...config,
+      normalize: (object) => completeStored(object as Service, standard),
+    });
+  },
   selectableFields: {
     'spec.clusterIP': ({ spec }) => spec.clusterIP ?? '',
     'spec.type': ({ spec }) => spec.type ?? '',

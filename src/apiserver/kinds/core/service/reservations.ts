@@ -13,12 +13,12 @@ import type { NodePorts } from './node-ports.ts';
 import { formatPortRange, type PortBits } from './port-bits.ts';
 import {
   addressesOf,
+  allocatesNodePorts,
   allPortsOf,
   needsHealthCheckPort,
   needsNodePorts,
   nodePortsOf,
   type Service,
-  type ServiceSpec,
 } from './service.ts';
 
 const SPEC = field.path('spec');
@@ -229,7 +229,7 @@ export class ServiceReservations {
     const byPort = new Map<number, number>();
     const ports = list.map((port, index) => {
       const { nodePort = 0 } = port;
-      if (nodePort === 0 && !givesNodePorts(service.spec)) return port;
+      if (nodePort === 0 && !allocatesNodePorts(service)) return port;
       const shared = byPort.get(port.port);
       if (shared !== undefined) {
         if (nodePort !== 0 && nodePort !== shared) this.#take(service, index, nodePort, draft);
@@ -256,7 +256,7 @@ export class ServiceReservations {
     const taken = new Set<number>();
     const ports = service.spec.ports?.map((port, index) => {
       let { nodePort = 0 } = port;
-      if (nodePort === 0 && !givesNodePorts(service.spec)) return port;
+      if (nodePort === 0 && !allocatesNodePorts(service)) return port;
       if (nodePort === 0) nodePort = takeAnyPort(draft);
       else if (!before.has(nodePort) && !taken.has(nodePort)) {
         this.#take(service, index, nodePort, draft);
@@ -299,10 +299,6 @@ export class ServiceReservations {
     return { ...service, spec: { ...service.spec, healthCheckNodePort: number } };
   }
 }
-
-const givesNodePorts = (spec: ServiceSpec): boolean =>
-  spec.type === 'NodePort' ||
-  (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
 function takeAnyPort(draft: PortDraft): number {
   const number = draft.takeAny();

@@ -389,6 +389,27 @@ describe('node ports', () => {
     ).toContain('already allocated');
   });
 
+  test('are released when their allocation is turned off, unless they are requested', async () => {
+    const ports = 'ports: [{name: a, port: 80}, {name: b, port: 81}]';
+    const created = await create('a', `type: LoadBalancer\n${ports}`);
+    const [first = 0, second] = nodePortsOf(created);
+    expect(first).toBeGreaterThan(0);
+    const changed = await change('a', {
+      allocateLoadBalancerNodePorts: false,
+      ports: [
+        { name: 'a', port: 80 },
+        { name: 'b', port: 81, nodePort: second },
+      ],
+    });
+    expect(nodePortsOf(changed)).toEqual([0, second]);
+    specOf(await create('b', `type: NodePort\nports: [{port: 80, nodePort: ${first}}]`));
+    const without = [{ name: 'b', port: 81 }];
+    expect(nodePortsOf(await change('a', { ports: without }))).toEqual([0]);
+    const again = await change('a', { allocateLoadBalancerNodePorts: true, ports: without });
+    expect(nodePortsOf(again)).toEqual([expect.any(Number)]);
+    expect(nodePortsOf(again)).not.toEqual([0]);
+  });
+
   test('stay with the port of their name', async () => {
     await create(
       'a',

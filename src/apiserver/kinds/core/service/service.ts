@@ -13,6 +13,11 @@ export const needsClusterIP = ({ spec }: Service): boolean => spec.type !== 'Ext
 export const needsNodePorts = ({ spec }: Service): boolean =>
   spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 
+/** Reports whether ports without a node port get one. */
+export const allocatesNodePorts = ({ spec }: Service): boolean =>
+  spec.type === 'NodePort' ||
+  (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
+
 /** A load balancer that uses only local endpoints checks each node for one. */
 export const needsHealthCheckPort = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
