@@ -223,6 +223,11 @@ export interface ApiServerConfig {
    */
   readonly nodeConnector?: NodeConnector;
   /**
+   * Whether metrics.k8s.io is served, from the kubelets' summaries. Default: if there is a
+   * nodeConnector.
+   */
+  readonly resourceMetrics?: boolean;
+  /**
    * The types of addresses by which kubelets are reached, in order. Default: InternalIP, ExternalIP,
    * Hostname, InternalDNS, ExternalDNS.
    */

@@ -3,7 +3,9 @@
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { dial } from '#machinery/net/peer/index.ts';
+import { describeTransportError } from './webhooks/client/transport-errors.ts';
 
 /** A node's kubelet, as the node's status describes it. */
 export interface NodeTarget {
@@ -18,6 +20,8 @@ export interface NodeTarget {
    * addresses. Default: false.
    */
   readonly anyPath?: boolean;
+  /** The client asked not to verify the kubelet's certificate for this request. Default: false. */
+  readonly insecureSkipTlsVerify?: boolean;
 }
 
 export interface NodeConnector {
@@ -31,25 +35,38 @@ export interface NodeConnector {
 
 export interface TlsNodeConnectorConfig {
   readonly clock: Clock;
-  /** Returns the API server's client certificate for kubelets with its private key, in PEM. */
-  readonly pair: () => { readonly cert: string; readonly key: string };
-  /** The authority of the kubelets' serving certificates, in PEM. */
-  readonly ca: string;
+  /**
+   * Returns the API server's client certificate for kubelets with its private key, in PEM;
+   * undefined to connect without, as an anonymous client of the kubelet.
+   */
+  readonly pair: () => { readonly cert: string; readonly key: string } | undefined;
+  /**
+   * The authority of the kubelets' serving certificates, in PEM. Undefined: they are not verified,
+   * as by kube-apiserver without --kubelet-certificate-authority.
+   */
+  readonly ca: string | undefined;
 }
 
-/** Returns a connector that uses TLS to the node's address and kubelet port. */
+/**
+ * Returns a connector that uses TLS to the node's address and kubelet port. Errors of the
+ * connection have Go's texts, which clients look for.
+ */
 export function createTlsNodeConnector({ clock, pair, ca }: TlsNodeConnectorConfig): NodeConnector {
   return {
-    async connect({ name, host, port, anyPath }, signal) {
+    async connect({ name, host, port, anyPath, insecureSkipTlsVerify = false }, signal) {
       if (host === '') throw new Error(`node ${name} has no address`);
-      return dial({
-        host,
-        port,
-        clock,
-        signal,
-        tls: { ...pair(), ca, minVersion: 'TLSv1.2', allowPartialTrustChain: true },
-        globalOnly: anyPath,
-      });
+      const trust =
+        ca === undefined || insecureSkipTlsVerify
+          ? { rejectUnauthorized: false }
+          : { ca, allowPartialTrustChain: true };
+      try {
+        const tls = { ...pair(), ...trust, minVersion: 'TLSv1.2' } as const;
+        return await dial({ host, port, clock, signal, tls, globalOnly: anyPath });
+      } catch (error) {
+        const text = describeTransportError(error, clock.now());
+        if (text === errorMessage(error)) throw error;
+        throw new Error(text, { cause: error });
+      }
     },
   };
 }

@@ -228,7 +228,7 @@ function installBuiltInKinds(
     findAll: objects.findAll,
     updateStatus: objects.updateStatus,
     nodeSamples:
-      nodeConnector === undefined
+      nodeConnector === undefined || config.resourceMetrics === false
         ? undefined
         : new NodeSamples({ clock, logger, scrape: kubeletScraper(nodeConnector, clock) }),
     serviceAccountTokens: authentication.serviceAccountTokens,

@@ -110,6 +110,12 @@ describe('logs', () => {
     expect(targets).toEqual([{ name: 'n1', host: '10.0.0.1', port: 12345 }]);
   });
 
+  test('may be read from a kubelet that is not verified', async () => {
+    await send(t.server, { path: `${PODS}/one/log?insecureSkipTLSVerifyBackend=true` });
+    expect(targets).toMatchObject([{ name: 'n1', insecureSkipTlsVerify: true }]);
+    expect(kubeletRequests).toEqual(['GET /containerLogs/default/one/main']);
+  });
+
   test('are streamed while they are written', async () => {
     let more: (() => void) | undefined;
     answer = (_request, response) => {

@@ -116,8 +116,12 @@ export function logSubresource(services: NodeProxyServices): Unnamed {
         const container = chooseContainer(pod, request.query.get('container') ?? '');
         // A pod without a node has no logs yet.
         if ((pod.spec.nodeName ?? '') === '') return { code: 204, body: { kind: 'none' } };
+        const insecure = parseBoolean(request.query, 'insecureSkipTLSVerifyBackend') === true;
         const target: RelayTarget = {
-          node: await nodeTargetOf(services, nodeNameOf(pod)),
+          node: {
+            ...(await nodeTargetOf(services, nodeNameOf(pod))),
+            ...(insecure && { insecureSkipTlsVerify: true }),
+          },
           path: withQuery(`/containerLogs/${namespace}/${name}/${container}`, query),
           resource: PODS,
           name,

@@ -119,7 +119,7 @@ export function addApiServer(program: Command): void {
       )
       .option(
         '--kubelet-client-certificate <file>',
-        'client certificate for kubelets (default: CERT-DIR/apiserver-kubelet-client.crt; without, no logs and exec)',
+        'client certificate for kubelets (default: CERT-DIR/apiserver-kubelet-client.crt; without, as anonymous)',
       )
       .option(
         '--kubelet-client-key <file>',
@@ -127,7 +127,7 @@ export function addApiServer(program: Command): void {
       )
       .option(
         '--kubelet-certificate-authority <file>',
-        "authority of kubelets' certificates (default: that of clients)",
+        "authority of kubelets' certificates (default: CERT-DIR/ca.crt; without, they are not verified)",
       )
       .option(
         '--kubelet-preferred-address-types <types>',

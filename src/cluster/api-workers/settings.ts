@@ -35,6 +35,7 @@ const VALUES = [
   'serviceCidr',
   'serviceNodePortRange',
   'nodeAddressTypes',
+  'resourceMetrics',
   'goawayChance',
   'strictTransportSecurity',
   'version',

@@ -1,7 +1,6 @@
 // A worker: a complete API server whose storage is the main process' one, over a channel, behind a
 // watch cache of its own. It serves connections of the main process' listening socket.
 
-import { writeSync } from 'node:fs';
 import { Server, Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiServerConfig } from '#apiserver/config.ts';
@@ -9,7 +8,8 @@ import type { ServingTls } from '#apiserver/http/serving-tls.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { createLogger, type Logger, silentLogger } from '#machinery/log.ts';
+import { createStderrLogger } from '#machinery/line-writer.ts';
+import { type Logger, silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { openChannelStorage } from '#storage/channel/index.ts';
 import type { Storage } from '#storage/interface.ts';
@@ -22,7 +22,6 @@ import { MainProcess } from './main-process.ts';
 import { type FromWorker, LINK_FD, STORAGE_FD, type ToWorker } from './messages.ts';
 import type { WorkerSettings } from './settings.ts';
 
-const STDERR = 2;
 const LOAD_PERIOD_MS = 1000;
 /** The prefix of every key that the API server reads often. */
 const PREFIX = '/registry/';
@@ -164,8 +163,7 @@ function configOf({ main, settings, storage, logger }: Worker): ApiServerConfig 
 function loggerOf({ logging }: WorkerSettings): Logger {
   if (logging === undefined) return silentLogger;
   // Not process.stderr: what is written there is lost if the process ends at once.
-  const destination = { write: (line: string) => writeSync(STDERR, line) };
-  return createLogger({ ...logging, destination }).with({ worker: process.pid });
+  return createStderrLogger({ ...logging, clock }).with({ worker: process.pid });
 }
 
 function tell(message: FromWorker): void {

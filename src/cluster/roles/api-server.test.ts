@@ -1,9 +1,11 @@
 // Flags of `cox apiserver` that change who is let in, what they may do, and how: each is tried on a server.
 
 import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { request } from 'node:https';
+import { createServer, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -308,4 +310,51 @@ test('the authority of clients is read again, and a share of connections is clos
   await expect(start({ goawayChance: 0.03 })).rejects.toThrow(
     '--goaway-chance can not be less than 0 or greater than 0.02',
   );
+});
+
+test('kubelets are reached without a certificate, and are not verified without an authority', async () => {
+  const { cert, key } = await (await makeTestAuthority()).server();
+  const paths: (string | undefined)[] = [];
+  const kubelet = createServer({ cert, key }, (asked, response) => {
+    paths.push(asked.url);
+    response.end('said');
+  });
+  kubelet.listen(0, '127.0.0.1');
+  await once(kubelet, 'listening');
+  const { port: Port } = kubelet.address() as AddressInfo;
+  const logCodes = async (flags: Partial<ApiServerRoleConfig>): Promise<readonly number[]> => {
+    await start({
+      tokenAuthFile: tokenFile(),
+      disableAdmissionPlugins: ['ServiceAccount', 'MutatingAdmissionWebhook'],
+      ...flags,
+    });
+    const status = {
+      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+      daemonEndpoints: { kubeletEndpoint: { Port } },
+    };
+    const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
+    const as = { token: 'admin-token', method: 'POST' };
+    await ask('/api/v1/nodes', { ...as, body: { metadata: { name: 'n' }, status } });
+    const pods = '/api/v1/namespaces/default/pods';
+    await ask(pods, { ...as, body: { metadata: { name: 'p' }, spec } });
+    return [
+      await codeOf(`${pods}/p/log`, 'admin-token'),
+      await codeOf(`${pods}/p/log?insecureSkipTLSVerifyBackend=true`, 'admin-token'),
+    ];
+  };
+  try {
+    expect(await logCodes({})).toEqual([200, 200]);
+    expect(paths).toEqual(['/containerLogs/default/p/c', '/containerLogs/default/p/c']);
+    const { cert: another } = await makeTestAuthority('another');
+    const kubeletCertificateAuthority = file('kubelets.crt', another);
+    expect(await logCodes({ kubeletCertificateAuthority })).toEqual([500, 200]);
+    // The directory's authority is the default.
+    file('ca.crt', another);
+    expect(await logCodes({})).toEqual([500, 200]);
+    // No metrics.k8s.io, since kubelets seldom show their summaries to anonymous clients.
+    expect(await codeOf('/apis/metrics.k8s.io', 'admin-token')).toBe(404);
+  } finally {
+    kubelet.closeAllConnections();
+    kubelet.close();
+  }
 });

@@ -50,7 +50,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const files = new CertificateFiles(config.certDir);
   const serving = await servingOf(config, files, firstServiceAddress(ranges));
   const { tls } = serving;
-  const kubelets = kubeletConnectionsOf(config, files, tls.clientCa);
+  const kubelets = kubeletConnectionsOf(config, files);
   const aggregation = aggregationOf(config, files);
   const serviceAccounts = serviceAccountsOf(config, files);
   const tokens =
@@ -112,7 +112,8 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
-      nodeConnector: inner?.connector(kubelets?.connector) ?? kubelets?.connector,
+      nodeConnector: inner?.connector(kubelets.connector) ?? kubelets.connector,
+      resourceMetrics: inner !== undefined || kubelets.hasCertificate,
       ...(config.kubeletPreferredAddressTypes !== undefined && {
         nodeAddressTypes: config.kubeletPreferredAddressTypes,
       }),
@@ -194,7 +195,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       },
       reloading.signal,
     );
-    void kubelets?.keepRenewed(reloading.signal);
+    void kubelets.keepRenewed(reloading.signal);
     void aggregation.keepRenewed({ clock, logger }, reloading.signal);
     void encryption?.keepLoaded();
     void access.keepLoaded(reloading.signal, () => workers?.settingsChanged());

@@ -93,15 +93,10 @@ export class InnerComponents {
   }
 
   /** Returns a connector that reaches the kubelets of this process, and others by `elsewhere`. */
-  connector(elsewhere: NodeConnector | undefined): NodeConnector {
+  connector(elsewhere: NodeConnector): NodeConnector {
     return {
-      connect: async (target, signal) => {
-        const connection =
-          this.#components.connect(target.name) ?? (await elsewhere?.connect(target, signal));
-        if (connection === undefined)
-          throw new Error(`node ${target.name} does not run in this process`);
-        return connection;
-      },
+      connect: async (target, signal) =>
+        this.#components.connect(target.name) ?? elsewhere.connect(target, signal),
     };
   }
 

@@ -1,12 +1,12 @@
 // The entry of the thread of the components.
 
-import { writeSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import { ThreadClients } from '#client/thread/index.ts';
 import { systemClock } from '#machinery/clock.ts';
-import { createLogger, type Logger, silentLogger } from '#machinery/log.ts';
+import { createStderrLogger } from '#machinery/line-writer.ts';
+import { type Logger, silentLogger } from '#machinery/log.ts';
 import { portDuplex } from '#machinery/streams/port-duplex.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { Components } from '../components/index.ts';
@@ -15,8 +15,6 @@ import { SimulationJournal } from '#runtime/simulated/index.ts';
 import { UncaughtErrors } from '../faults/index.ts';
 import { simulatedNode } from '../nodes/simulated-machine.ts';
 import { type FromThread, sentError, type ThreadConfig, type ToThread } from './messages.ts';
-
-const STDERR = 2;
 
 /**
  * Runs once, in a thread of ComponentsThread. `parent`: its port to the parent thread. `onStopped`:
@@ -30,8 +28,7 @@ export function runComponents(
   const clock = systemClock;
   const random = systemRandom;
   // Not the thread's own stderr: what is written there is lost if the process ends at once.
-  const destination = { write: (line: string) => writeSync(STDERR, line) };
-  const logger = logging === undefined ? silentLogger : createLogger({ ...logging, destination });
+  const logger = logging === undefined ? silentLogger : createStderrLogger({ ...logging, clock });
   const clients = new ThreadClients(port);
   let components: Components | undefined;
   let nodes: readonly ClusterNode[] = [];

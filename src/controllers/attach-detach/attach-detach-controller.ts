@@ -1,6 +1,6 @@
 // Asks CSI drivers, through VolumeAttachments, to attach volumes to the nodes whose pods use them,
-// and to detach volumes that no pod uses. Reports in each node's status which volumes are attached;
-// the kubelet mounts no volume before that.
+// and to detach volumes that no pod uses. volume-uses.ts knows which pods use which volumes, and
+// attached-volumes.ts reports in each node's status which volumes are attached.
 //
 // A volume is detached once the node's status no longer lists it as mounted. An unhealthy node
 // loses its volumes after six minutes even if it still lists them, and a node that is out of
@@ -10,7 +10,6 @@ import {
   type Node,
   nodes,
   type PersistentVolume,
-  type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
   type Pod,
@@ -18,7 +17,6 @@ import {
 } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import {
-  type CSIDriver,
   csiDrivers,
   type VolumeAttachment,
   volumeAttachments,
@@ -34,17 +32,11 @@ import {
 } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import {
-  type Counter,
-  countSamples,
-  type Family,
-  Instruments,
-} from '#machinery/metrics/instruments.ts';
-import { ControllerBuilder, type Keys } from '../builder.ts';
+import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { OwnWrites } from '../own-writes.ts';
-import { BY_CLAIM, byClaim } from '../pod-claims.ts';
-import { BY_NODE, byNode } from '../pods-by-node.ts';
+import { AttachedVolumes } from './attached-volumes.ts';
 import {
   attachmentNameOf,
   isHealthy,
@@ -54,20 +46,14 @@ import {
   isShared,
   multiAttachMessage,
   needsVolumes,
-  pluginOf,
   uniqueName,
 } from './attachment.ts';
-import {
-  asDriverSees,
-  inlineVolumeOf,
-  inlineVolumesOf,
-  isInline,
-  shownName,
-} from './migrated-volumes.ts';
+import { asDriverSees, isInline, shownName } from './migrated-volumes.ts';
 import { type OperatedVolume, OperationTimes } from './operation-times.ts';
+import { registerVolumeMetrics } from './volume-metrics.ts';
+import { ATTACHMENT_INDEXERS, POD_INDEXERS, VolumeUses, volumeOf } from './volume-uses.ts';
 
 type ReadAttachment = Immutable<VolumeAttachment>;
-type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadNode = Immutable<Node>;
 type ReadPod = Immutable<Pod>;
 type ReadVolume = Immutable<PersistentVolume>;
@@ -80,23 +66,16 @@ export interface AttachDetachConfig extends ControllerConfig {
   readonly maxWaitForUnmountMs?: number;
 }
 
-const BY_VOLUME = 'volume-name';
-const BY_INLINE = 'inline-volume';
-/** Pods that name a claim or a volume of a driver; most pods of a large cluster name none. */
-const BY_USE = 'uses-volumes';
-const USING = 'yes';
-
 export class AttachDetachController implements Controller {
   readonly name = 'persistentvolume-attach-detach-controller';
   readonly run: Controller['run'];
   readonly #config: AttachDetachConfig;
   readonly #maxWaitMs: number;
-  readonly #pods: SharedInformer<ReadPod>;
-  readonly #claims: SharedInformer<ReadClaim>;
   readonly #volumes: SharedInformer<ReadVolume>;
   readonly #nodes: SharedInformer<ReadNode>;
   readonly #attachments: SharedInformer<ReadAttachment>;
-  readonly #drivers: SharedInformer<Immutable<CSIDriver>>;
+  readonly #uses: VolumeUses;
+  readonly #attached: AttachedVolumes;
   readonly #nodeQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   /**
@@ -112,8 +91,6 @@ export class AttachDetachController implements Controller {
   readonly #attaching = new Set<string>();
   /** By the volume's name: attachments created. */
   readonly #writes: OwnWrites;
-  /** The last versions of volumes that were deleted while they are still attached to a node. */
-  readonly #removed = new Map<string, ReadVolume>();
   /** By the pod's UID, then by volume: the event that was recorded last. */
   readonly #recordedEvents = new Map<string, Map<string, string>>();
 
@@ -126,8 +103,6 @@ export class AttachDetachController implements Controller {
     this.#maxWaitMs = config.maxWaitForUnmountMs ?? 360_000;
     this.#writes = new OwnWrites({ clock });
     const instruments = config.instruments ?? new Instruments();
-    this.#forced = this.#registerMetrics(instruments);
-    this.#times = new OperationTimes(instruments, clock);
     // Keys are 'node/volume'.
     const builder = new ControllerBuilder(config, {
       queue: 'attach_detach',
@@ -140,39 +115,23 @@ export class AttachDetachController implements Controller {
       reconcile: (name, signal) => this.#reconcileNode(name, signal),
     });
     this.#recorder = builder.recorder('attachdetach-controller');
-    this.#pods = builder.watches(pods, (pod) => this.#keysOfPod(pod), {
-      indexers: {
-        [BY_CLAIM]: byClaim,
-        [BY_NODE]: byNode,
-        [BY_INLINE]: (pod) => inlineVolumesOf(pod).map(({ metadata }) => metadata.name),
-        [BY_USE]: (pod) =>
-          byClaim(pod).length > 0 || inlineVolumesOf(pod).length > 0 ? [USING] : [],
-      },
+    const podInformer = builder.watches(pods, (pod) => this.#uses.keysOfPod(pod), {
+      indexers: POD_INDEXERS,
       onGone: (pod) => void this.#recordedEvents.delete(pod.metadata.uid),
     });
-    this.#claims = builder.watches(persistentVolumeClaims, ({ spec: { volumeName } }) =>
-      volumeName === undefined ? undefined : this.#keysOfVolume(this.#volume(volumeName)),
+    const claims = builder.watches(persistentVolumeClaims, ({ spec: { volumeName } }) =>
+      volumeName === undefined ? undefined : this.#uses.keysOfVolume(this.#uses.volume(volumeName)),
     );
     this.#volumes = builder.watches(
       persistentVolumes,
-      (volume) => this.#keysOfVolume(asDriverSees(volume)),
-      {
-        onGone: (deleted) => {
-          const volume = asDriverSees(deleted);
-          const { name } = volume.metadata;
-          if (this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0)
-            this.#removed.set(name, volume);
-        },
-      },
+      (volume) => this.#uses.keysOfVolume(asDriverSees(volume)),
+      { onGone: (deleted) => this.#uses.removed(deleted) },
     );
     this.#attachments = builder.watches(
       volumeAttachments,
-      (attachment) => this.#keysOfAttachment(attachment),
+      (attachment) => this.#uses.keysOfAttachment(attachment),
       {
-        indexers: {
-          [BY_NODE]: ({ spec }) => [spec.nodeName],
-          [BY_VOLUME]: (attachment) => [volumeOf(attachment)],
-        },
+        indexers: ATTACHMENT_INDEXERS,
         onSeen: (attachment, before) => {
           this.#nodeQueue.add(attachment.spec.nodeName);
           if (before === undefined) this.#writes.seen(volumeOf(attachment), attachment);
@@ -187,72 +146,34 @@ export class AttachDetachController implements Controller {
         },
       },
     );
-    this.#nodes = builder.watches(nodes, ({ metadata: { name } }) => this.#keysOfNode(name), {
-      predicate: { update: (before, node) => !semanticEqual(mattersOf(before), mattersOf(node)) },
-      // The name alone is the key of the node.
-      enqueue: (key) => (key.includes('/') ? builder.queue : this.#nodeQueue).add(key),
-    });
-    this.#drivers = builder.watches(csiDrivers, ({ metadata }) =>
-      this.#keysOfDriver(metadata.name),
+    this.#nodes = builder.watches(
+      nodes,
+      ({ metadata: { name } }) => [name, ...this.#uses.keysOfNode(name)],
+      {
+        predicate: { update: (before, node) => !semanticEqual(mattersOf(before), mattersOf(node)) },
+        // The name alone is the key of the node.
+        enqueue: (key) => (key.includes('/') ? builder.queue : this.#nodeQueue).add(key),
+      },
     );
+    const drivers = builder.watches(csiDrivers, ({ metadata }) =>
+      this.#uses.keysOfDriver(metadata.name),
+    );
+    const [volumes, attachments] = [this.#volumes, this.#attachments];
+    this.#uses = new VolumeUses({ pods: podInformer, claims, volumes, attachments, drivers });
+    this.#attached = new AttachedVolumes({
+      client: config.client,
+      nodes: this.#nodes,
+      uses: this.#uses,
+      isDetaching: (key) => this.#detaching.has(key),
+    });
+    this.#forced = registerVolumeMetrics({
+      instruments,
+      nodes: this.#nodes,
+      attachments,
+      uses: this.#uses,
+    });
+    this.#times = new OperationTimes(instruments, clock);
     this.run = builder.complete();
-  }
-
-  /** Registers the metrics under upstream's names. Returns the counter of forced detaches. */
-  #registerMetrics(instruments: Instruments): Family<Counter> {
-    const used = (): readonly (readonly [string, string])[] =>
-      this.#pods.lister
-        .byIndex(BY_USE, USING)
-        .flatMap((pod) =>
-          pod.spec.nodeName === undefined
-            ? []
-            : this.#volumesOf(pod).map(
-                (volume) => [pod.spec.nodeName ?? '', pluginOf(volume)] as const,
-              ),
-        );
-    instruments.gauge(
-      {
-        name: 'storage_count_attachable_volumes_in_use',
-        help: 'Volumes in use.',
-        labels: ['node', 'volume_plugin'],
-      },
-      () => countSamples(used()),
-    );
-    const volumes = (): readonly (readonly [string, string])[] => {
-      const wanted = this.#pods.lister.byIndex(BY_USE, USING).flatMap((pod) => {
-        const node = this.#nodes.lister.get('', pod.spec.nodeName ?? '');
-        if (node === undefined || !needsVolumes(pod, node)) return [];
-        return this.#volumesOf(pod)
-          .filter((volume) => this.#needsAttaching(volume))
-          .map((volume) => `${node.metadata.name}/${volume.metadata.name}`);
-      });
-      const attached = this.#attachments.lister.list().filter(({ status }) => status.attached);
-      const plugin = (name: string): string => {
-        const volume = this.#volume(name) ?? this.#removed.get(name);
-        return volume === undefined ? 'N/A' : pluginOf(volume);
-      };
-      return [
-        ...[...new Set(wanted)].map(
-          (key) => [plugin(key.slice(key.indexOf('/') + 1)), 'desired_state_of_world'] as const,
-        ),
-        ...attached.map(
-          (attachment) => [plugin(volumeOf(attachment)), 'actual_state_of_world'] as const,
-        ),
-      ];
-    };
-    instruments.gauge(
-      {
-        name: 'attachdetach_controller_total_volumes',
-        help: 'Volumes that are wanted, and that are attached.',
-        labels: ['plugin_name', 'state'],
-      },
-      () => countSamples(volumes()),
-    );
-    return instruments.counter({
-      name: 'attach_detach_controller_attachdetach_controller_forced_detaches',
-      help: 'Volumes taken from nodes that had not said that they are not mounted any more.',
-      labels: ['reason'],
-    });
   }
 
   #timeAttaching(before: ReadAttachment, attachment: ReadAttachment): void {
@@ -279,126 +200,22 @@ export class AttachDetachController implements Controller {
     return { plugin: `kubernetes.io/csi:${attacher}`, isMigrated };
   }
 
-  #keysOfPod(pod: ReadPod): readonly string[] {
-    const { nodeName } = pod.spec;
-    return nodeName === undefined
-      ? []
-      : this.#volumesOf(pod).map(({ metadata }) => `${nodeName}/${metadata.name}`);
-  }
-
-  #keysOfAttachment(attachment: ReadAttachment): Keys {
-    const name = volumeOf(attachment);
-    if (name === '') return undefined;
-    const volume = this.#volume(name);
-    return volume === undefined
-      ? `${attachment.spec.nodeName}/${name}`
-      : this.#keysOfVolume(volume);
-  }
-
-  #keysOfDriver(driver: string): readonly string[] {
-    const inline = this.#pods.lister.byIndex(BY_USE, USING).flatMap(inlineVolumesOf);
-    return [...this.#volumes.lister.list().map(asDriverSees), ...inline]
-      .filter(({ spec }) => spec.csi?.driver === driver)
-      .flatMap((volume) => this.#keysOfVolume(volume));
-  }
-
-  /** Returns the volumes of CSI drivers that the pod uses through claims, or names itself. */
-  #volumesOf(pod: ReadPod): readonly ReadVolume[] {
-    const claimed = byClaim(pod).flatMap((key) => {
-      const claim = this.#claims.lister.getByKey(key);
-      const volume =
-        claim?.spec.volumeName === undefined ? undefined : this.#volume(claim.spec.volumeName);
-      return volume?.spec.csi === undefined ? [] : [volume];
-    });
-    return [...claimed, ...inlineVolumesOf(pod)];
-  }
-
-  /**
-   * Returns the volume as its CSI driver sees it. A volume without an object exists as long as a
-   * pod names it or an attachment for it exists.
-   */
-  #volume(name: string): ReadVolume | undefined {
-    const volume = this.#volumes.lister.get('', name);
-    if (volume !== undefined) return asDriverSees(volume);
-    const [pod] = this.#pods.lister.byIndex(BY_INLINE, name);
-    const named =
-      pod === undefined
-        ? undefined
-        : inlineVolumesOf(pod).find(({ metadata }) => metadata.name === name);
-    if (named !== undefined) return named;
-    const [attachment] = this.#attachments.lister.byIndex(BY_VOLUME, name);
-    return attachment === undefined ? undefined : inlineVolumeOf(attachment);
-  }
-
-  /** Returns a key for each node on which the volume is wanted or attached. */
-  #keysOfVolume(volume: ReadVolume | undefined): readonly string[] {
-    if (volume?.spec.csi === undefined) return [];
-    const { name } = volume.metadata;
-    const wanted = this.#podsWith(volume).map(({ spec }) => spec.nodeName);
-    const attached = this.#attachments.lister
-      .byIndex(BY_VOLUME, name)
-      .map(({ spec }) => spec.nodeName);
-    return [...new Set([...wanted, ...attached])].flatMap((node) =>
-      node === undefined ? [] : `${node}/${name}`,
-    );
-  }
-
-  /** Returns the key of the node, and the keys of the volumes that are wanted or attached there. */
-  #keysOfNode(name: string): readonly string[] {
-    const attached = this.#attachments.lister
-      .byIndex(BY_NODE, name)
-      .map((attachment) => `${name}/${volumeOf(attachment)}`);
-    const wanted = this.#pods.lister.byIndex(BY_NODE, name).flatMap((pod) => this.#keysOfPod(pod));
-    return [name, ...attached, ...wanted];
-  }
-
-  /**
-   * Returns the pods that are bound to a node and use the volume, through their claim or by naming
-   * the volume.
-   */
-  #podsWith(volume: ReadVolume): readonly ReadPod[] {
-    const { metadata, spec } = volume;
-    if (isInline(volume)) {
-      return this.#pods.lister
-        .byIndex(BY_INLINE, metadata.name)
-        .filter(({ spec: { nodeName } }) => nodeName !== undefined);
-    }
-    const { namespace = '', name = '', uid } = spec.claimRef ?? {};
-    const key = `${namespace}/${name}`;
-    const claim = this.#claims.lister.getByKey(key);
-    const isBound =
-      claim?.status.phase === 'Bound' &&
-      claim.metadata.uid === uid &&
-      claim.spec.volumeName === metadata.name;
-    if (!isBound) return [];
-    return this.#pods.lister
-      .byIndex(BY_CLAIM, key)
-      .filter(({ spec: { nodeName } }) => nodeName !== undefined);
-  }
-
-  #needsAttaching(volume: ReadVolume): boolean {
-    const { csi } = volume.spec;
-    return (
-      csi !== undefined && this.#drivers.lister.get('', csi.driver)?.spec.attachRequired !== false
-    );
-  }
-
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const slash = key.indexOf('/');
     const [nodeName, volumeName] = [key.slice(0, slash), key.slice(slash + 1)];
-    const present = this.#volume(volumeName);
-    const volume = present ?? this.#removed.get(volumeName);
+    const present = this.#uses.volume(volumeName);
+    const volume = present ?? this.#uses.volumeOrRemoved(volumeName);
     const name = volume === undefined ? undefined : attachmentNameOf(volume, nodeName);
     // Attachments of unknown volumes, or with another name, belong to other controllers.
     if (volume === undefined || name === undefined) return reconciled;
     const node = this.#nodes.lister.get('', nodeName);
     const attachment = this.#attachments.lister.get('', name);
     const wanting =
-      present === undefined || node === undefined || !this.#needsAttaching(volume)
+      present === undefined || node === undefined || !this.#uses.needsAttaching(volume)
         ? []
-        : this.#podsWith(volume).filter(
-            (pod) => pod.spec.nodeName === nodeName && needsVolumes(pod, node),
-          );
+        : this.#uses
+            .podsWith(volume)
+            .filter((pod) => pod.spec.nodeName === nodeName && needsVolumes(pod, node));
     try {
       if (wanting.length > 0) {
         this.#unneeded.delete(key);
@@ -409,8 +226,7 @@ export class AttachDetachController implements Controller {
       } else if (attachment === undefined) {
         this.#unneeded.delete(key);
         this.#detaching.delete(key);
-        if (this.#attachments.lister.byIndex(BY_VOLUME, volumeName).length === 0)
-          this.#removed.delete(volumeName);
+        this.#uses.detached(volumeName);
       } else if (attachment.metadata.deletionTimestamp === undefined) {
         return await this.#detach(key, attachment, volume, node, signal);
       }
@@ -436,11 +252,11 @@ export class AttachDetachController implements Controller {
     const behindMs = this.#writes.remainingMs(name);
     if (behindMs > 0) return requeueAfter(behindMs);
     if (this.#attaching.has(name)) return requeue;
-    if (!isShared(volume) && this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0) {
+    if (!isShared(volume) && this.#uses.attachmentsOf(name).length > 0) {
       // The detachment on the other node puts this key on the queue again.
-      const others = this.#podsWith(volume).filter(
-        ({ spec }) => spec.nodeName !== node.metadata.name,
-      );
+      const others = this.#uses
+        .podsWith(volume)
+        .filter(({ spec }) => spec.nodeName !== node.metadata.name);
       for (const pod of wanting) {
         const message = multiAttachMessage(shownName(volume), pod.metadata.namespace ?? '', others);
         this.#recordOnce(pod, name, 'Warning', 'FailedAttachVolume', message);
@@ -520,7 +336,7 @@ export class AttachDetachController implements Controller {
       this.#detaching.add(key);
       // The node's status is updated before the volume is detached, so that no kubelet mounts the
       // volume in between.
-      await this.#updateNodeStatus(node.metadata.name, signal);
+      await this.#attached.update(node.metadata.name, signal);
     }
     const { name, uid } = attachment.metadata;
     this.#times.begin('volume_detach', uid);
@@ -538,60 +354,13 @@ export class AttachDetachController implements Controller {
 
   async #reconcileNode(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     try {
-      await this.#updateNodeStatus(name, signal);
+      await this.#attached.update(name, signal);
     } catch (error) {
       if (apierrors.isConflict(error)) return requeue;
       if (apierrors.isNotFound(error)) return reconciled;
       throw error;
     }
     return reconciled;
-  }
-
-  /** Writes the attached volumes to the node's status. */
-  async #updateNodeStatus(nodeName: string, signal: AbortSignal): Promise<void> {
-    const cached = this.#nodes.lister.get('', nodeName);
-    if (cached === undefined || !isManaged(cached)) return;
-    if (semanticEqual(cached.status.volumesAttached ?? [], this.#attachedTo(nodeName, cached)))
-      return;
-    const client = this.#config.client.resource(nodes);
-    const node = await client.get(nodeName, { signal });
-    const volumesAttached = this.#attachedTo(nodeName, node);
-    if (semanticEqual(node.status.volumesAttached ?? [], volumesAttached)) return;
-    // The kubelet writes this status, too, so the patch names the version that was read.
-    const { resourceVersion } = node.metadata;
-    const patch = {
-      metadata: { resourceVersion },
-      status: { volumesAttached: volumesAttached.length > 0 ? volumesAttached : null },
-    };
-    await client.patch(nodeName, 'application/merge-patch+json', patch, {
-      subresource: 'status',
-      signal,
-    });
-  }
-
-  #attachedTo(
-    nodeName: string,
-    { status }: ReadNode,
-  ): readonly { readonly name: string; readonly devicePath: string }[] {
-    const attached = new Set<string>();
-    for (const attachment of this.#attachments.lister.byIndex(BY_NODE, nodeName)) {
-      const { metadata, status: state } = attachment;
-      const volumeName = volumeOf(attachment);
-      const volume = this.#volume(volumeName) ?? this.#removed.get(volumeName);
-      const unique = volume === undefined ? undefined : uniqueName(volume);
-      const stays =
-        state.attached &&
-        metadata.deletionTimestamp === undefined &&
-        !this.#detaching.has(`${nodeName}/${volumeName}`);
-      if (unique !== undefined && stays) attached.add(unique);
-    }
-    // Keeps the present order, and entries that belong to other attachers than CSI drivers.
-    const present = (status.volumesAttached ?? []).filter(
-      ({ name }) => attached.has(name) || !name.startsWith('kubernetes.io/csi/'),
-    );
-    const names = new Set(present.map(({ name }) => name));
-    const added = [...attached].filter((name) => !names.has(name)).sort();
-    return [...present, ...added.map((name) => ({ name, devicePath: '' }))];
   }
 
   /** Records an event on the pod, once as long as the event stays the same. */
@@ -612,13 +381,6 @@ export class AttachDetachController implements Controller {
       message,
     );
   }
-}
-
-/** Returns the volume of an attachment; '' if it is not of a CSI driver. */
-function volumeOf(attachment: ReadAttachment): string {
-  return (
-    attachment.spec.source.persistentVolumeName ?? inlineVolumeOf(attachment)?.metadata.name ?? ''
-  );
 }
 
 /**

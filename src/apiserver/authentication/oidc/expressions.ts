@@ -97,12 +97,12 @@ function isClaims(node: unknown): boolean {
 /** An expression that could not be evaluated. */
 export class TokenExpressionError extends Error {}
 
-/** Returns the result as JSON. Throws TokenExpressionError. */
-export function evaluate(
+/** Evaluates in turns of the event loop. Returns the result as JSON. Rejects with TokenExpressionError. */
+export async function evaluate(
   { source, program }: TokenExpression,
   activation: Readonly<Record<string, unknown>>,
-): unknown {
-  const { value, error } = program.evaluate(activation);
+): Promise<unknown> {
+  const { value, error } = await program.evaluateAsync(activation);
   if (error !== undefined)
     throw new TokenExpressionError(`expression '${source}' resulted in error: ${error.message}`);
   return toJson(value);

@@ -81,7 +81,8 @@ export class OidcAuthenticator implements TokenAuthenticator {
     if (claims === undefined) return undefined;
     try {
       checkToken(claims, this.settings, clock.now());
-      return this.#mapping.userOf((await this.#distributed?.expand(token, claims)) ?? claims);
+      const expanded = await this.#distributed?.expand(token, claims);
+      return await this.#mapping.userOf(expanded ?? claims);
     } catch (error) {
       if (!(error instanceof ClaimError)) throw error;
       // Only tokens that the provider has signed come here, so clients cannot flood the log.

@@ -15,7 +15,7 @@ import { UserMapping } from './user-mapping.ts';
 const CLIENT = 'kubernetes';
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 
-const userOfClaims = (claims: Claims, rules: FlagRules): UserInfo =>
+const userOfClaims = (claims: Claims, rules: FlagRules): Promise<UserInfo> =>
   new UserMapping(jwtOfFlags(rules)).userOf(claims);
 
 describe('claims', () => {
@@ -40,48 +40,50 @@ describe('claims', () => {
     else expect(check).toThrow(problem);
   });
 
-  test('names have the prefix of the issuer, except for e-mail addresses', () => {
-    const name = (claims: object, more: object = {}): string =>
-      userOfClaims({ ...good, ...claims }, { ...rules, ...more }).name;
-    expect(name({})).toBe('https://issuer.example#jane');
-    expect(name({}, { usernamePrefix: 'oidc:' })).toBe('oidc:jane');
-    expect(name({}, { usernamePrefix: '-' })).toBe('jane');
+  test('names have the prefix of the issuer, except for e-mail addresses', async () => {
+    const name = (claims: object, more: object = {}): Promise<string> =>
+      userOfClaims({ ...good, ...claims }, { ...rules, ...more }).then((user) => user.name);
+    expect(await name({})).toBe('https://issuer.example#jane');
+    expect(await name({}, { usernamePrefix: 'oidc:' })).toBe('oidc:jane');
+    expect(await name({}, { usernamePrefix: '-' })).toBe('jane');
     const email = { usernameClaim: 'email' };
-    expect(name({ email: 'jane@example.com' }, email)).toBe('jane@example.com');
-    expect(name({ email: 'jane@example.com', email_verified: true }, email)).toBe(
+    expect(await name({ email: 'jane@example.com' }, email)).toBe('jane@example.com');
+    expect(await name({ email: 'jane@example.com', email_verified: true }, email)).toBe(
       'jane@example.com',
     );
-    expect(() => name({ email: 'a@b', email_verified: false }, email)).toThrow(
+    await expect(name({ email: 'a@b', email_verified: false }, email)).rejects.toThrow(
       'oidc: email not verified',
     );
-    expect(() => name({ email: 'a@b', email_verified: 'true' }, email)).toThrow(ClaimError);
-    expect(() => name({}, email)).toThrow('oidc: parse username claims "email"');
-    expect(() => name({ sub: 7 })).toThrow(ClaimError);
-    expect(() => name({}, { usernameClaim: 'constructor' })).toThrow(ClaimError);
+    await expect(name({ email: 'a@b', email_verified: 'true' }, email)).rejects.toThrow(ClaimError);
+    await expect(name({}, email)).rejects.toThrow('oidc: parse username claims "email"');
+    await expect(name({ sub: 7 })).rejects.toThrow(ClaimError);
+    await expect(name({}, { usernameClaim: 'constructor' })).rejects.toThrow(ClaimError);
   });
 
-  test('groups are one string or several, with a prefix', () => {
-    const groups = (value: unknown): readonly string[] =>
+  test('groups are one string or several, with a prefix', async () => {
+    const groups = (value: unknown): Promise<readonly string[]> =>
       userOfClaims(
         { ...good, groups: value },
         { ...rules, groupsClaim: 'groups', groupsPrefix: 'oidc:' },
-      ).groups;
-    expect(groups('admins')).toEqual(['oidc:admins']);
-    expect(groups(['a', 'b'])).toEqual(['oidc:a', 'oidc:b']);
-    expect(groups(undefined)).toEqual([]);
-    expect(() => groups([1])).toThrow('oidc: parse groups claim "groups"');
-    expect(userOfClaims({ ...good, groups: ['admins'] }, rules).groups).toEqual([]);
+      ).then((user) => user.groups);
+    expect(await groups('admins')).toEqual(['oidc:admins']);
+    expect(await groups(['a', 'b'])).toEqual(['oidc:a', 'oidc:b']);
+    expect(await groups(undefined)).toEqual([]);
+    await expect(groups([1])).rejects.toThrow('oidc: parse groups claim "groups"');
+    expect((await userOfClaims({ ...good, groups: ['admins'] }, rules)).groups).toEqual([]);
   });
 
-  test('required claims, and the ID of the token', () => {
+  test('required claims, and the ID of the token', async () => {
     const required = { ...rules, requiredClaims: { hd: 'example.com' } };
-    expect(userOfClaims({ ...good, hd: 'example.com', jti: 'j-1' }, required).extra).toEqual({
+    expect(
+      (await userOfClaims({ ...good, hd: 'example.com', jti: 'j-1' }, required)).extra,
+    ).toEqual({
       'authentication.kubernetes.io/credential-id': ['JTI=j-1'],
     });
-    expect(() => userOfClaims(good, required)).toThrow(
+    await expect(userOfClaims(good, required)).rejects.toThrow(
       'oidc: required claim hd not present in ID token',
     );
-    expect(() => userOfClaims({ ...good, hd: 'other' }, required)).toThrow(
+    await expect(userOfClaims({ ...good, hd: 'other' }, required)).rejects.toThrow(
       'oidc: required claim hd value does not match. Got = other, want = example.com',
     );
   });

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 
+import { nextTurn } from '#machinery/turn.ts';
 import { compileTokenExpression, readsClaim } from './expressions.ts';
 import { jwtOfFlags, type JwtSettings } from './settings.ts';
 import { UserMapping } from './user-mapping.ts';
@@ -18,12 +19,12 @@ const CLAIMS = {
   admin: null,
 };
 
-const userOf = (settings: Partial<JwtSettings>, claims: object = CLAIMS): object =>
+const userOf = (settings: Partial<JwtSettings>, claims: object = CLAIMS): Promise<object> =>
   new UserMapping({ ...BASE, ...settings }).userOf({ ...claims });
 
-test('every part of a user by an expression', () => {
+test('every part of a user by an expression', async () => {
   expect(
-    userOf({
+    await userOf({
       username: { expression: 'claims.sub + "@" + claims.email.split("@")[1]' },
       groups: { expression: 'claims.roles.map(r, "oidc:" + r)' },
       uid: { expression: 'string(int(claims.level))' },
@@ -59,8 +60,8 @@ test('every part of a user by an expression', () => {
   });
 });
 
-test('a claim as UID', () => {
-  expect(userOf({ uid: { claim: 'jti', prefix: '' } })).toMatchObject({ uid: 'j-1' });
+test('a claim as UID', async () => {
+  expect(await userOf({ uid: { claim: 'jti', prefix: '' } })).toMatchObject({ uid: 'j-1' });
 });
 
 test.each<[string, Partial<JwtSettings>, string]>([
@@ -104,15 +105,32 @@ test.each<[string, Partial<JwtSettings>, string]>([
     { userRules: [{ expression: "user.username == 'joe'", message: 'not joe' }] },
     "oidc: error evaluating user info validation rule: validation expression 'user.username == 'joe'' failed: not joe",
   ],
-])('%s', (_name, settings, message) => {
-  expect(() => userOf(settings)).toThrow(message);
+])('%s', async (_name, settings, message) => {
+  await expect(userOf(settings)).rejects.toThrow(message);
 });
 
-test('inherited properties are no claims', () => {
-  expect(() => userOf({ username: { expression: 'claims.constructor' } })).toThrow('no such key');
-  expect(userOf({ username: { expression: 'has(claims.toString) ? "x" : "y"' } })).toMatchObject({
+test('inherited properties are no claims', async () => {
+  await expect(userOf({ username: { expression: 'claims.constructor' } })).rejects.toThrow(
+    'no such key',
+  );
+  expect(
+    await userOf({ username: { expression: 'has(claims.toString) ? "x" : "y"' } }),
+  ).toMatchObject({
     name: 'y',
   });
+});
+
+test('an expensive expression leaves turns to others', async () => {
+  const state = { isDone: false };
+  let turns = 0;
+  const numbers = Array.from({ length: 300 }, (_, index) => index);
+  const rule = { expression: 'claims.n.all(x, claims.n.all(y, x + y >= 0.0))', message: 'n' };
+  const user = userOf({ claimRules: [rule] }, { ...CLAIMS, n: numbers }).finally(
+    () => (state.isDone = true),
+  );
+  for (; !state.isDone; turns++) await nextTurn();
+  expect(await user).toMatchObject({ name: 'jane' });
+  expect(turns).toBeGreaterThan(5);
 });
 
 test('expressions that read a claim', () => {

@@ -53,15 +53,15 @@ export class UserMapping {
     this.#userRules = userRules.map((rule) => ruleOf(rule, 'user'));
   }
 
-  /** Returns the user. Throws ClaimError if the claims do not identify one. */
-  userOf(claims: Claims): UserInfo {
+  /** Returns the user. Rejects with ClaimError if the claims do not identify one. */
+  async userOf(claims: Claims): Promise<UserInfo> {
     const activation = claimsActivation(claims);
-    const name = this.#nameOf(claims, activation);
-    const groups = this.#groupsOf(claims, activation);
-    const uid = this.#uidOf(claims, activation);
-    const extra = this.#extraOf(claims, activation);
+    const name = await this.#nameOf(claims, activation);
+    const groups = await this.#groupsOf(claims, activation);
+    const uid = await this.#uidOf(claims, activation);
+    const extra = await this.#extraOf(claims, activation);
     checkRequired(claims, this.#requiredClaims);
-    check(this.#claimRules, activation, 'claim validation expression');
+    await check(this.#claimRules, activation, 'claim validation expression');
     const user = {
       name,
       groups,
@@ -69,46 +69,49 @@ export class UserMapping {
       ...(Object.keys(extra).length > 0 && { extra }),
     };
     if (this.#userRules.length > 0)
-      check(this.#userRules, userActivation(user), 'user info validation rule');
+      await check(this.#userRules, userActivation(user), 'user info validation rule');
     return user;
   }
 
-  #nameOf(claims: Claims, activation: Activation): string {
+  async #nameOf(claims: Claims, activation: Activation): Promise<string> {
     const source = this.#username;
     if ('claim' in source) return `${source.prefix}${nameOf(claims, source.claim)}`;
     const what = 'username claim expression';
-    const name = result(source, activation, what);
+    const name = await result(source, activation, what);
     if (typeof name !== 'string') throw failure(what, `${what} must return a string`);
     if (name === '') throw new ClaimError('oidc: empty username via CEL expression is not allowed');
     return name;
   }
 
-  #groupsOf(claims: Claims, activation: Activation): readonly string[] {
+  async #groupsOf(claims: Claims, activation: Activation): Promise<readonly string[]> {
     const source = this.#groups;
     if (source === undefined) return [];
     if ('claim' in source)
       return groupsOf(claims, source.claim).map((group) => `${source.prefix}${group}`);
     const what = 'group claim expression';
-    return textsOf(result(source, activation, what), what);
+    return textsOf(await result(source, activation, what), what);
   }
 
-  #uidOf(claims: Claims, activation: Activation): string {
+  async #uidOf(claims: Claims, activation: Activation): Promise<string> {
     const source = this.#uid;
     if (source === undefined) return '';
     if ('claim' in source) return stringClaim(claims, source.claim, 'uid claim');
     const what = 'uid claim expression';
-    const uid = result(source, activation, what);
+    const uid = await result(source, activation, what);
     if (typeof uid !== 'string') throw failure(what, `${what} must return a string`);
     return uid;
   }
 
-  #extraOf(claims: Claims, activation: Activation): Readonly<Record<string, readonly string[]>> {
+  async #extraOf(
+    claims: Claims,
+    activation: Activation,
+  ): Promise<Readonly<Record<string, readonly string[]>>> {
     const id = credentialId(claims);
     const extra = new Map<string, readonly string[]>();
     if (id !== undefined) extra.set(CREDENTIAL_ID, [id]);
     for (const source of this.#extra) {
       const what = `extra claim expression: ${source.source}`;
-      const values = textsOf(result(source, activation, what), what);
+      const values = textsOf(await result(source, activation, what), what);
       if (values.length > 0) extra.set(source.key, values);
     }
     return Object.fromEntries(extra);
@@ -133,9 +136,10 @@ function ruleOf({ expression, message }: ValidationRule, variable: 'claims' | 'u
   return { ...compiled(expression, variable, true), message };
 }
 
-/** Checks that all rules are true. Throws ClaimError. */
-function check(rules: readonly Rule[], activation: Activation, what: string): void {
-  const results = rules.map((rule) => ({ rule, value: result(rule, activation, what) }));
+/** Checks that all rules are true. Rejects with ClaimError. */
+async function check(rules: readonly Rule[], activation: Activation, what: string): Promise<void> {
+  const results: { readonly rule: Rule; readonly value: unknown }[] = [];
+  for (const rule of rules) results.push({ rule, value: await result(rule, activation, what) });
   for (const { rule, value } of results) {
     if (typeof value !== 'boolean')
       throw failure(what, 'validation expression must return a boolean');
@@ -144,9 +148,13 @@ function check(rules: readonly Rule[], activation: Activation, what: string): vo
   }
 }
 
-function result(expression: TokenExpression, activation: Activation, what: string): unknown {
+async function result(
+  expression: TokenExpression,
+  activation: Activation,
+  what: string,
+): Promise<unknown> {
   try {
-    return evaluate(expression, activation);
+    return await evaluate(expression, activation);
   } catch (error) {
     if (error instanceof TokenExpressionError) throw failure(what, error.message);
     throw error;

@@ -71,15 +71,15 @@ export interface MatchResult {
   readonly failed: boolean;
 }
 
-/** Evaluates conditions in order. The first that is false decides. */
-export function evaluateConditions(
+/** Evaluates conditions in order, in turns of the event loop. The first that is false decides. */
+export async function evaluateConditions(
   conditions: readonly MatchCondition[],
   spec: SubjectAccessReviewSpec,
-): MatchResult {
+): Promise<MatchResult> {
   const request = requestValue(spec);
   const problems = new Set<string>();
   for (const { source, program } of conditions) {
-    const { value, error } = program.evaluate({ request });
+    const { value, error } = await program.evaluateAsync({ request });
     if (error !== undefined)
       problems.add(
         `cel evaluation error: expression '${source}' resulted in error: ${error.message}`,

@@ -81,10 +81,25 @@ export class WebhookAuthorizer implements Authorizer {
 
   authorize(attributes: Attributes, caller?: AuthorizationCaller): Decision | Promise<Decision> {
     const spec = accessReviewSpec(attributes);
-    if (this.#conditions.length > 0) {
-      const decided = this.#match(spec);
-      if (decided !== undefined) return decided;
-    }
+    return this.#conditions.length === 0
+      ? this.#decide(spec, attributes, caller)
+      : this.#decideIfMatched(spec, attributes, caller);
+  }
+
+  async #decideIfMatched(
+    spec: SubjectAccessReviewSpec,
+    attributes: Attributes,
+    caller: AuthorizationCaller | undefined,
+  ): Promise<Decision> {
+    return (await this.#match(spec)) ?? this.#decide(spec, attributes, caller);
+  }
+
+  /** Returns the webhook's decision, from the cache if it is there. */
+  #decide(
+    spec: SubjectAccessReviewSpec,
+    attributes: Attributes,
+    caller: AuthorizationCaller | undefined,
+  ): Decision | Promise<Decision> {
     const key = JSON.stringify(spec);
     const cached = this.#answers.get(key);
     return cached === undefined
@@ -102,11 +117,11 @@ export class WebhookAuthorizer implements Authorizer {
   }
 
   /** Returns the decision if the webhook is not to be asked. */
-  #match(spec: SubjectAccessReviewSpec): Decision | undefined {
+  async #match(spec: SubjectAccessReviewSpec): Promise<Decision | undefined> {
     const { clock, metrics } = this.#services;
     const { name } = this.#settings;
     const begin = clock.monotonic();
-    const { matches, problem, failed } = evaluateConditions(this.#conditions, spec);
+    const { matches, problem, failed } = await evaluateConditions(this.#conditions, spec);
     metrics.conditionsEvaluated(name, clock.monotonic() - begin);
     if (failed) metrics.conditionsFailed(name);
     if (problem !== undefined) return this.#failure(problem);

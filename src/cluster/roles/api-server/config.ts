@@ -43,9 +43,10 @@ export interface ApiServerRoleConfig
   readonly tlsSniCertKey?: readonly string[];
   readonly tlsPrivateKeyFile?: string;
   readonly clientCaFile?: string;
+  /** Default: apiserver-kubelet-client.crt of `certDir`; without, kubelets see an anonymous client. */
   readonly kubeletClientCertificate?: string;
   readonly kubeletClientKey?: string;
-  /** Default: the clients' authority. */
+  /** Default: ca.crt of `certDir`; without, kubelets' certificates are not verified. */
   readonly kubeletCertificateAuthority?: string;
   /** The types of addresses by which kubelets are reached, in order. Default: see ApiServerConfig. */
   readonly kubeletPreferredAddressTypes?: readonly string[];

@@ -323,7 +323,7 @@ class Search {
     return suits;
   }
 
-  /** Reports whether the device matches the selectors. A step evaluates one of them. */
+  /** Reports whether the device matches the selectors. Each is evaluated in steps of its own. */
   *#passes(
     selectors: Ask['request']['selectors'] = [],
     where: string,
@@ -336,7 +336,7 @@ class Search {
         );
       if (!isKnown(cel.expression, device)) yield;
       try {
-        if (!selects(cel.expression, pool.driver, device)) return false;
+        if (!(yield* selects(cel.expression, pool.driver, device))) return false;
       } catch (error) {
         if (!(error instanceof SelectorError)) throw error;
         const at = error.message.startsWith('CEL runtime')

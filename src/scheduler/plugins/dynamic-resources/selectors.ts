@@ -8,6 +8,7 @@ import type { DeviceAttribute } from '#api/groups/resource/v1/index.ts';
 import { selectorEnvironment } from '#api/groups/resource/v1/validation/selectors.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
+import type { Steps } from '#machinery/turn.ts';
 import type { Device } from './objects.ts';
 
 /**
@@ -43,8 +44,8 @@ export function isKnown(expression: string, of: Device): boolean {
   return answers.get(of)?.has(expression) === true;
 }
 
-/** Evaluates a selector. Throws SelectorError. */
-export function selects(expression: string, driver: string, of: Device): boolean {
+/** Evaluates a selector; an expensive one in several steps. Throws SelectorError. */
+export function* selects(expression: string, driver: string, of: Device): Steps<boolean> {
   let known = answers.get(of);
   if (known === undefined) {
     known = new Map();
@@ -52,7 +53,7 @@ export function selects(expression: string, driver: string, of: Device): boolean
   }
   let answer = known.get(expression);
   if (answer === undefined) {
-    answer = evaluate(expression, driver, of);
+    answer = yield* evaluate(expression, driver, of);
     if (known.size >= MAX_PROGRAMS) known.clear();
     known.set(expression, answer);
   }
@@ -60,10 +61,10 @@ export function selects(expression: string, driver: string, of: Device): boolean
   return answer;
 }
 
-function evaluate(expression: string, driver: string, of: Device): boolean | SelectorError {
+function* evaluate(expression: string, driver: string, of: Device): Steps<boolean | SelectorError> {
   const program = programOf(expression);
   if (program instanceof Error) return new SelectorError(`CEL compile error: ${program.message}`);
-  const { value, error } = program.evaluate({ device: asSeen(driver, of) });
+  const { value, error } = yield* program.evaluateInSteps({ device: asSeen(driver, of) });
   if (error !== undefined) return new SelectorError(`CEL runtime error: ${error.message}`);
   if (typeof value === 'boolean') return value;
   return new SelectorError('CEL runtime error: the result could not be converted to bool');
