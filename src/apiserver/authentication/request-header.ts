@@ -2,7 +2,7 @@
 // the front proxy authority with an allowed name. The headers of all other clients are ignored.
 
 import { getOwn, setOwn } from '#machinery/deep.ts';
-import { headerTexts } from '../http/header-values.ts';
+import { headerTexts } from '../header-values.ts';
 import type { UserInfo } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 

@@ -5,7 +5,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { posix } from 'node:path';
 
 import { withoutToken } from '../../authentication/websocket-token.ts';
-import { headerValues } from '../../http/header-values.ts';
+import { headerValues } from '../../header-values.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 
 /** Headers of a single connection. Headers that `Connection` names are dropped, too. */

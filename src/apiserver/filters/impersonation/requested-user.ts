@@ -3,7 +3,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { getOwn, setOwn } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { headerTexts } from '../../http/header-values.ts';
+import { headerTexts } from '../../header-values.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 import { DeniedError } from '../authorization.ts';
 

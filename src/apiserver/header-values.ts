@@ -1,6 +1,6 @@
 // The headers of a request, each value by itself.
 
-import type { ApiRequest } from '../request.ts';
+import type { ApiRequest } from './request.ts';
 
 /** The headers of an ApiRequest. `rawHeaders` is absent for requests inside of the process. */
 export type SentHeaders = Pick<ApiRequest, 'headers'> & Partial<Pick<ApiRequest, 'rawHeaders'>>;
