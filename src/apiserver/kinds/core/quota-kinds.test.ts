@@ -134,7 +134,7 @@ describe('component statuses', () => {
     expect(answer.warnings.join()).toContain('v1 ComponentStatus is deprecated in v1.19+');
     expect((await api.get(`${STATUSES}/etcd-0`)).json).toMatchObject({ kind: 'ComponentStatus' });
     expect(outcome(await api.get(`${STATUSES}/other`))).toBe(
-      '404 NotFound: componentstatuses "other" not found',
+      '404 NotFound: componentstatus "other" not found',
     );
   });
 
