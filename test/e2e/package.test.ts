@@ -215,7 +215,7 @@ export const run = async (): Promise<number | undefined> => {
       /dist\/program\.js:\d+:\d+/,
     );
     const mapped = await node('--enable-source-maps', '--input-type=module', '--eval', program);
-    expect(mapped).toMatch(/src\/cluster\/network-ranges\.ts:\d+:\d+/);
+    expect(mapped).toMatch(/src\/cluster\/flags\/network-ranges\.ts:\d+:\d+/);
   });
 
   test('starts clusters, keeps the compiled code for the next one, and stores data durably', async () => {
