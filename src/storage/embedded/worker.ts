@@ -10,7 +10,8 @@ import type { LoadMessage, Request, Response, WorkerConfig } from './protocol.ts
 import { sqliteFailure } from './sqlite.ts';
 
 async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
-  const send = (message: LoadMessage | Response): void => port.postMessage(message);
+  const send = (message: LoadMessage | Response, transfer: ArrayBuffer[] = []): void =>
+    port.postMessage(message, transfer);
   let database: LogDatabase;
   try {
     database = await LogDatabase.open(config);
@@ -18,7 +19,7 @@ async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
     send({ type: 'opened', compactedRevision, rows });
     let sent = 0;
     database.load((records) => {
-      send({ type: 'rows', records: inSharedMemory(records) });
+      send({ type: 'rows', records }, [records.buffer]);
       awaitRoom(config.taken, ++sent);
     });
   } catch (error) {
@@ -36,17 +37,6 @@ async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
     if (request.type === 'close') port.close();
   });
   send({ type: 'loaded' });
-}
-
-/**
- * Returns a copy in memory that V8 does not count in any isolate. Most of these values stay as long as
- * the store: as ArrayBuffers, each 64 MiB of them would make a full collection in the main thread
- * (`external memory pressure` in --trace-gc).
- */
-function inSharedMemory(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
 }
 
 function responseTo(database: LogDatabase, request: Request): Response {
