@@ -149,7 +149,7 @@ async function publishAsEndpoints(client: Client, groups: readonly Group[]): Pro
     ports: [portOf(group)],
   }));
   const inDefault = client.resource(endpoints).namespace('default');
-  const present = await unlessMissing(inDefault.get(NAME));
+  const present = await apierrors.unlessMissing(inDefault.get(NAME));
   if (present === undefined) {
     // The slices are written here as well, so they need not be mirrored.
     const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
@@ -217,14 +217,5 @@ async function patiently(write: () => Promise<void>): Promise<void> {
         apierrors.isNotFound(error);
       if (!isRace || attempt === ATTEMPTS) throw error;
     }
-  }
-}
-
-async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
-    throw error;
   }
 }

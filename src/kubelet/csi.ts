@@ -207,12 +207,7 @@ async function readDriver(
   name: string,
   signal: AbortSignal,
 ): Promise<Immutable<CSIDriver> | undefined> {
-  try {
-    return await client.resource(csiDrivers).get(name, { signal });
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
-    throw error;
-  }
+  return apierrors.unlessMissing(client.resource(csiDrivers).get(name, { signal }));
 }
 
 function reference(kind: string, { name, namespace = '', uid, resourceVersion }: Pod['metadata']) {

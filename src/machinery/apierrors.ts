@@ -464,6 +464,16 @@ export function isNotFound(error: unknown): boolean {
   return is(error, 'NotFound', 404);
 }
 
+/** Resolves with undefined if what is read, or written, does not exist. */
+export async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
 export function isAlreadyExists(error: unknown): boolean {
   return reasonForError(error) === 'AlreadyExists';
 }

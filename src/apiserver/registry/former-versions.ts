@@ -6,6 +6,7 @@ import { allSchemas } from '#api/all-schemas.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import type { GroupVersionKind, MessageDescriptor } from '#api/machinery/descriptor.ts';
 import { parseApiVersion } from '#api/machinery/scheme.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { functionConverter, type ObjectConverter } from './object-converter.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -37,7 +38,7 @@ const FORMER: Readonly<Record<string, string>> = {
 };
 
 const isFormer = (apiVersion: string, kind: string): boolean =>
-  FORMER[apiVersion]?.split(' ').includes(kind) === true;
+  ownValue(FORMER, apiVersion)?.split(' ').includes(kind) === true;
 
 /** Returns the type of v1 in the place of that of a former version; undefined for any other version. */
 export function formerMessage(apiVersion: string, kind: string): MessageDescriptor | undefined {

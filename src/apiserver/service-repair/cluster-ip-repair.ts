@@ -181,7 +181,7 @@ export class ClusterIpRepair {
     )
       return reconciled;
     const { namespace, name } = splitKey(key);
-    const service = await unlessMissing(
+    const service = await apierrors.unlessMissing(
       this.#config.client.resource(services).namespace(namespace).get(name),
     );
     if (service !== undefined) await this.#mendService(service, this.#ranges.lister.list());
@@ -225,7 +225,7 @@ export class ClusterIpRepair {
     const wrongReference =
       `the ClusterIP [${family}]: ${text} for Service ` +
       `${holder.namespace}/${holder.name} has a wrong reference; repairing`;
-    const object = await unlessMissing(client.resource(ipAddresses).get(text));
+    const object = await apierrors.unlessMissing(client.resource(ipAddresses).get(text));
     if (object === undefined) {
       warn('ClusterIPNotAllocated', `Cluster IP [${family}]: ${text} is not allocated; repairing`);
       await client.resource(ipAddresses).create(ipAddressFor(text, holder));
@@ -238,7 +238,7 @@ export class ClusterIpRepair {
     }
     if (!isHeldBy(parentRef, holder)) {
       const inNamespace = client.resource(services).namespace(parentRef.namespace ?? '');
-      const other = await unlessMissing(inNamespace.get(parentRef.name ?? ''));
+      const other = await apierrors.unlessMissing(inNamespace.get(parentRef.name ?? ''));
       if (other === undefined) {
         warn('ClusterIPNotAllocated', wrongReference);
         return this.#remake(object, holder);
@@ -260,7 +260,7 @@ export class ClusterIpRepair {
   /** Checks an address of the allocator. Other IPAddresses may have other uses. */
   async #mendAddress(name: string): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
-    const object = await unlessMissing(client.resource(ipAddresses).get(name));
+    const object = await apierrors.unlessMissing(client.resource(ipAddresses).get(name));
     if (object === undefined || object.metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR)
       return reconciled;
     const {
@@ -292,7 +292,9 @@ export class ClusterIpRepair {
         `IPAddress ${name} appears to have been modified, not referencing a Service ${reference}: cleaning up`,
       );
     }
-    const service = await unlessMissing(client.resource(services).namespace(namespace).get(parent));
+    const service = await apierrors.unlessMissing(
+      client.resource(services).namespace(namespace).get(parent),
+    );
     if (service === undefined) {
       const ageMs = clock.now() - (parseTime(object.metadata.creationTimestamp) ?? 0);
       if (ageMs <= GRACE_MS) return requeueAfter(GRACE_MS - ageMs + 1000);
@@ -319,7 +321,7 @@ export class ClusterIpRepair {
   }
 
   async #remove({ metadata: { name, uid } }: IPAddress): Promise<void> {
-    await unlessMissing(
+    await apierrors.unlessMissing(
       this.#config.client.resource(ipAddresses).delete(name, { preconditions: { uid } }),
     );
   }
@@ -374,13 +376,4 @@ function looksNeeded(
     isHeldBy(spec.parentRef, holderOf(service)) &&
     addressesOf(service).includes(metadata.name)
   );
-}
-
-async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
-    throw error;
-  }
 }

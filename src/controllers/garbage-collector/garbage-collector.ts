@@ -432,12 +432,7 @@ export class GarbageCollector implements Controller {
 
   /** Returns the live object; undefined if it does not exist. */
   async #read(identity: Identity, signal: AbortSignal): Promise<KubeObject | undefined> {
-    try {
-      return await this.#client(identity).get(identity.name, { signal });
-    } catch (error) {
-      if (apierrors.isNotFound(error)) return undefined;
-      throw error;
-    }
+    return apierrors.unlessMissing(this.#client(identity).get(identity.name, { signal }));
   }
 
   #client(identity: Identity) {

@@ -221,15 +221,9 @@ export class LoadBalancerPoolController implements Controller {
 
   async #live(key: string, signal: AbortSignal): Promise<ReadService | undefined> {
     const { namespace, name } = splitKey(key);
-    try {
-      return await this.#config.client
-        .resource(services)
-        .namespace(namespace)
-        .get(name, { signal });
-    } catch (error) {
-      if (apierrors.isNotFound(error)) return undefined;
-      throw error;
-    }
+    return apierrors.unlessMissing(
+      this.#config.client.resource(services).namespace(namespace).get(name, { signal }),
+    );
   }
 
   /** Records a problem as an event, once. */

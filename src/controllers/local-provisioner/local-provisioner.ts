@@ -324,12 +324,7 @@ export class LocalProvisioner implements Controller {
   }
 
   async #liveNode(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {
-    try {
-      return await this.#config.client.resource(nodes).get(name, { signal });
-    } catch (error) {
-      if (apierrors.isNotFound(error)) return undefined;
-      throw error;
-    }
+    return apierrors.unlessMissing(this.#config.client.resource(nodes).get(name, { signal }));
   }
 }
 

@@ -154,12 +154,7 @@ export class NamespaceController implements Controller {
   }
 
   async #read(name: string, signal: AbortSignal): Promise<Immutable<Namespace> | undefined> {
-    try {
-      return await this.#config.client.resource(namespaces).get(name, { signal });
-    } catch (error) {
-      if (apierrors.isNotFound(error)) return undefined;
-      throw error;
-    }
+    return apierrors.unlessMissing(this.#config.client.resource(namespaces).get(name, { signal }));
   }
 }
 

@@ -382,7 +382,7 @@ export class PersistentVolumeBinder implements Controller {
     // A volume that the cache does not show yet does not make the claim Lost.
     const volume =
       this.#volumes.get(volumeName) ??
-      (await unlessMissing(
+      (await apierrors.unlessMissing(
         this.#config.client.resource(persistentVolumes).get(volumeName, { signal }),
       ));
     if (volume === undefined) {
@@ -478,7 +478,7 @@ export class PersistentVolumeBinder implements Controller {
     if (known?.metadata.uid === uid) return known;
     if (known === undefined && isGivenBack(volume)) return undefined;
     // The component that bound the volume may have newer information than the cache.
-    const live = await unlessMissing(
+    const live = await apierrors.unlessMissing(
       this.#config.client
         .resource(persistentVolumeClaims)
         .namespace(namespace)
@@ -663,15 +663,6 @@ async function settled(work: Promise<void>): Promise<ReconcileResult> {
   } catch (error) {
     if (apierrors.isConflict(error)) return requeue;
     if (apierrors.isNotFound(error)) return reconciled;
-    throw error;
-  }
-}
-
-async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
-  try {
-    return await got;
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
     throw error;
   }
 }

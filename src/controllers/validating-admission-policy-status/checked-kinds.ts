@@ -79,7 +79,7 @@ export class KindResolver {
     signal: AbortSignal,
   ): Promise<readonly ResourceType[]> {
     const path = groupVersionPath(group, version);
-    const list = await foundOrUndefined(
+    const list = await apierrors.unlessMissing(
       this.#client.transport.request<APIResourceList>({ method: 'GET', path, signal }),
     );
     return (list?.resources ?? []).map(({ name, singularName, kind, namespaced }) => ({
@@ -101,7 +101,7 @@ export class KindResolver {
     signal: AbortSignal,
   ): Promise<readonly PublishedSchema[]> {
     const path = `/openapi/v3${groupVersionPath(group, version)}`;
-    const document = await foundOrUndefined(
+    const document = await apierrors.unlessMissing(
       this.#client.transport.request<Document>({ method: 'GET', path, signal }),
     );
     return Object.values(document?.components?.schemas ?? {});
@@ -132,13 +132,4 @@ function isNamed({ spec }: Policy, { group, version, resource, kind }: ResourceT
       apiVersions?.includes(version) === true &&
       resources?.includes(resource) === true,
   );
-}
-
-async function foundOrUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
-    throw error;
-  }
 }

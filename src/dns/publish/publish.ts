@@ -44,7 +44,7 @@ export async function publishDnsService(
   metrics: boolean,
 ): Promise<boolean> {
   const inNamespace = client.resource(services).namespace(DNS_SERVICE.namespace);
-  const present = await unlessMissing(inNamespace.get(DNS_SERVICE.name));
+  const present = await apierrors.unlessMissing(inNamespace.get(DNS_SERVICE.name));
   if (present !== undefined) return Object.keys(present.spec.selector ?? {}).length === 0;
   try {
     await inNamespace.create(dnsService(address ?? '', metrics));
@@ -52,7 +52,8 @@ export async function publishDnsService(
   } catch (error) {
     // Another server that starts at the same time has created the Service, or has its address and
     // is about to create it.
-    if ((await unlessMissing(inNamespace.get(DNS_SERVICE.name))) === undefined) throw error;
+    if ((await apierrors.unlessMissing(inNamespace.get(DNS_SERVICE.name))) === undefined)
+      throw error;
     return true;
   }
 }
@@ -88,14 +89,5 @@ export async function withdrawDnsEndpoint(client: Client, node: string): Promise
       .delete(dnsSliceName(node));
   } catch (error) {
     if (!apierrors.isNotFound(error)) throw error;
-  }
-}
-
-async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
-    throw error;
   }
 }

@@ -66,7 +66,7 @@ export function makeWebhooks({ client, local, authorizer }: WebhooksConfig): Web
     return {
       name,
       async remove() {
-        await unlessMissing(resource.delete(name));
+        await apierrors.unlessMissing(resource.delete(name));
         remove();
       },
     };
@@ -94,7 +94,7 @@ export function makeWebhooks({ client, local, authorizer }: WebhooksConfig): Web
       return {
         name,
         async remove() {
-          const { spec } = (await unlessMissing(definitions.get(name))) ?? {};
+          const { spec } = (await apierrors.unlessMissing(definitions.get(name))) ?? {};
           // Another handler may have taken its place.
           if (spec?.conversion?.webhook?.clientConfig?.url === url)
             await set({ strategy: 'None', webhook: null });
@@ -136,13 +136,4 @@ function ruleOf(
     operations: [...operations],
     scope: namespaced ? 'Namespaced' : 'Cluster',
   };
-}
-
-async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
-  try {
-    return await result;
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
-    throw error;
-  }
 }

@@ -242,7 +242,7 @@ export class Session {
         const namespace = type.namespaced
           ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE)
           : undefined;
-        const before = await unlessMissing(
+        const before = await apierrors.unlessMissing(
           this.#resourceIn(type, namespace).get(manifest.metadata.name),
         );
         const [after] = await this.#up.apply(manifest);
@@ -429,15 +429,6 @@ export class Session {
       patch,
     );
     return `node/${name} ${unschedulable ? 'cordoned' : 'uncordoned'}`;
-  }
-}
-
-async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
-  try {
-    return await got;
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
-    throw error;
   }
 }
 

@@ -109,13 +109,13 @@ export class VolumeRecycler {
   /** Asks the server, since files are deleted next: the caller's cache may be old. */
   async #isReleased({ metadata, spec }: ReadVolume, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#config;
-    const live = await unlessMissing(
+    const live = await apierrors.unlessMissing(
       client.resource(persistentVolumes).get(metadata.name, { signal }),
     );
     const { uid, namespace = '', name = '' } = spec.claimRef ?? {};
     if (live?.metadata.uid !== metadata.uid || live.spec.claimRef?.uid !== uid) return false;
     if (live.spec.persistentVolumeReclaimPolicy !== 'Recycle') return false;
-    const claim = await unlessMissing(
+    const claim = await apierrors.unlessMissing(
       client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
     );
     return claim?.metadata.uid !== uid;
@@ -150,7 +150,7 @@ export class VolumeRecycler {
 
   async #observe(volume: ReadVolume, id: PodId, signal: AbortSignal): Promise<Progress> {
     const client = this.#config.client.resource(pods).namespace(id.namespace);
-    const pod = await unlessMissing(client.get(id.name, { signal }));
+    const pod = await apierrors.unlessMissing(client.get(id.name, { signal }));
     if (pod?.metadata.uid !== id.uid)
       return failed('failed to recycle volume: recycler pod was deleted');
     const { phase, message = '' } = pod.status;
@@ -180,7 +180,7 @@ export class VolumeRecycler {
 
   async #deleteOld(namespace: string, name: string, signal: AbortSignal): Promise<void> {
     const client = this.#config.client.resource(pods).namespace(namespace);
-    const old = await unlessMissing(client.get(name, { signal }));
+    const old = await apierrors.unlessMissing(client.get(name, { signal }));
     if (old !== undefined)
       await this.#deletePod({ namespace, name, uid: old.metadata.uid }, signal);
   }
@@ -192,7 +192,7 @@ export class VolumeRecycler {
     } catch (error) {
       if (apierrors.isNotFound(error)) return;
       // A conflict may mean that another pod has the name now.
-      const live = await unlessMissing(client.get(name, { signal }));
+      const live = await apierrors.unlessMissing(client.get(name, { signal }));
       if (live?.metadata.uid === uid) throw error;
     }
   }
@@ -211,12 +211,3 @@ export class VolumeRecycler {
 const failed = (why: string): Progress => ({ is: 'failed', message: `Recycle failed: ${why}` });
 
 const usedBy = (users: readonly string[]): string => `Volume is used by pods: ${users.join(',')}`;
-
-async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
-  try {
-    return await got;
-  } catch (error) {
-    if (apierrors.isNotFound(error)) return undefined;
-    throw error;
-  }
-}

@@ -117,12 +117,7 @@ export class CsiNodeInfo {
 
   async #find(): Promise<ReadCsiNode | undefined> {
     const { client, nodeName, signal } = this.#config;
-    try {
-      return await client.resource(csiNodes).get(nodeName, { signal });
-    } catch (error) {
-      if (apierrors.isNotFound(error)) return undefined;
-      throw error;
-    }
+    return apierrors.unlessMissing(client.resource(csiNodes).get(nodeName, { signal }));
   }
 
   /** Returns the CSINode of this Node; creates it. One of an earlier Node is deleted first. */
