@@ -1,21 +1,15 @@
 // Runs a test program beside an etcd of its own, until each of its tests has a result.
 
 import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from 'node:child_process';
-import { appendFileSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { createConnection } from 'node:net';
-import { tmpdir } from 'node:os';
+import { appendFileSync, closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '#cluster/user-error.ts';
-import { systemClock } from '#machinery/clock.ts';
-import { freePorts } from '#machinery/net/testing/free-ports.ts';
-import * as wait from '#machinery/wait.ts';
+import { startEtcd } from '#storage/etcd/testing/etcd-process.ts';
 import type { TestProgram } from './programs.ts';
 import { readResults, type TestResult } from './results.ts';
 
 /** A program that takes longer is ended; its tests that have not begun run in another one. */
 const TIMEOUT = '30m';
-const START_TIMEOUT_MS = 30_000;
-const POLL_MS = 50;
 
 export interface RunOptions {
   /** The program that stands for the API server: it is called as `PROGRAM apiserver FLAGS`. */
@@ -38,10 +32,11 @@ export async function runProgram(
   for (const end of ['.log', '.server.log']) rmSync(base + end, { force: true });
   const results = new Map<string, TestResult>();
   let remaining: readonly string[] = [];
-  await withEtcd(options.etcd, `${base}.etcd.log`, async (etcdUrl) => {
+  const etcd = await startEtcd({ program: options.etcd, args: ['--unsafe-no-fsync'] });
+  try {
     const env = {
       ...process.env,
-      KUBE_INTEGRATION_ETCD_URL: etcdUrl,
+      KUBE_INTEGRATION_ETCD_URL: etcd.endpoint,
       COXSWAIN_INTEGRATION_PROGRAM: options.program,
       COXSWAIN_INTEGRATION_LOG: `${base}.server.log`,
       COXSWAIN_BUILT: '1',
@@ -75,7 +70,9 @@ export async function runProgram(
           message: `the program ended with status ${status}, after tests that passed`,
         });
     }
-  });
+  } finally {
+    await etcd.stop();
+  }
   for (const name of remaining)
     results.set(name, {
       package: test.name,
@@ -103,49 +100,6 @@ function testsOf(
     .split('\n')
     .filter((name) => name.startsWith('Test') && name !== 'TestMain' && left?.test(name) !== true);
 }
-
-async function withEtcd(
-  program: string,
-  log: string,
-  work: (url: string) => Promise<void>,
-): Promise<void> {
-  const dir = mkdtempSync(join(tmpdir(), 'coxswain-integration-'));
-  const [client = 0, peer = 0] = await freePorts(2);
-  const url = `http://127.0.0.1:${client}`;
-  const etcd = spawnTo(
-    log,
-    program,
-    Object.entries({
-      'data-dir': dir,
-      'listen-client-urls': url,
-      'advertise-client-urls': url,
-      'listen-peer-urls': `http://127.0.0.1:${peer}`,
-      'unsafe-no-fsync': 'true',
-      'log-level': 'error',
-    }).map(([flag, value]) => `--${flag}=${value}`),
-  );
-  const kill = (): void => void etcd.kill('SIGKILL');
-  process.once('exit', kill);
-  try {
-    const times = { clock: systemClock, intervalMs: POLL_MS, timeoutMs: START_TIMEOUT_MS };
-    await wait.pollImmediately(times, async () => await accepts(client));
-    await work(url);
-  } finally {
-    process.removeListener('exit', kill);
-    kill();
-    if (etcd.exitCode === null && etcd.signalCode === null) await runLogged(etcd);
-    rmSync(dir, { recursive: true, force: true });
-  }
-}
-
-const accepts = async (port: number): Promise<boolean> =>
-  await new Promise((settle) => {
-    const socket = createConnection(port, '127.0.0.1');
-    socket.once('connect', () => settle(true));
-    socket.once('error', () => settle(false));
-    socket.once('close', () => socket.destroy());
-    socket.once('connect', () => socket.end());
-  });
 
 /** Starts a program whose output goes to a file. */
 function spawnTo(

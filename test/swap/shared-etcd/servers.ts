@@ -1,6 +1,5 @@
 // An etcd with two API servers on it: upstream's and ours.
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,8 +7,8 @@ import { join } from 'node:path';
 import { startApiServerRole } from '#cluster/roles/api-server.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
-import { freePorts } from '#machinery/net/testing/free-ports.ts';
 import { systemRandom } from '#machinery/random.ts';
+import { startEtcd } from '#storage/etcd/testing/etcd-process.ts';
 import { ensureEtcd } from '../../conformance/binaries.ts';
 import { Remote } from '../../differential/remote.ts';
 import { startUpstream } from '../../differential/upstream.ts';
@@ -42,23 +41,23 @@ export async function startShared(
     provider === undefined
       ? undefined
       : write('encryption.json', JSON.stringify(configuration(provider)));
-  const { url, stop: stopEtcd } = await startEtcd(ensureEtcd(progress), join(dir, 'etcd'));
+  const etcd = await startEtcd({ program: ensureEtcd(progress), args: ['--unsafe-no-fsync'] });
   const stops: (() => Promise<void>)[] = [
     async () => rmSync(dir, { recursive: true, force: true }),
-    stopEtcd,
+    () => etcd.stop(),
   ];
   const stop = async (): Promise<void> => {
     for (const each of stops.splice(0).reverse()) await each();
   };
   try {
     const theirs = await startUpstream(progress, {
-      etcdUrl: url,
+      etcdUrl: etcd.endpoint,
       flags: encryption === undefined ? {} : { 'encryption-provider-config': encryption },
     });
     stops.push(() => theirs.stop());
     const own = await startApiServerRole({
       store: 'etcd',
-      etcd: { servers: [url] },
+      etcd: { servers: [etcd.endpoint] },
       certDir: dir,
       bindAddress: '127.0.0.1',
       securePort: 0,
@@ -88,33 +87,3 @@ const configuration = (provider: Provider): object => ({
   kind: 'EncryptionConfiguration',
   resources: [{ resources: ['*.*'], providers: [provider, { identity: {} }] }],
 });
-
-async function startEtcd(
-  program: string,
-  dir: string,
-): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const [client = 0, peer = 0] = await freePorts(2);
-  const url = `http://127.0.0.1:${client}`;
-  const flags = {
-    'data-dir': dir,
-    'listen-client-urls': url,
-    'advertise-client-urls': url,
-    'listen-peer-urls': `http://127.0.0.1:${peer}`,
-    'unsafe-no-fsync': 'true',
-    'log-level': 'error',
-  };
-  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-  const etcd: ChildProcess = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  const kill = (): void => void etcd.kill('SIGKILL');
-  process.once('exit', kill);
-  return {
-    url,
-    stop: async () => {
-      process.removeListener('exit', kill);
-      if (etcd.exitCode !== null || etcd.signalCode !== null) return;
-      const ended = new Promise((settle) => etcd.once('exit', settle));
-      kill();
-      await ended;
-    },
-  };
-}

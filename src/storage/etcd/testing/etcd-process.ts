@@ -37,6 +37,8 @@ export interface EtcdProcess {
 }
 
 export interface EtcdProcessOptions {
+  /** Default: PROGRAM. */
+  readonly program?: string;
   /** More arguments, which override the others. */
   readonly args?: readonly string[];
   /** For each member, its addresses and the words before its command. Default: all on 127.0.0.1. */
@@ -76,7 +78,7 @@ export async function startEtcdCluster(
     const peer = `http://${peerHost}:${ports[2 * index + 1]}`;
     const args = [
       ...command,
-      PROGRAM,
+      options.program ?? PROGRAM,
       `--name=m${index}`,
       `--data-dir=${dir}`,
       `--initial-cluster=${peers}`,
@@ -111,6 +113,8 @@ export async function startEtcdCluster(
 
 class Member implements EtcdProcess {
   readonly endpoint: string;
+  /** No member outlives the process of the tests. */
+  readonly #kill = (): void => this.signal('SIGKILL');
   readonly #dir: string;
   readonly #args: readonly string[];
   #child: ChildProcess | undefined;
@@ -130,6 +134,8 @@ class Member implements EtcdProcess {
     const [program, ...args] = this.#args;
     const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
+    process.once('exit', this.#kill);
+    child.once('exit', () => process.removeListener('exit', this.#kill));
     const note = (chunk: Buffer): void => {
       this.#output = (this.#output + chunk.toString()).slice(-4000);
     };
