@@ -49,7 +49,10 @@ const program = new Command('npm run bench --')
     'pods (restart, console, grown: 20000; scale: 500,2000; node: 110,250)',
   )
   .option('--one-kubelet', 'the others do not run (grown)', false)
-  .option('--only <names>', 'of rest,lists,changes,starts,deployments,heaps (grown)')
+  .option(
+    '--only <names>',
+    'of rest,lists,changes,starts,deployments,heaps (grown); without rest, others do not wait for it',
+  )
   .option('--write', 'replace the table in docs/scale.md (scale)', false)
   .option(
     '--data-dir <dir>',

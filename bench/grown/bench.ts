@@ -26,7 +26,10 @@ export interface GrownOptions {
   /** A directory that an earlier run has filled, or that this run fills and keeps. */
   readonly dataDir: string | undefined;
   readonly nodeFlags: readonly string[];
-  /** The figures to measure after the start. Default: all. */
+  /**
+   * The figures to measure after the start. Default: all. Without 'rest', nothing waits until the
+   * events of the start are written, and the others are those of a busy cluster.
+   */
   readonly only?: ReadonlySet<string>;
 }
 
