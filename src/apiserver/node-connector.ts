@@ -4,8 +4,7 @@ import type { Duplex } from 'node:stream';
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { dial } from '#machinery/net/peer/index.ts';
-import { describeTransportError } from './webhooks/client/transport-errors.ts';
+import { describeTransportError, dial } from '#machinery/net/peer/index.ts';
 
 /** A node's kubelet, as the node's status describes it. */
 export interface NodeTarget {

@@ -7,6 +7,7 @@ import { createSecureContext, type ConnectionOptions, type SecureContext } from 
 
 import type { Clock } from '#machinery/clock.ts';
 import {
+  describeTransportError,
   type Answer,
   BodyAbortedError,
   dial as dialPeer,
@@ -18,7 +19,6 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { resolveService, type ServiceAddress } from '../../service-resolver/resolve.ts';
 import type { CertificateMetrics } from '../../webhooks/client/certificate-metrics.ts';
 import { checkCertificateNames } from '../../webhooks/client/certificate-names.ts';
-import { describeTransportError } from '../../webhooks/client/transport-errors.ts';
 import type { RemoteApiService } from '../api-services.ts';
 import type { ServiceStates } from '../service-states.ts';
 import type { BackendRequest, DialBackend } from './backend-request.ts';

@@ -6,6 +6,7 @@ import { authenticationHeaders, type ServerAccess } from '#client/http/index.ts'
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { describeTransportError } from '#machinery/net/peer/index.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Find, FindAll } from '../../catalog/internal-client.ts';
@@ -25,7 +26,6 @@ import { parseResponse, retryAfter } from './response.ts';
 import { ResponseBodyError, ResponseTooLargeError, send, type WebhookResponse } from './send.ts';
 import type { LocalWebhooks } from './local-webhooks.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
-import { describeTransportError } from './transport-errors.ts';
 
 /** The maximum number of configurations whose connections are kept. */
 const MAX_AGENTS = 200;

@@ -6,3 +6,4 @@ export type { DialConfig } from './dial.ts';
 export { BodyAbortedError, exchange } from './exchange.ts';
 export type { Answer, ExchangeConfig } from './exchange.ts';
 export { joinConnections } from './join.ts';
+export { describeTransportError } from './transport-errors.ts';

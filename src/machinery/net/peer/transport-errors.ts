@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 
 import { StatusError } from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { joinHostPort } from '#machinery/net/peer/index.ts';
+import { joinHostPort } from './dial.ts';
 import { quote } from '#machinery/text/go-format.ts';
 
 /** The fields of errors of sockets, TLS and HTTP parsing. */
