@@ -2,7 +2,7 @@
 // batches, and no client can tell which is which.
 
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
@@ -454,4 +454,24 @@ test('a client in the process may leave out the events of renewals that it has m
     ['d', 'b-1', 'a'],
     [...NODES, 'd', 'b-1', 'a'],
   ]);
+});
+
+test('other writes never wait for the renewals of all nodes', async () => {
+  const { storage, renewAll, clock } = await start();
+  await clock.advance(1000);
+  const update = storage.guaranteedUpdate.bind(storage);
+  let isHeld = true;
+  const held: (() => void)[] = [];
+  vi.spyOn(storage, 'guaranteedUpdate').mockImplementation(async (...parameters) => {
+    if (isHeld) await new Promise<void>((resolve) => held.push(resolve));
+    return update(...parameters);
+  });
+  const slices = Array.from({ length: 3000 }, (_, i) => NODES[i % 3]!);
+  const renewed = [renewAll(slices), renewAll(slices)];
+  await vi.waitFor(() => expect(held).toHaveLength(2000));
+  await clock.settle();
+  expect(held).toHaveLength(2000);
+  isHeld = false;
+  for (const release of held) release();
+  await Promise.all(renewed);
 });

@@ -11,6 +11,7 @@ import { leases } from '#api/groups/coordination/v1/index.ts';
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { Slots } from '#machinery/slots.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import {
   type KeyValue,
@@ -74,6 +75,12 @@ const PREFIX = `${storagePrefix(leases)}${NAMESPACE}/`;
 const PATH = `/apis/${leases.group}/${leases.version}/namespaces/${NAMESPACE}/${leases.resource}/`;
 /** The number of Leases that are renewed in one turn of the event loop. */
 const PER_TURN = 500;
+/**
+ * The number of those slices that are being written at a time, of all batches. The store commits
+ * writes in their order: if it does not keep up with 100,000 nodes, renewals are late, and no other
+ * write waits for more than these.
+ */
+const SLICES_IN_FLIGHT = 4;
 const OK = 200;
 const KEEP: UpdateDecision = { action: 'keep' };
 const NONE: ReadonlySet<string> = new Set();
@@ -108,6 +115,7 @@ interface RenewalContext {
 export class LeaseRenewals {
   readonly #config: LeaseRenewalsConfig;
   readonly #nodes = new Map<string, RenewedNode>();
+  readonly #slices = new Slots(SLICES_IN_FLIGHT);
 
   constructor(config: LeaseRenewalsConfig) {
     this.#config = config;
@@ -122,7 +130,8 @@ export class LeaseRenewals {
     const slices: Promise<readonly string[]>[] = [];
     for (let from = 0; from < nodes.length; from += PER_TURN) {
       if (from > 0) await nextTurn();
-      slices.push(this.#renewSlice(batch, nodes.slice(from, from + PER_TURN)));
+      const slice = nodes.slice(from, from + PER_TURN);
+      slices.push(this.#slices.run(() => this.#renewSlice(batch, slice)));
     }
     return (await Promise.all(slices)).flat();
   }

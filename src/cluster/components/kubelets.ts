@@ -12,7 +12,7 @@ import { RestartBackoff } from '../faults/index.ts';
 import type { ClusterNode } from '../nodes/cluster-node.ts';
 import { type AwakeKubelet, DormantNodes } from '../nodes/dormant-nodes.ts';
 import { SleepingNodes } from '../nodes/sleeping-nodes.ts';
-import { forEachOf } from '../nodes/slots.ts';
+import { forEachOf } from '#machinery/slots.ts';
 import type { ComponentsConfig } from './config.ts';
 import { CONTROLLER_MANAGER_USER } from './control-plane.ts';
 import { KubeletConfigs } from './kubelet-configs.ts';

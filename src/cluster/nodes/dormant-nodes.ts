@@ -30,10 +30,10 @@ import { watchesOf } from '#kubelet/watch-object.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import { forEachOf, Slots } from '#machinery/slots.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { IdleNodes } from './idle-nodes.ts';
 import { sharedWatches } from './shared-watches.ts';
-import { forEachOf, Slots } from './slots.ts';
 
 export interface DormantNodesConfig {
   /** Reads nodes, pods, services, ConfigMaps and Secrets. */

@@ -6,13 +6,13 @@ import type { AuthConfig, ImageService, ImageSpec, PodSandboxConfig } from '#cri
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { Slots } from '#machinery/slots.ts';
 import type { EventReason, PodEvents } from '../events.ts';
 import { untilAborted } from '../handlers/timeout.ts';
 import { Backoff } from '../backoff.ts';
 import { podUid, type Container, type Pod, type Secret } from '../types.ts';
 import { InvalidImageNameError, parseImageName, withDefaultTag } from './image-name.ts';
 import { credentialsFor } from './pull-credentials.ts';
-import { PullSlots } from './pull-slots.ts';
 
 /** Why there is no image; `reason` and the message appear in the container's `waiting` state. */
 export class ImageError extends Error {
@@ -77,7 +77,7 @@ interface Pulled {
 export class ImageManager {
   readonly #config: ImageManagerConfig;
   readonly #backoff: Backoff;
-  readonly #slots: PullSlots;
+  readonly #slots: Slots;
   readonly #pace: TokenBucket | undefined;
   /** By pod and image: the last failure, shown during the back-off. */
   readonly #lastFailure = new Map<string, string>();
@@ -86,7 +86,7 @@ export class ImageManager {
 
   constructor(config: ImageManagerConfig) {
     this.#config = config;
-    this.#slots = new PullSlots(config.maxParallelPulls ?? Number.POSITIVE_INFINITY);
+    this.#slots = new Slots(config.maxParallelPulls ?? Number.POSITIVE_INFINITY);
     const { clock, pullRate } = config;
     this.#pace = pullRate && new TokenBucket({ clock, ...pullRate });
     this.#backoff = new Backoff(

@@ -10,6 +10,7 @@ import type { CommitLog, CommitSink, PendingWrite } from '../mvcc/commit-log.ts'
 import { ObsoleteRows } from './obsolete-rows.ts';
 import type { Request, Response } from './protocol.ts';
 import { RecordWriter } from './record.ts';
+import { Fifo } from '#machinery/collections/fifo.ts';
 import { inNextTurn } from '#machinery/pending-work.ts';
 
 /**
@@ -34,6 +35,12 @@ const COMPACT_ROWS_PER_WRITE = 2;
  * remaining writes wait, the disk already has the next batch.
  */
 const PUBLISHED_PER_TURN = 24;
+/**
+ * A long backlog, such as the renewals of thousands of Leases, is published in about this number of
+ * turns: a turn of a busy server takes milliseconds, and every later write waits for all of them.
+ */
+const BACKLOG_TURNS = 16;
+const MAX_PUBLISHED_PER_TURN = 256;
 
 /** The part of a worker thread that the log uses. */
 export interface WorkerPort {
@@ -65,7 +72,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
    * Writes that are committed and not published yet, in order of revision. The next turns publish
    * them.
    */
-  #unpublished: W[] = [];
+  readonly #unpublished = new Fifo<W>();
   readonly #obsolete = new ObsoleteRows();
   #probes: Probe[] = [];
   #sendScheduled = false;
@@ -225,19 +232,24 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
 
   #committed(writes: readonly W[]): void {
     const begun = this.#unpublished.length > 0;
-    this.#unpublished = begun ? this.#unpublished.concat(writes) : [...writes];
+    for (const write of writes) this.#unpublished.push(write);
     if (!begun) this.#publishSome();
   }
 
   #publishSome(): void {
-    const writes = this.#unpublished.slice(0, PUBLISHED_PER_TURN);
-    this.#unpublished = this.#unpublished.slice(PUBLISHED_PER_TURN);
-    if (this.#unpublished.length > 0) inNextTurn(() => this.#publishSome());
-    if (writes.length > 0) this.#sink.committed(writes);
+    const share = Math.ceil(this.#unpublished.length / BACKLOG_TURNS);
+    this.#publish(Math.min(MAX_PUBLISHED_PER_TURN, Math.max(PUBLISHED_PER_TURN, share)));
   }
 
   #publishAll(): void {
-    const writes = this.#unpublished.splice(0);
+    this.#publish(this.#unpublished.length);
+  }
+
+  /** Publishes the oldest `limit` writes, and schedules the next turn for the rest. */
+  #publish(limit: number): void {
+    const count = Math.min(limit, this.#unpublished.length);
+    const writes = Array.from({ length: count }, () => this.#unpublished.shift()!);
+    if (this.#unpublished.length > 0) inNextTurn(() => this.#publishSome());
     if (writes.length > 0) this.#sink.committed(writes);
   }
 

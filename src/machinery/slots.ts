@@ -1,14 +1,17 @@
-// Limits how many asynchronous calls are in flight at a time.
+// Limits how much of one kind of work runs at a time. The rest waits, and starts in its order.
 
-/** Runs calls, at most so many at a time; others wait in their order. */
+import { Fifo } from './collections/fifo.ts';
+
 export class Slots {
   #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Fifo<() => void>();
 
-  constructor(count: number) {
-    this.#free = count;
+  /** `limit`: the maximum number that run at a time; Infinity: no maximum. */
+  constructor(limit: number) {
+    this.#free = limit;
   }
 
+  /** Runs the work when there is room. Resolves with its result. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -16,6 +19,7 @@ export class Slots {
       return await work();
     } finally {
       const next = this.#waiting.shift();
+      // The place is handed on, so that new work does not overtake.
       if (next === undefined) this.#free++;
       else next();
     }
