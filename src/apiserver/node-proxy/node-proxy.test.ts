@@ -45,7 +45,7 @@ beforeEach(async () => {
     }
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ` +
-        `${request.headers.upgrade}\r\nX-Stream: v4\r\n\r\nhello `,
+        `${request.headers.upgrade}\r\nX-Stream: v4\r\nSet-Cookie: a=1\r\n\r\nhello `,
     );
     socket.write(head);
     socket.on('data', (chunk: Buffer) => socket.write(chunk.toString().toUpperCase()));
@@ -228,6 +228,7 @@ describe('exec, attach and port-forward', () => {
     expect(got).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
     expect(got).toContain('Upgrade: SPDY/3.1\r\n');
     expect(got).toContain('X-Stream: v4\r\n');
+    expect(got).not.toContain('Set-Cookie');
     expect(got.endsWith('\r\n\r\nhello ABC')).toBe(true);
     expect(kubeletRequests).toEqual([
       'POST /exec/default/one/main?input=1&output=1&command=ls&command=-l+x upgrade SPDY/3.1',

@@ -18,6 +18,7 @@ import {
 import { withoutToken } from '../authentication/websocket-token.ts';
 import type { NodeConnector, NodeTarget } from '../node-connector.ts';
 import type { ApiRequest, ApiResponse, Upgrade } from '../request.ts';
+import { isAtOwnOrigin, isOriginWide } from './foreign-page.ts';
 
 export interface RelayTarget {
   readonly node: NodeTarget;
@@ -70,7 +71,7 @@ export class NodeRelay {
   /** Returns the peer's response, whatever its code. The body is a stream. */
   async forward(request: ApiRequest, target: RelayTarget): Promise<ApiResponse> {
     const peerResponse = await this.#request(request, target);
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string | readonly string[]> = {};
     for (const [name, value] of Object.entries(peerResponse.headers)) {
       if (
         value === undefined ||
@@ -79,7 +80,7 @@ export class NodeRelay {
         name === 'content-type'
       )
         continue;
-      headers[name] = Array.isArray(value) ? value.join(', ') : value;
+      headers[name] = value;
     }
     const contentType = peerResponse.headers['content-type'] ?? 'application/octet-stream';
     return {
@@ -131,8 +132,10 @@ export class NodeRelay {
         upgrade: true,
       }),
     );
-    if (exchanged.kind === 'upgraded')
-      return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, exchanged) } };
+    if (exchanged.kind === 'upgraded') {
+      const done = joinUpgraded(clock, upgrade, exchanged, isAtOwnOrigin(request));
+      return { code: 101, body: { kind: 'taken', done } };
+    }
     const code = exchanged.message.statusCode ?? 502;
     if (code < 400) {
       exchanged.message.destroy();
@@ -221,18 +224,22 @@ function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
 
 /**
  * Passes the peer's response head to the client, then joins the connections. Resolves when both are
- * closed.
+ * closed. `isolated`: leaves out headers that would change the state of this server's origin in a
+ * browser.
  */
 export async function joinUpgraded(
   clock: Clock,
   client: Upgrade,
   peer: Extract<Answer, { kind: 'upgraded' }>,
+  isolated = false,
 ): Promise<void> {
   const { socket, head } = client.take();
   const { message } = peer;
   let response = `HTTP/1.1 ${message.statusCode} ${message.statusMessage}\r\n`;
   for (let at = 0; at + 1 < message.rawHeaders.length; at += 2) {
-    response += `${message.rawHeaders[at]}: ${message.rawHeaders[at + 1]}\r\n`;
+    const name = message.rawHeaders[at]!;
+    if (isolated && isOriginWide(name.toLowerCase())) continue;
+    response += `${name}: ${message.rawHeaders[at + 1]}\r\n`;
   }
   if (!socket.destroyed) socket.write(`${response}\r\n`);
   if (peer.head.length > 0 && !socket.destroyed) socket.write(peer.head);

@@ -216,11 +216,11 @@ export class AggregationProxy {
       message.destroy();
       return { code: 502, body: { kind: 'text', contentType: TEXT, text: REDIRECTED } };
     }
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string | readonly string[]> = {};
     for (const [name, value] of Object.entries(message.headers)) {
       if (value === undefined || HOP_BY_HOP.test(name) || CORS.test(name)) continue;
       if (name === 'content-length' || name === 'content-type') continue;
-      headers[name] = Array.isArray(value) ? value.join(', ') : value;
+      headers[name] = value;
     }
     const contentType = code === 304 ? '' : (message.headers['content-type'] ?? '');
     const announced = message.headers['content-length'];
