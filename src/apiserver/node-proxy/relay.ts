@@ -8,6 +8,7 @@ import type { Duplex, Readable } from 'node:stream';
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { connectionOptions, isHopByHop } from '#machinery/net/hop-by-hop.ts';
 import {
   AddressNotAllowedError,
   type Answer,
@@ -15,6 +16,7 @@ import {
   exchange,
   joinConnections,
 } from '#machinery/net/peer/index.ts';
+import { isFrontProxyHeader } from '../authentication/front-proxy-headers.ts';
 import { withoutToken } from '../authentication/websocket-token.ts';
 import type { NodeConnector, NodeTarget } from '../node-connector.ts';
 import type { ApiRequest, ApiResponse, Upgrade } from '../request.ts';
@@ -29,17 +31,6 @@ export interface RelayTarget {
   readonly name: string;
 }
 
-/** Headers of a single connection, which must not be passed on. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 /** The maximum size of a kubelet's error message that is passed on. */
 const MAX_ERROR_BYTES = 8 * 1024;
 /** The timeout of an upgrade in ms. A peer responds to it before it starts its work. */
@@ -75,7 +66,7 @@ export class NodeRelay {
     for (const [name, value] of Object.entries(peerResponse.headers)) {
       if (
         value === undefined ||
-        HOP_BY_HOP.has(name) ||
+        isHopByHop(name) ||
         name === 'content-length' ||
         name === 'content-type'
       )
@@ -203,17 +194,21 @@ export async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readabl
 }
 
 /**
- * Returns the headers for the peer, without those of the client's connection and its credentials.
+ * Returns the headers for the peer, without those of the client's connection, its credentials, and
+ * the name of a user.
  */
 function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
+  const options = connectionOptions(request.headers['connection']);
   for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || name.startsWith(':') || HOP_BY_HOP.has(name)) continue;
+    if (value === undefined || name.startsWith(':') || isHopByHop(name) || options.has(name))
+      continue;
     if (
       name === 'authorization' ||
       name === 'host' ||
       name === 'content-length' ||
-      name.startsWith('impersonate-')
+      name.startsWith('impersonate-') ||
+      isFrontProxyHeader(name)
     )
       continue;
     if (name !== 'sec-websocket-protocol') headers[name] = value;

@@ -4,29 +4,19 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { posix } from 'node:path';
 
+import { connectionOptions, isHopByHop } from '#machinery/net/hop-by-hop.ts';
+import { isFrontProxyHeader } from '../../authentication/front-proxy-headers.ts';
 import { withoutToken } from '../../authentication/websocket-token.ts';
 import { headerValues } from '../../header-values.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 
-/** Headers of a single connection. Headers that `Connection` names are dropped, too. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  // Node writes these headers itself, or has handled them.
+/** Headers that Node writes itself, or has handled. */
+const HANDLED: ReadonlySet<string> = new Set([
   'content-length',
   'expect',
   'host',
   'http2-settings',
 ]);
-const IDENTITY: ReadonlySet<string> = new Set(['x-remote-user', 'x-remote-uid', 'x-remote-group']);
-const EXTRA_PREFIX = 'x-remote-extra-';
 
 export interface OutgoingConfig {
   readonly user: UserInfo;
@@ -76,13 +66,11 @@ export function userHeaders({ name, uid = '', groups, extra = {} }: UserInfo): O
 
 function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHttpHeaders {
   const { identityHeaders = [], identityPrefixes = [] } = config;
-  const named = new Set(
-    (request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()),
-  );
+  const options = connectionOptions(request.headers['connection']);
   const headers: Record<string, string[]> = {};
   for (const [name, value] of headerValues(request)) {
-    if (name.startsWith(':') || HOP_BY_HOP.has(name) || named.has(name)) continue;
-    if (isCredential(name) || IDENTITY.has(name) || name.startsWith(EXTRA_PREFIX)) continue;
+    if (name.startsWith(':') || isHopByHop(name) || options.has(name)) continue;
+    if (HANDLED.has(name) || isCredential(name) || isFrontProxyHeader(name)) continue;
     if (
       identityHeaders.includes(name) ||
       identityPrefixes.some((prefix) => name.startsWith(prefix))
