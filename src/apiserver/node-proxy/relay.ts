@@ -248,7 +248,7 @@ async function failureOf(
 ): Promise<apierrors.StatusError> {
   const code = answer.statusCode ?? 502;
   const text = await readSome(answer);
-  const status = parseStatus(text);
+  const status = parseStatus(text, code);
   if (status !== undefined) return apierrors.fromStatus(status);
   switch (code) {
     case 500:
@@ -283,11 +283,10 @@ async function readSome(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8');
 }
 
-function parseStatus(text: string): apierrors.Status | undefined {
+function parseStatus(text: string, code: number): apierrors.Status | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
-    const value = JSON.parse(text) as Partial<apierrors.Status>;
-    return value.kind === 'Status' ? (value as apierrors.Status) : undefined;
+    return apierrors.receivedStatus(JSON.parse(text), code);
   } catch {
     return undefined;
   }
