@@ -12,7 +12,7 @@ import type { NodeConnector } from '../node-connector.ts';
 import { isolatedHeaders } from '../node-proxy/foreign-page.ts';
 import type { ProxiedPlace } from '../node-proxy/location.ts';
 import { nodeTargetOf } from '../node-proxy/pod-target.ts';
-import { NodeRelay, type RelayTarget } from '../node-proxy/relay.ts';
+import { forwardedFor, NodeRelay, type RelayTarget } from '../node-proxy/relay.ts';
 import { kubeletProxy, type NodeProxyServices } from '../node-proxy/subresources.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { Subresource } from '../catalog/kind.ts';
@@ -152,11 +152,9 @@ function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRela
     connector,
     headers: (request, { node }) => {
       const host = hostOf(request) ?? hostAndPort({ scheme, ...node });
-      const before = request.headers['x-forwarded-for'];
       return {
         host,
-        'x-forwarded-for':
-          before === undefined ? request.remoteAddress : `${before}, ${request.remoteAddress}`,
+        'x-forwarded-for': forwardedFor(request),
         'x-forwarded-host': host,
         'x-forwarded-proto': 'https',
         'x-forwarded-uri': request.path,

@@ -42,7 +42,7 @@ export interface RelayConfig {
   readonly connector: NodeConnector | undefined;
   /**
    * Returns headers that are added to the client's, or replace them, with lower-case names.
-   * Default: the host 'kubelet'.
+   * Default: the host 'kubelet', and X-Forwarded-For.
    */
   readonly headers?: (request: ApiRequest, target: RelayTarget) => OutgoingHttpHeaders;
   /**
@@ -170,7 +170,10 @@ export class NodeRelay {
   #headers(request: ApiRequest, target: RelayTarget): OutgoingHttpHeaders {
     return {
       ...endToEnd(request),
-      ...(this.#config.headers?.(request, target) ?? { host: 'kubelet' }),
+      ...(this.#config.headers?.(request, target) ?? {
+        host: 'kubelet',
+        'x-forwarded-for': forwardedFor(request),
+      }),
     };
   }
 
@@ -182,6 +185,12 @@ export class NodeRelay {
       apierrors.internalError(`error dialing backend: ${message}`)
     );
   }
+}
+
+/** Returns the value of X-Forwarded-For: the addresses of the client and the proxies before this one. */
+export function forwardedFor({ headers, remoteAddress }: ApiRequest): string {
+  const before = headers['x-forwarded-for'];
+  return before === undefined ? remoteAddress : `${before}, ${remoteAddress}`;
 }
 
 /** Returns the body to send; undefined if there is none. */

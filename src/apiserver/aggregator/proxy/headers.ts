@@ -8,6 +8,7 @@ import { connectionOptions, isHopByHop } from '#machinery/net/hop-by-hop.ts';
 import { isFrontProxyHeader } from '../../authentication/front-proxy-headers.ts';
 import { withoutToken } from '../../authentication/websocket-token.ts';
 import { headerValues } from '../../header-values.ts';
+import { forwardedFor } from '../../node-proxy/relay.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 
 /** Headers that Node writes itself, or has handled. */
@@ -38,7 +39,7 @@ export function outgoingHeaders(request: ApiRequest, config: OutgoingConfig): Ou
     host: config.host,
     ...userHeaders(config.user),
   };
-  headers['x-forwarded-for'] = appended(request.headers['x-forwarded-for'], request.remoteAddress);
+  headers['x-forwarded-for'] = forwardedFor(request);
   if (request.auditId !== undefined) headers['audit-id'] = request.auditId;
   return headers;
 }
@@ -90,10 +91,6 @@ function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHtt
 /** Reports whether authentication or impersonation consumes the header. */
 function isCredential(name: string): boolean {
   return name === 'authorization' || name.startsWith('impersonate-');
-}
-
-function appended(before: string | undefined, address: string): string {
-  return before === undefined ? address : `${before}, ${address}`;
 }
 
 /** Encodes a value. Go sends header values as UTF-8, Node as Latin 1. */
