@@ -246,30 +246,4 @@ describe('layers', () => {
     }
     expect(wrong).toEqual([]);
   });
-
-  test('time and randomness come only from machinery/clock.ts and machinery/random.ts', () => {
-    const wrong: string[] = [];
-    for (const file of files) {
-      if (
-        /\.test\.tsx?$|\/testing\/|machinery\/(clock|random)\.ts$|ui\/browser\/clock\.ts$/.test(
-          file,
-        )
-      )
-        continue;
-      const lines = readFileSync(file, 'utf8').split('\n');
-      lines.forEach((line, index) => {
-        if (/^\s*(\/\/|\*)/.test(line)) return;
-        if (
-          /\b(Date\.now\(|new Date\(\)|setTimeout\(|setInterval\(|Math\.random\(|randomUUID\(|performance\.now\()/.test(
-            line.replace(/\.(setTimeout|setInterval)\(/g, ''),
-          )
-        ) {
-          wrong.push(
-            `${relative(source, file)}:${index + 1}: take a Clock or a Random from the Config instead: ${line.trim()}`,
-          );
-        }
-      });
-    }
-    expect(wrong).toEqual([]);
-  });
 });

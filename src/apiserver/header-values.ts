@@ -1,6 +1,6 @@
-// The headers of a request, each value by itself.
+// The headers of a request, each value by itself, and single headers of a response.
 
-import type { ApiRequest } from './request.ts';
+import type { ApiRequest, ApiResponse } from './request.ts';
 
 /** The headers of an ApiRequest. `rawHeaders` is absent for requests inside of the process. */
 export type SentHeaders = Pick<ApiRequest, 'headers'> & Partial<Pick<ApiRequest, 'rawHeaders'>>;
@@ -35,4 +35,10 @@ export function* headerTexts(
     const isText = sent.rawHeaders === undefined;
     yield [name, isText ? value : Buffer.from(value, 'latin1').toString('utf8')];
   }
+}
+
+/** Returns a header of a response that has one value: any but set-cookie. */
+export function responseHeader(headers: ApiResponse['headers'], name: string): string | undefined {
+  const value = headers?.[name];
+  return typeof value === 'string' ? value : undefined;
 }

@@ -226,7 +226,8 @@ export interface PeerCertificate {
  */
 export interface ApiResponse {
   readonly code: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** With lower-case names. Only set-cookie has a list: its values cannot be joined. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body: ResponseBody;
   /** The negotiated format of 'object', 'list' and 'watch' bodies. Default: compact JSON. */
   readonly format?: ResponseFormat;

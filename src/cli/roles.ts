@@ -1,6 +1,7 @@
 // The roles as processes: started from their flags, until a signal or until something ends that should not.
 
-import { createLogger, type Logger, type LoggerConfig, type LogLevel } from '#machinery/log.ts';
+import { createStderrLogger } from '#machinery/line-writer.ts';
+import type { Logger, LoggerConfig, LogLevel } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { startApiServerRole, type ApiServerRoleConfig } from '#cluster/roles/api-server.ts';
@@ -354,7 +355,7 @@ function loggingOf({
 async function run(name: string, options: CommonOptions, start: Start): Promise<void> {
   for (const warning of checkFeatureGates(options.featureGates ?? ''))
     process.stderr.write(`cox: warning: ${warning}\n`);
-  const logger: Logger = createLogger({ ...loggingOf(options), destination: process.stderr });
+  const logger: Logger = createStderrLogger({ ...loggingOf(options), clock: systemClock });
   nameProcess(name, logger);
   const progress = progressLine(false);
   const stop = stopSignal();

@@ -5,7 +5,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { createLogger, type LogLevel } from '#machinery/log.ts';
+import { createStderrLogger } from '#machinery/line-writer.ts';
+import type { LogLevel } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { printableJson } from '#machinery/text/printable.ts';
 import type { AccessFlags } from '#cluster/access/index.ts';
@@ -94,7 +95,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   const dated = process.env[DETACHED_VARIABLE] !== undefined;
   const logging = { format: options.logFormat, level, dated };
   const apiWorkers = workersOf(options, logging);
-  const logger = createLogger({ ...logging, destination: process.stderr });
+  const logger = createStderrLogger({ ...logging, clock: systemClock });
 
   const rotation = dated
     ? keepLogSmall({ file: dataDirLayout(options.dataDir).logFile, clock: systemClock, logger })

@@ -323,8 +323,8 @@ function watchStream<T>(
 function failureOf(request: TransportRequest, response: InProcessResponse): apierrors.StatusError {
   const { body, code } = response;
   if (body.kind === 'object') {
-    const object = body.object.object();
-    if (isStatus(object)) return apierrors.fromStatus(object);
+    const status = apierrors.receivedStatus(body.object.object(), code);
+    if (status !== undefined) return apierrors.fromStatus(status);
   }
   const text = body.kind === 'text' ? body.text : (STATUS_CODES[code] ?? 'unknown');
   return apierrors.genericServerResponse({
@@ -333,14 +333,6 @@ function failureOf(request: TransportRequest, response: InProcessResponse): apie
     serverMessage: text,
     isUnexpectedResponse: true,
   });
-}
-
-function isStatus(object: unknown): object is apierrors.Status {
-  return (
-    typeof object === 'object' &&
-    object !== null &&
-    (object as { kind?: unknown }).kind === 'Status'
-  );
 }
 
 function unexpected(request: TransportRequest, kind: string): Error {

@@ -243,6 +243,21 @@ describe('the kubelet API', () => {
     ).toBe(403);
   });
 
+  test('pages of other origins do not act with the certificate of a browser', async () => {
+    const admin = await pki.sign({
+      commonName: 'admin',
+      organizations: ['system:masters'],
+      usage: 'client',
+    });
+    const codeFor = async (headers: object): Promise<number> =>
+      (await ask(admin, '/pods', 'GET', headers)).code;
+    expect(await codeFor({ origin: 'https://evil.example' })).toBe(401);
+    expect(await codeFor({ origin: 'null' })).toBe(401);
+    expect(await codeFor({ origin: `https://127.0.0.1:${port}` })).toBe(200);
+    // Through the API server.
+    expect(await codeFor({ origin: 'https://api', 'x-forwarded-for': '192.0.2.7' })).toBe(200);
+  });
+
   test('each node answers at its own port', async () => {
     const admin = await pki.sign({
       commonName: 'admin',

@@ -290,12 +290,21 @@ const AMBIENT: readonly {
   {
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.(now|timeOrigin|nodeTiming)\b/,
     instead: TAKE_CLOCK,
-    allowed: ['machinery/clock.ts', 'console/ui/browser/clock.ts'],
+    allowed: [
+      'machinery/clock/system-clock.ts',
+      'machinery/clock/virtual-clock.ts',
+      'console/ui/browser/clock.ts',
+    ],
   },
   {
     pattern: /(?<![.#\w])set(Timeout|Interval)\(|\bnode:timers\b|\bprocess\.hrtime\b/,
     instead: TAKE_CLOCK,
-    allowed: ['machinery/clock.ts', 'console/ui/browser/clock.ts'],
+    allowed: [
+      'machinery/clock/interface.ts',
+      'machinery/clock/system-clock.ts',
+      'machinery/clock/virtual-clock.ts',
+      'console/ui/browser/clock.ts',
+    ],
   },
   {
     pattern: /\bAbortSignal\.timeout\(|\bAtomics\.wait\(/,
@@ -307,7 +316,7 @@ const AMBIENT: readonly {
     pattern: /(?<![.#\w])setImmediate\(/,
     instead:
       'a virtual clock waits for nextTurn (machinery/turn.ts) and inNextTurn (pending-work.ts)',
-    allowed: ['machinery/clock.ts', 'machinery/pending-work.ts'],
+    allowed: ['machinery/clock/virtual-clock.ts', 'machinery/pending-work.ts'],
   },
   {
     pattern: /\bMath\.random\(|\brandom(UUID|Bytes|Int|FillSync|Fill)\(|\bgetRandomValues\(/,

@@ -14,8 +14,11 @@ const certificate = (uids?: readonly string[]): PeerCertificate => ({
   fingerprint: 'ab01',
 });
 
-const userOf = (peerCertificate: PeerCertificate | undefined): UserInfo | undefined =>
-  new ClientCertificateAuthenticator().authenticate({ peerCertificate });
+const userOf = (
+  peerCertificate: PeerCertificate | undefined,
+  headers: Readonly<Record<string, string>> = {},
+): UserInfo | undefined =>
+  new ClientCertificateAuthenticator().authenticate({ peerCertificate, headers });
 
 describe('client certificates', () => {
   test('have the user, its groups, its UID and the certificate itself', () => {
@@ -29,6 +32,21 @@ describe('client certificates', () => {
     });
     expect(userOf(undefined)).toBeUndefined();
     expect(userOf({ ...certificate(), isClient: false })).toBeUndefined();
+  });
+
+  test.each([
+    [{ host: 'api:6443', origin: 'https://api:6443' }, true],
+    [{ ':authority': 'api', origin: 'https://api:443' }, true],
+    [{ host: 'api:6443', origin: 'https://evil.example' }, false],
+    [{ host: 'api:6443', origin: 'http://api:6443' }, false],
+    [{ host: 'api:6443', origin: 'https://api:6443.evil.example' }, false],
+    // A page in a sandbox, such as that of a pod.
+    [{ host: 'api:6443', origin: 'null' }, false],
+    [{ origin: 'https://api:6443' }, false],
+    // kubectl proxy.
+    [{ host: 'api:6443', origin: 'http://localhost:8001', 'x-forwarded-for': '127.0.0.1' }, true],
+  ])('of a browser, for a page with the headers %j: %j', (headers, counts) => {
+    expect(userOf(certificate(), headers)?.name).toBe(counts ? 'jane' : undefined);
   });
 
   test.each([[['']], [['u-1', 'u-2']]])('with the UIDs %j identify no user', async (uids) => {

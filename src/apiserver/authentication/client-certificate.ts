@@ -1,6 +1,8 @@
 // Authenticates client certificates: the common name is the user, the organizations are its groups,
-// and an attribute of the subject may have its UID. TLS has already verified the certificate.
+// and an attribute of the subject may have its UID. TLS has already verified the certificate. A
+// browser sends it with the requests of any page, so it does not count for pages of other origins.
 
+import { isOfForeignPage } from '#machinery/net/origin.ts';
 import type { ApiRequest, PeerCertificate, UserInfo } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 
@@ -17,13 +19,16 @@ export class ClientCertificateAuthenticator implements Authenticator {
   /** One user for each connection, however many requests arrive over it. */
   readonly #users = new WeakMap<PeerCertificate, UserInfo>();
 
-  authenticate(request: Pick<ApiRequest, 'peerCertificate'>): UserInfo | undefined {
-    const certificate = request.peerCertificate;
+  authenticate({
+    headers,
+    peerCertificate: certificate,
+  }: Pick<ApiRequest, 'headers' | 'peerCertificate'>): UserInfo | undefined {
     if (
       certificate === undefined ||
       certificate.isClient === false ||
       certificate.commonName === '' ||
-      hasInvalidUid(certificate)
+      hasInvalidUid(certificate) ||
+      isOfForeignPage(headers)
     )
       return undefined;
     let user = this.#users.get(certificate);

@@ -150,7 +150,9 @@ async function nodeRequest(id: string, path: string): Promise<string> {
   const { rest } = nodeProxySubresource({ find, clock: systemClock, nodeConnector }, { dial });
   const state = rawRequest({ path: `/api/v1/nodes/${id}/proxy/${path}` });
   if (rest.connect === undefined) throw new Error('not a proxy');
-  return textOf(await rest.connect(state, id, path));
+  const response = await rest.connect(state, id, path);
+  expect(response.headers?.['content-security-policy']).toMatch(/^sandbox /);
+  return textOf(response);
 }
 
 async function textOf(response: ApiResponse): Promise<string> {
@@ -259,7 +261,16 @@ describe('a request and its response', () => {
     const response = await request('pods', 'web', '/x', {
       method: 'PUT',
       body: 'payload',
-      headers: { host: 'api:6443', authorization: 'Bearer secret', 'x-mine': 'yes' },
+      headers: {
+        host: 'api:6443',
+        authorization: 'Bearer secret',
+        connection: 'keep-alive, X-Hop',
+        'x-hop': 'yes',
+        'x-mine': 'yes',
+        'x-remote-user': 'jane',
+        'x-remote-group': 'developers',
+        'x-remote-extra-scopes': 'all',
+      },
     });
     expect(response.code).toBe(418);
     expect(response.headers).not.toHaveProperty('access-control-allow-origin');
@@ -273,7 +284,9 @@ describe('a request and its response', () => {
       'x-forwarded-uri': `${PREFIX}/x`,
       'x-forwarded-for': '127.0.0.1',
     });
-    expect(headers).not.toHaveProperty('authorization');
+    expect(Object.keys(headers)).not.toContainEqual(
+      expect.stringMatching(/^(authorization|x-hop|x-remote-.*)$/),
+    );
   });
 
   test('a path without a slash at its end is redirected to one with it', async () => {
@@ -301,6 +314,74 @@ describe('a request and its response', () => {
     const page = await request('pods', 'web', '/x');
     expect(page.headers).toMatchObject({ 'content-encoding': 'gzip' });
     expect(gunzipSync(await bytesOf(page)).toString()).toBe(`<a href="${PREFIX}/näxt">ä</a>`);
+  });
+});
+
+describe('a page of a pod in a browser', () => {
+  const HEADERS = {
+    'content-type': 'text/html',
+    'content-security-policy': "default-src 'self'",
+    'clear-site-data': '"cookies"',
+    'service-worker-allowed': '/',
+    'set-cookie': ['a=1; Expires=Wed, 21 Oct 2099 07:28:00 GMT', '__Host-coxswain-console=x'],
+    'x-own': 'yes',
+  };
+  const SANDBOXED = /^default-src 'self', sandbox (?!.*allow-same-origin)allow-downloads.*scripts$/;
+
+  beforeEach(() => {
+    answer = (_message, response) => response.writeHead(200, HEADERS).end('<p>');
+  });
+
+  test.each([
+    ['a browser or kubectl at this server', {}],
+    [
+      'a browser at a front proxy',
+      {
+        headers: { 'x-forwarded-for': '192.0.2.7' },
+        peerCertificate: {
+          commonName: 'front',
+          organizations: [],
+          notAfter: Infinity,
+          isFrontProxy: true,
+        },
+      },
+    ],
+  ])('cannot act at the origin of this server: %s', async (_name, raw) => {
+    const { headers } = await request('services', 'web:http', '/', raw);
+    expect(headers?.['content-security-policy']).toMatch(SANDBOXED);
+    expect(headers).toMatchObject({ 'x-own': 'yes' });
+    for (const name of ['set-cookie', 'clear-site-data', 'service-worker-allowed'])
+      expect(headers).not.toHaveProperty(name);
+  });
+
+  test('a page without a policy of its own cannot either', async () => {
+    answer = (_message, response) => response.writeHead(404).end('<p>');
+    const policy = (await request('pods', 'web', '/')).headers?.['content-security-policy'];
+    expect(policy).toMatch(/^sandbox (?!.*allow-same-origin)/);
+  });
+
+  test('behind kubectl proxy, which is another origin, it is unchanged', async () => {
+    const { headers } = await request('pods', 'web', '/', {
+      headers: { 'x-forwarded-for': '127.0.0.1' },
+    });
+    const { 'content-type': _type, ...others } = HEADERS;
+    expect(headers).toMatchObject(others);
+  });
+
+  test('an invented content coding passes unchanged', async () => {
+    answer = (_message, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'constructor' })
+        .end('<a href="/x">');
+    expect(await textOf(await request('pods', 'web', '/x'))).toBe('<a href="/x">');
+  });
+
+  test('slashes at the start of the path do not become the host of a redirect', async () => {
+    answer = (_message, response) => response.writeHead(302, { location: '/login' }).end();
+    const { headers } = await request('pods', 'web', '', { path: `/${PREFIX}` });
+    expect(headers).toMatchObject({ location: `${PREFIX}/` });
+    const inside = await request('pods', 'web', '', { path: `/${PREFIX}/x` });
+    expect(inside.headers).toMatchObject({ location: `${PREFIX}/login` });
   });
 });
 

@@ -9,9 +9,10 @@ import type { Clock } from '#machinery/clock.ts';
 import { dial as dialPeer, joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { NodeConnector } from '../node-connector.ts';
+import { isolatedHeaders } from '../node-proxy/foreign-page.ts';
 import type { ProxiedPlace } from '../node-proxy/location.ts';
 import { nodeTargetOf } from '../node-proxy/pod-target.ts';
-import { NodeRelay, type RelayTarget } from '../node-proxy/relay.ts';
+import { forwardedFor, NodeRelay, type RelayTarget } from '../node-proxy/relay.ts';
 import { kubeletProxy, type NodeProxyServices } from '../node-proxy/subresources.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { Subresource } from '../catalog/kind.ts';
@@ -61,7 +62,7 @@ class EndpointProxy {
     if (request.upgrade !== undefined) return relay.upgrade(request, target);
     if (path === '' && (request.method === 'GET' || request.method === 'HEAD')) {
       // The redirect adds the slash that relative links need.
-      const to = `${request.path}/${query === '' ? '' : `?${query}`}`;
+      const to = `${prefix}/${query === '' ? '' : `?${query}`}`;
       return { code: 301, headers: { location: to }, body: { kind: 'none' } };
     }
     const backend = hostAndPort(location);
@@ -71,7 +72,8 @@ class EndpointProxy {
       backend,
       prefix,
     };
-    return rewriteResponse(await relay.forward(request, target), place, request.method);
+    const response = rewriteResponse(await relay.forward(request, target), place, request.method);
+    return { ...response, headers: isolatedHeaders(request, response.headers ?? {}) };
   }
 }
 
@@ -150,11 +152,9 @@ function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRela
     connector,
     headers: (request, { node }) => {
       const host = hostOf(request) ?? hostAndPort({ scheme, ...node });
-      const before = request.headers['x-forwarded-for'];
       return {
         host,
-        'x-forwarded-for':
-          before === undefined ? request.remoteAddress : `${before}, ${request.remoteAddress}`,
+        'x-forwarded-for': forwardedFor(request),
         'x-forwarded-host': host,
         'x-forwarded-proto': 'https',
         'x-forwarded-uri': request.path,
@@ -167,13 +167,15 @@ function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRela
 
 /**
  * Splits a path after /api/v1/namespaces/NS/pods/NAME/proxy or /api/v1/nodes/NAME/proxy. The rest is
- * unchanged: '' is not the same as '/'.
+ * unchanged: '' is not the same as '/'. Repeated slashes in the prefix count as one: two at its
+ * start would name a host in a redirect.
  */
 function splitPath(sentPath: string): { readonly prefix: string; readonly path: string } {
   const match = /^(\/+api\/+v1\/+(?:namespaces\/+[^/]+\/+)?[^/]+\/+[^/]+\/+proxy)(.*)$/s.exec(
     sentPath,
   );
-  return { prefix: match?.[1] ?? sentPath, path: match?.[2] ?? '' };
+  const prefix = (match?.[1] ?? sentPath).replaceAll(/\/+/g, '/');
+  return { prefix, path: match?.[2] ?? '' };
 }
 
 /** Returns the host of the request. HTTP/2 has a header of its own for it. */

@@ -6,9 +6,11 @@ import { type Duplex, pipeline, Readable, Transform } from 'node:stream';
 import { createDeflate, createGunzip, createGzip, createInflate } from 'node:zlib';
 
 import { type ProxiedPlace, rewriteLocation } from '../node-proxy/location.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
+import { inNextTurn } from '#machinery/pending-work.ts';
+import { responseHeader } from '../header-values.ts';
 import type { ApiResponse } from '../request.ts';
 import { HtmlLinks } from './html-links.ts';
-import { inNextTurn } from '#machinery/pending-work.ts';
 
 /** Returns a stream that rewrites the links of a page. */
 function rewriteHtml(place: ProxiedPlace): Transform {
@@ -50,11 +52,11 @@ export function rewriteResponse(
   const headers = Object.fromEntries(
     Object.entries(response.headers ?? {}).filter(([name]) => !CORS.test(name)),
   );
-  const { location } = headers;
+  const location = responseHeader(headers, 'location');
   const { body, code } = response;
   if (location !== undefined) headers['location'] = rewriteLocation(location, place);
   else if (body.kind === 'stream' && isPage(body.contentType) && mayHaveBody(method, code)) {
-    const coding = CODINGS[headers['content-encoding'] ?? ''];
+    const coding = ownValue(CODINGS, responseHeader(headers, 'content-encoding') ?? '');
     // A page in another content coding passes unchanged.
     if (coding !== undefined)
       return {
@@ -85,7 +87,7 @@ function through(source: AsyncIterable<Uint8Array>, transforms: readonly Duplex[
  * The streams that rewrite a page, by content coding. Compression uses the fastest level, since it
  * only serves the transfer.
  */
-const CODINGS: Readonly<Record<string, ((place: ProxiedPlace) => Duplex[]) | undefined>> = {
+const CODINGS: Readonly<Record<string, (place: ProxiedPlace) => Duplex[]>> = {
   '': (place) => [rewriteHtml(place)],
   identity: (place) => [rewriteHtml(place)],
   gzip: (place) => [createGunzip(), rewriteHtml(place), createGzip({ level: 1 })],

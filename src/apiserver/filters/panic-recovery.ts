@@ -38,7 +38,8 @@ export function panicRecovery(logger: Logger): Filter {
 function statusResponse(request: ApiRequest, status: apierrors.Status): ApiResponse {
   const seconds = status.details?.retryAfterSeconds ?? 0;
   return {
-    code: status.code ?? 500,
+    // A webhook or another server may have chosen it.
+    code: apierrors.isErrorCode(status.code) ? status.code : 500,
     body: { kind: 'object', object: new FreshObject(status) },
     format: negotiateStatus(request),
     ...(seconds > 0 && { headers: { 'retry-after': String(seconds) } }),

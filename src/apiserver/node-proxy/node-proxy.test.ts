@@ -14,6 +14,8 @@ const PODS = '/api/v1/namespaces/default/pods';
 
 /** A kubelet that serves HTTP on any connection. */
 let kubelet: Server;
+/** The kubelet's response to an upgrade for a command named 'refused'. */
+let refusal: string;
 let kubeletRequests: string[];
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 let targets: NodeTarget[];
@@ -30,6 +32,7 @@ const nodeConnector = {
 };
 
 beforeEach(async () => {
+  refusal = 'no such container';
   kubeletRequests = [];
   targets = [];
   answer = (_request, response) => response.end('said');
@@ -40,12 +43,12 @@ beforeEach(async () => {
   kubelet.on('upgrade', (request, socket, head) => {
     kubeletRequests.push(`${request.method} ${request.url} upgrade ${request.headers.upgrade}`);
     if (request.url?.includes('refused') === true) {
-      socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 17\r\n\r\nno such container');
+      socket.end(`HTTP/1.1 404 Not Found\r\nContent-Length: ${refusal.length}\r\n\r\n${refusal}`);
       return;
     }
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ` +
-        `${request.headers.upgrade}\r\nX-Stream: v4\r\n\r\nhello `,
+        `${request.headers.upgrade}\r\nX-Stream: v4\r\nSet-Cookie: a=1\r\n\r\nhello `,
     );
     socket.write(head);
     socket.on('data', (chunk: Buffer) => socket.write(chunk.toString().toUpperCase()));
@@ -228,6 +231,7 @@ describe('exec, attach and port-forward', () => {
     expect(got).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
     expect(got).toContain('Upgrade: SPDY/3.1\r\n');
     expect(got).toContain('X-Stream: v4\r\n');
+    expect(got).not.toContain('Set-Cookie');
     expect(got.endsWith('\r\n\r\nhello ABC')).toBe(true);
     expect(kubeletRequests).toEqual([
       'POST /exec/default/one/main?input=1&output=1&command=ls&command=-l+x upgrade SPDY/3.1',
@@ -247,6 +251,25 @@ describe('exec, attach and port-forward', () => {
     const got = await converse(`${PODS}/one/exec?command=refused`, '');
     expect(got).toMatch(/^HTTP\/1\.1 404 /);
     expect(got).toContain('"kind":"Status"');
+  });
+
+  test.each([
+    { code: 99_999 },
+    { code: 101 },
+    { code: 204 },
+    { code: -1 },
+    { code: 'x' },
+    { code: {} },
+    { code: 404, message: {}, reason: [], details: 'x' },
+    { code: 404, details: { retryAfterSeconds: 'x\r\nA: b', causes: 1 } },
+    { code: 404, metadata: 1, status: [] },
+  ])('the malformed Status %j of a kubelet is an error', async (status) => {
+    refusal = JSON.stringify({ kind: 'Status', ...status });
+    const got = await converse(`${PODS}/one/exec?command=refused`, '');
+    expect(got).toMatch(/^HTTP\/1\.1 (404|500) /);
+    expect(got).toContain('"kind":"Status"');
+    expect(got).not.toContain('\r\nA: b');
+    expect((await send(t.server, { path: `${PODS}/one` })).code).toBe(200);
   });
 
   test('a pod without a node, a wrong container and an unreachable node are errors', async () => {

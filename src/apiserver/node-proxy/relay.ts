@@ -8,6 +8,7 @@ import type { Duplex, Readable } from 'node:stream';
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { connectionOptions, isHopByHop } from '#machinery/net/hop-by-hop.ts';
 import {
   AddressNotAllowedError,
   type Answer,
@@ -15,9 +16,11 @@ import {
   exchange,
   joinConnections,
 } from '#machinery/net/peer/index.ts';
+import { isFrontProxyHeader } from '../authentication/front-proxy-headers.ts';
 import { withoutToken } from '../authentication/websocket-token.ts';
 import type { NodeConnector, NodeTarget } from '../node-connector.ts';
 import type { ApiRequest, ApiResponse, Upgrade } from '../request.ts';
+import { isAtOwnOrigin, isOriginWide } from './foreign-page.ts';
 
 export interface RelayTarget {
   readonly node: NodeTarget;
@@ -28,17 +31,6 @@ export interface RelayTarget {
   readonly name: string;
 }
 
-/** Headers of a single connection, which must not be passed on. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 /** The maximum size of a kubelet's error message that is passed on. */
 const MAX_ERROR_BYTES = 8 * 1024;
 /** The timeout of an upgrade in ms. A peer responds to it before it starts its work. */
@@ -50,7 +42,7 @@ export interface RelayConfig {
   readonly connector: NodeConnector | undefined;
   /**
    * Returns headers that are added to the client's, or replace them, with lower-case names.
-   * Default: the host 'kubelet'.
+   * Default: the host 'kubelet', and X-Forwarded-For.
    */
   readonly headers?: (request: ApiRequest, target: RelayTarget) => OutgoingHttpHeaders;
   /**
@@ -70,16 +62,16 @@ export class NodeRelay {
   /** Returns the peer's response, whatever its code. The body is a stream. */
   async forward(request: ApiRequest, target: RelayTarget): Promise<ApiResponse> {
     const peerResponse = await this.#request(request, target);
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string | readonly string[]> = {};
     for (const [name, value] of Object.entries(peerResponse.headers)) {
       if (
         value === undefined ||
-        HOP_BY_HOP.has(name) ||
+        isHopByHop(name) ||
         name === 'content-length' ||
         name === 'content-type'
       )
         continue;
-      headers[name] = Array.isArray(value) ? value.join(', ') : value;
+      headers[name] = value;
     }
     const contentType = peerResponse.headers['content-type'] ?? 'application/octet-stream';
     return {
@@ -131,8 +123,10 @@ export class NodeRelay {
         upgrade: true,
       }),
     );
-    if (exchanged.kind === 'upgraded')
-      return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, exchanged) } };
+    if (exchanged.kind === 'upgraded') {
+      const done = joinUpgraded(clock, upgrade, exchanged, isAtOwnOrigin(request));
+      return { code: 101, body: { kind: 'taken', done } };
+    }
     const code = exchanged.message.statusCode ?? 502;
     if (code < 400) {
       exchanged.message.destroy();
@@ -176,7 +170,10 @@ export class NodeRelay {
   #headers(request: ApiRequest, target: RelayTarget): OutgoingHttpHeaders {
     return {
       ...endToEnd(request),
-      ...(this.#config.headers?.(request, target) ?? { host: 'kubelet' }),
+      ...(this.#config.headers?.(request, target) ?? {
+        host: 'kubelet',
+        'x-forwarded-for': forwardedFor(request),
+      }),
     };
   }
 
@@ -190,6 +187,12 @@ export class NodeRelay {
   }
 }
 
+/** Returns the value of X-Forwarded-For: the addresses of the client and the proxies before this one. */
+export function forwardedFor({ headers, remoteAddress }: ApiRequest): string {
+  const before = headers['x-forwarded-for'];
+  return before === undefined ? remoteAddress : `${before}, ${remoteAddress}`;
+}
+
 /** Returns the body to send; undefined if there is none. */
 export async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readable | undefined> {
   if (body.kind === 'object')
@@ -200,17 +203,21 @@ export async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readabl
 }
 
 /**
- * Returns the headers for the peer, without those of the client's connection and its credentials.
+ * Returns the headers for the peer, without those of the client's connection, its credentials, and
+ * the name of a user.
  */
 function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
+  const options = connectionOptions(request.headers['connection']);
   for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || name.startsWith(':') || HOP_BY_HOP.has(name)) continue;
+    if (value === undefined || name.startsWith(':') || isHopByHop(name) || options.has(name))
+      continue;
     if (
       name === 'authorization' ||
       name === 'host' ||
       name === 'content-length' ||
-      name.startsWith('impersonate-')
+      name.startsWith('impersonate-') ||
+      isFrontProxyHeader(name)
     )
       continue;
     if (name !== 'sec-websocket-protocol') headers[name] = value;
@@ -221,18 +228,22 @@ function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
 
 /**
  * Passes the peer's response head to the client, then joins the connections. Resolves when both are
- * closed.
+ * closed. `isolated`: leaves out headers that would change the state of this server's origin in a
+ * browser.
  */
 export async function joinUpgraded(
   clock: Clock,
   client: Upgrade,
   peer: Extract<Answer, { kind: 'upgraded' }>,
+  isolated = false,
 ): Promise<void> {
   const { socket, head } = client.take();
   const { message } = peer;
   let response = `HTTP/1.1 ${message.statusCode} ${message.statusMessage}\r\n`;
   for (let at = 0; at + 1 < message.rawHeaders.length; at += 2) {
-    response += `${message.rawHeaders[at]}: ${message.rawHeaders[at + 1]}\r\n`;
+    const name = message.rawHeaders[at]!;
+    if (isolated && isOriginWide(name.toLowerCase())) continue;
+    response += `${name}: ${message.rawHeaders[at + 1]}\r\n`;
   }
   if (!socket.destroyed) socket.write(`${response}\r\n`);
   if (peer.head.length > 0 && !socket.destroyed) socket.write(peer.head);
@@ -246,7 +257,7 @@ async function failureOf(
 ): Promise<apierrors.StatusError> {
   const code = answer.statusCode ?? 502;
   const text = await readSome(answer);
-  const status = parseStatus(text);
+  const status = parseStatus(text, code);
   if (status !== undefined) return apierrors.fromStatus(status);
   switch (code) {
     case 500:
@@ -281,11 +292,10 @@ async function readSome(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8');
 }
 
-function parseStatus(text: string): apierrors.Status | undefined {
+function parseStatus(text: string, code: number): apierrors.Status | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
-    const value = JSON.parse(text) as Partial<apierrors.Status>;
-    return value.kind === 'Status' ? (value as apierrors.Status) : undefined;
+    return apierrors.receivedStatus(JSON.parse(text), code);
   } catch {
     return undefined;
   }

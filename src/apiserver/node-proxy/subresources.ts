@@ -10,11 +10,13 @@ import * as field from '#machinery/validation/field.ts';
 import { joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { integerOf, parseBoolean } from '../endpoints/query-options.ts';
+import { responseHeader } from '../header-values.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { Rest } from '../registry/rest.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { requireCreate } from './create-permission.ts';
+import { isolatedHeaders } from './foreign-page.ts';
 import { rewriteLocation } from './location.ts';
 import {
   chooseContainer,
@@ -59,7 +61,8 @@ export function kubeletProxy(services: NodeProxyServices): NonNullable<Rest['con
       name,
     };
     if (request.upgrade !== undefined) return relay.upgrade(request, target);
-    return withoutRedirect(await relay.forward(request, target), request, target);
+    const response = withoutRedirect(await relay.forward(request, target), request, target);
+    return { ...response, headers: isolatedHeaders(request, response.headers ?? {}) };
   };
 }
 
@@ -73,10 +76,11 @@ function withoutRedirect(
   request: ApiRequest,
   { node, name }: RelayTarget,
 ): ApiResponse {
-  const location = response.headers?.['location'];
+  const location = responseHeader(response.headers, 'location');
   if (location === undefined) return response;
   const prefix =
-    /^\/+api\/+v1\/+nodes\/+[^/]+\/+proxy/.exec(request.path)?.[0] ?? `/api/v1/nodes/${name}/proxy`;
+    /^\/+api\/+v1\/+nodes\/+[^/]+\/+proxy/.exec(request.path)?.[0].replaceAll(/\/+/g, '/') ??
+    `/api/v1/nodes/${name}/proxy`;
   const host = request.headers['host'] ?? request.headers[':authority'] ?? '';
   const rewritten = rewriteLocation(location, {
     scheme: 'https',

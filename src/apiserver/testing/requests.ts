@@ -3,7 +3,7 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
-import type { ApiResponse, Handler, UserInfo } from '../request.ts';
+import type { ApiResponse, Handler, PeerCertificate, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from '../http/audit-ids.ts';
 import { respond } from '../http/respond.ts';
@@ -24,6 +24,8 @@ export interface RawRequest {
   readonly body?: string | Uint8Array | object;
   /** The user. Default: ADMIN. `null`: authentication decides. */
   readonly user?: UserInfo | null;
+  /** The certificate of the client. Default: none. */
+  readonly peerCertificate?: PeerCertificate;
   /** The source of the request's audit ID. Default: the request has none. */
   readonly random?: Random;
 }
@@ -68,6 +70,7 @@ export function rawRequest(raw: RawRequest, signal?: AbortSignal): RequestState 
     rawHeaders: raw.rawHeaders,
     body: { kind: 'bytes', read: () => Promise.resolve(bytes) },
     remoteAddress: '127.0.0.1',
+    ...(raw.peerCertificate !== undefined && { peerCertificate: raw.peerCertificate }),
     ...(raw.random !== undefined && { auditIds: new AuditIds(raw.random) }),
     ...(raw.user !== null && { user: raw.user ?? ADMIN }),
     ...(signal !== undefined && { parentSignal: () => signal }),

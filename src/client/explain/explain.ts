@@ -1,6 +1,7 @@
 // From an object and what is around it to the causes of its state. Pure: the objects were read before (gather.ts).
 
 import type { KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { type Cause, cause, type ObjectRef, refText, rootCauses, worst } from './cause.ts';
 import type { Context, Explainer, World } from './context.ts';
 import { explainPod } from './explain-pod.ts';
@@ -92,7 +93,7 @@ function explainOne(
     ...world,
     descend: (other, text) => explainOne(other, world, inside, text),
   };
-  const explainer = EXPLAINERS[ref.group === '' ? ref.kind : `${ref.kind}.${ref.group}`];
+  const explainer = ownValue(EXPLAINERS, ref.group === '' ? ref.kind : `${ref.kind}.${ref.group}`);
   const own = (explainer ?? explainAny)(object, context);
   const going =
     object.metadata.deletionTimestamp && ref.kind !== 'Pod'

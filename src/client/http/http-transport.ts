@@ -371,15 +371,8 @@ class HttpTransport implements Transport {
   ): Promise<apierrors.StatusError> {
     const text = await this.#readAll(request, response, signal);
     try {
-      const object: unknown = JSON.parse(text);
-      if (
-        typeof object === 'object' &&
-        object !== null &&
-        'kind' in object &&
-        object.kind === 'Status'
-      ) {
-        return apierrors.fromStatus(object as apierrors.Status);
-      }
+      const status = apierrors.receivedStatus(JSON.parse(text), response.status);
+      if (status !== undefined) return apierrors.fromStatus(status);
     } catch {
       // The body is not JSON, so it is not from the API server.
     }

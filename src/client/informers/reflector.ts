@@ -229,7 +229,7 @@ export class Reflector<T extends KubeObject> {
         events++;
         if (event.type !== 'ERROR') this.#apply(event);
         // The object of an error is a Status, whatever the type of the watch's other objects.
-        else throw apierrors.fromStatus(event.object as unknown as apierrors.Status);
+        else throw apierrors.watchError(event.object);
       });
     } catch (error) {
       if (isExpired(error)) return EXPIRED;

@@ -51,7 +51,7 @@ type Serve = (request: ConsoleRequest) => ConsoleResponse | Promise<ConsoleRespo
 /** The responses of the API server that the console handles: its own, and any other one. */
 interface AnyResponse {
   readonly code: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body: { readonly kind: string };
 }
 
@@ -219,9 +219,11 @@ function follow(session: Session, request: ConsoleRequest, { body }: AnyResponse
   request.signal.addEventListener('abort', () => session.streams.delete(request), { once: true });
 }
 
-/** Returns the response of another server without a cookie that would replace a session's. */
+/** Returns the response of another server without cookies that would replace the console's. */
 function withoutForeignCookie<R extends AnyResponse>(response: R): R {
-  if (response.headers?.['set-cookie']?.includes(COOKIE) !== true) return response;
-  const { 'set-cookie': _removed, ...headers } = response.headers;
-  return { ...response, headers };
+  const { 'set-cookie': sent, ...headers } = response.headers ?? {};
+  if (sent === undefined) return response;
+  // The names of the console's other cookies begin with this one.
+  const kept = [sent].flat().filter((text) => !text.includes(COOKIE));
+  return { ...response, headers: kept.length === 0 ? headers : { ...headers, 'set-cookie': kept } };
 }

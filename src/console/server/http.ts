@@ -55,7 +55,7 @@ export type ConsoleBody =
 
 export interface ConsoleResponse {
   readonly code: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body: ConsoleBody;
 }
 

@@ -26,7 +26,7 @@ async function addNode(name: string, labels = {}): Promise<void> {
 }
 
 /** Writes the conditions that the node's kubelet would report. */
-async function report(name: string, ready: 'True' | 'False', pressure?: string): Promise<void> {
+async function report(name: string, ready: string, pressure?: string): Promise<void> {
   const now = formatTime(cluster.clock.now());
   const condition = (type: string, status: string) => ({
     type,
@@ -110,6 +110,9 @@ describe('NodeLifecycleController', () => {
     });
     await report('a', 'True', 'DiskPressure');
     expect(await taints('a')).toEqual(['disk-pressure:NoSchedule']);
+    // A kubelet chooses the types and states of its conditions.
+    await report('a', 'name', 'constructor');
+    expect(await taints('a')).toEqual([]);
   });
 
   test('keeps taints of other owners', async () => {

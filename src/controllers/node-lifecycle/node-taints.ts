@@ -2,6 +2,7 @@
 
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import {
   matchesTaint,
   type ReadTaint,
@@ -103,7 +104,7 @@ export function wantedTaints(
   const present = node.spec.taints ?? [];
   const wanted: ReadTaint[] = [];
   for (const { type, status } of node.status.conditions ?? []) {
-    const key = NO_SCHEDULE[type]?.[status];
+    const key = ownValue(ownValue(NO_SCHEDULE, type), status);
     if (key !== undefined) wanted.push({ key, effect: 'NoSchedule' });
   }
   if (node.spec.unschedulable) wanted.push({ key: TAINT_UNSCHEDULABLE, effect: 'NoSchedule' });

@@ -82,6 +82,7 @@ describe('choosePodsToDelete', () => {
     ],
     ['Pending before Unknown', { phase: 'Pending' }, { phase: 'Unknown', ready: false }],
     ['Unknown before Running', { phase: 'Unknown' }, { phase: 'Running', ready: false }],
+    ['an unknown phase like Pending', { phase: 'constructor' }, { phase: 'Running', ready: false }],
     ['not ready before ready', { ready: false, cost: '10' }, { cost: '-10' }],
     ['lower deletion cost before higher', { cost: '-5' }, {}],
     ['a cost that cannot be read counts as 0', {}, { cost: '1' }],

@@ -3,6 +3,7 @@
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { parseTime } from '#machinery/text/time.ts';
 import { isPodActive, isPodReady, podReadySince } from '../pod-state.ts';
 
@@ -74,7 +75,7 @@ function candidate(pod: ReadPod, colocated: number): Candidate {
   return {
     pod,
     assigned: (pod.spec.nodeName ?? '') !== '',
-    phase: PHASE_ORDER[pod.status.phase ?? ''] ?? 0,
+    phase: ownValue(PHASE_ORDER, pod.status.phase ?? '') ?? 0,
     ready: isPodReady(pod),
     deletionCost: deletionCost(pod),
     colocated,

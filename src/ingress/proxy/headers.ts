@@ -1,22 +1,9 @@
 // Lists of headers: alternating names and values, as in rawHeaders of node:http.
 
+import { connectionOptions, isHopByHop } from '#machinery/net/hop-by-hop.ts';
 import type { HeaderChanges } from '../model.ts';
 
 export type HeaderList = readonly string[];
-
-/**
- * Headers that concern one connection (RFC 9110, section 7.6.1). Connection may name further ones.
- */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /**
  * Headers that only proxies may set. Some servers read '_' as '-', so that both forms are removed.
@@ -59,18 +46,15 @@ const equalsName = (name: string, lowerCase: string): boolean =>
  * headers.
  */
 export function endToEnd(list: HeaderList): string[] {
-  const named = new Set<string>();
-  for (let i = 0; i < list.length; i += 2) {
-    if (!equalsName(list[i]!, 'connection')) continue;
-    for (const token of list[i + 1]!.split(',')) named.add(token.trim().toLowerCase());
-  }
+  const options = connectionOptions(headerValue(list, 'connection'));
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
     const name = list[i]!.toLowerCase();
     if (
       name.startsWith(':') ||
-      HOP_BY_HOP.has(name) ||
-      (named.size > 0 && named.has(name) && name !== 'host')
+      // Trailers are passed on.
+      (isHopByHop(name) && name !== 'trailer') ||
+      (options.size > 0 && options.has(name) && name !== 'host')
     )
       continue;
     result.push(name, list[i + 1]!);

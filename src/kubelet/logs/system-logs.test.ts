@@ -16,6 +16,7 @@ beforeEach(async () => {
   writeFileSync(join(dir, 'secret'), 'secret');
   writeFileSync(join(root, 'syslog'), 'one\ntwo\n');
   writeFileSync(join(root, 'a&b?.log'), '');
+  writeFileSync(join(root, 'javascript:alert(1)'), '');
   writeFileSync(join(root, 'pods', 'one'), 'pod');
   symlinkSync('pods/one', join(root, 'inside'));
   symlinkSync('../secret', join(root, 'outside'));
@@ -48,6 +49,7 @@ test('files and lists are served', async () => {
   expect(status).toBe(200);
   expect(list).toContain('<a href="a&amp;b%3F.log">a&amp;b?.log</a>\n<a href="inside">');
   expect(list).toContain('<a href="pods/">pods/</a>');
+  expect(list).toContain('<a href="./javascript:alert(1)">');
   expect((await fetch(`${url}pods`, { redirect: 'manual' })).headers.get('location')).toBe('pods/');
   expect((await get('pods/'))[1]).toContain('<a href="one">one</a>');
 });

@@ -129,8 +129,9 @@ async function listing(dir: string): Promise<string> {
   return `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${links.join('')}</pre>\n`;
 }
 
+/** Returns the name as a relative reference, whose first part would be a scheme with a colon. */
 const reference = (name: string): string =>
-  encodeURI(name).replaceAll('?', '%3F').replaceAll('#', '%23');
+  (name.includes(':') ? './' : '') + encodeURI(name).replaceAll('?', '%3F').replaceAll('#', '%23');
 
 const escaped = (name: string): string =>
   name.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? character);

@@ -11,6 +11,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { isOfForeignPage } from '#machinery/net/origin.ts';
 import {
   closeConnection,
   ConnectionTable,
@@ -205,7 +206,8 @@ export class KubeletServer {
     // A certificate that has expired since the handshake does not count.
     const expired =
       this.#config.clock.now() > (this.#notAfter.get(request.socket) ?? Number.POSITIVE_INFINITY);
-    if (user !== undefined && !expired) return user;
+    // A browser sends the certificate with the requests of any page.
+    if (user !== undefined && !expired && !isOfForeignPage(request.headers)) return user;
     const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined) return undefined;
     try {

@@ -4,29 +4,20 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { posix } from 'node:path';
 
+import { connectionOptions, isHopByHop } from '#machinery/net/hop-by-hop.ts';
+import { isFrontProxyHeader } from '../../authentication/front-proxy-headers.ts';
 import { withoutToken } from '../../authentication/websocket-token.ts';
 import { headerValues } from '../../header-values.ts';
+import { forwardedFor } from '../../node-proxy/relay.ts';
 import type { ApiRequest, UserInfo } from '../../request.ts';
 
-/** Headers of a single connection. Headers that `Connection` names are dropped, too. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  // Node writes these headers itself, or has handled them.
+/** Headers that Node writes itself, or has handled. */
+const HANDLED: ReadonlySet<string> = new Set([
   'content-length',
   'expect',
   'host',
   'http2-settings',
 ]);
-const IDENTITY: ReadonlySet<string> = new Set(['x-remote-user', 'x-remote-uid', 'x-remote-group']);
-const EXTRA_PREFIX = 'x-remote-extra-';
 
 export interface OutgoingConfig {
   readonly user: UserInfo;
@@ -48,7 +39,7 @@ export function outgoingHeaders(request: ApiRequest, config: OutgoingConfig): Ou
     host: config.host,
     ...userHeaders(config.user),
   };
-  headers['x-forwarded-for'] = appended(request.headers['x-forwarded-for'], request.remoteAddress);
+  headers['x-forwarded-for'] = forwardedFor(request);
   if (request.auditId !== undefined) headers['audit-id'] = request.auditId;
   return headers;
 }
@@ -76,13 +67,11 @@ export function userHeaders({ name, uid = '', groups, extra = {} }: UserInfo): O
 
 function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHttpHeaders {
   const { identityHeaders = [], identityPrefixes = [] } = config;
-  const named = new Set(
-    (request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()),
-  );
+  const options = connectionOptions(request.headers['connection']);
   const headers: Record<string, string[]> = {};
   for (const [name, value] of headerValues(request)) {
-    if (name.startsWith(':') || HOP_BY_HOP.has(name) || named.has(name)) continue;
-    if (isCredential(name) || IDENTITY.has(name) || name.startsWith(EXTRA_PREFIX)) continue;
+    if (name.startsWith(':') || isHopByHop(name) || options.has(name)) continue;
+    if (HANDLED.has(name) || isCredential(name) || isFrontProxyHeader(name)) continue;
     if (
       identityHeaders.includes(name) ||
       identityPrefixes.some((prefix) => name.startsWith(prefix))
@@ -102,10 +91,6 @@ function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHtt
 /** Reports whether authentication or impersonation consumes the header. */
 function isCredential(name: string): boolean {
   return name === 'authorization' || name.startsWith('impersonate-');
-}
-
-function appended(before: string | undefined, address: string): string {
-  return before === undefined ? address : `${before}, ${address}`;
 }
 
 /** Encodes a value. Go sends header values as UTF-8, Node as Latin 1. */

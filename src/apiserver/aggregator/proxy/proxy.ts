@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Answer, BodyAbortedError } from '#machinery/net/peer/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { isHopByHop } from '#machinery/net/hop-by-hop.ts';
 import type { Logger } from '#machinery/log.ts';
 import { bodyOf, joinUpgraded } from '../../node-proxy/relay.ts';
 import type { ApiRequest, ApiResponse } from '../../request.ts';
@@ -30,8 +31,6 @@ import { decodePath, encodePath, encodeQuery } from './target-path.ts';
 const DISCOVERY_TIMEOUT_MS = 5_000;
 const UPGRADE_TIMEOUT_MS = 30_000;
 const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/;
-const HOP_BY_HOP =
-  /^(connection|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/;
 const NOSNIFF = { 'x-content-type-options': 'nosniff' };
 const TEXT = 'text/plain; charset=utf-8';
 const REDIRECTED = 'the backend attempted to redirect this request, which is not permitted';
@@ -216,11 +215,11 @@ export class AggregationProxy {
       message.destroy();
       return { code: 502, body: { kind: 'text', contentType: TEXT, text: REDIRECTED } };
     }
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string | readonly string[]> = {};
     for (const [name, value] of Object.entries(message.headers)) {
-      if (value === undefined || HOP_BY_HOP.test(name) || CORS.test(name)) continue;
+      if (value === undefined || isHopByHop(name) || CORS.test(name)) continue;
       if (name === 'content-length' || name === 'content-type') continue;
-      headers[name] = Array.isArray(value) ? value.join(', ') : value;
+      headers[name] = value;
     }
     const contentType = code === 304 ? '' : (message.headers['content-type'] ?? '');
     const announced = message.headers['content-length'];

@@ -64,6 +64,10 @@ test('a token is bound to an object in any version, whose kind errors name', asy
   expect((await bound({ apiVersion: 'apps/v1' })).json.message).toBe(
     'cannot bind token to object of type apps/v1, Kind=Secret',
   );
+  for (const kind of ['constructor', '__proto__', 'toString'])
+    expect((await bound({ apiVersion: 'v1', kind })).json.message).toBe(
+      `cannot bind token to object of type /v1, Kind=${kind}`,
+    );
   const { code, json } = await bound({ uid: 'x' });
   expect(code).toBe(409);
   expect(json.details?.kind).toBe('Secret');

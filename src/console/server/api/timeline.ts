@@ -129,7 +129,7 @@ export class Timeline {
     const changes: Change[] = [];
     try {
       for await (const { type: change, object } of this.#untilQuiet(stream)) {
-        if (change === 'ERROR') throw apierrors.fromStatus(object as unknown as apierrors.Status);
+        if (change === 'ERROR') throw apierrors.watchError(object);
         const revision = BigInt(object.metadata.resourceVersion ?? '0');
         if (revision > to || changes.length > MAX_EVENTS) break;
         if (change !== 'BOOKMARK') changes.push(changeOf(change, type, object));

@@ -2,6 +2,7 @@
 // the cookie, but it can neither set a header of its own without the server's consent, which is
 // never given, nor change the Origin of a WebSocket.
 
+import { isOwnOrigin } from '#machinery/net/origin.ts';
 import type { ConsoleRequest } from '../http.ts';
 
 /** The header with which the console's pages mark their requests. */
@@ -21,13 +22,4 @@ export function isFromConsole({ headers, upgrade }: ConsoleRequest): boolean {
 function isCrossSite(headers: Headers): boolean {
   const site = headers['sec-fetch-site'];
   return site !== undefined && site !== 'same-origin' && site !== 'none';
-}
-
-/** Reports whether the Origin is this server, as the client has addressed it. */
-function isOwnOrigin(headers: Headers): boolean {
-  const host = headers['host'] ?? headers[':authority'];
-  const origin = headers['origin'] ?? '';
-  if (host === undefined || !URL.canParse(origin)) return false;
-  const expected = `https://${host}`;
-  return URL.canParse(expected) && new URL(expected).origin === new URL(origin).origin;
 }

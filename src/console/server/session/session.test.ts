@@ -3,6 +3,9 @@ import { roles, roleBindings } from '#api/groups/rbac/v1/index.ts';
 import { serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { RequestState } from '#apiserver/request-state.ts';
 import { noBody } from '#apiserver/http/body-reader.ts';
+import { rawRequest } from '#apiserver/testing/requests.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { Console } from '../console.ts';
 import { grantConsolePermissions } from '../permissions.ts';
 import {
   type ConsoleServer,
@@ -12,6 +15,7 @@ import {
   startConsoleServer,
 } from '../testing/console-server.ts';
 import { COOKIE } from './cookie.ts';
+import { OIDC_COOKIE } from './oidc/oidc-paths.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 let running: ConsoleServer;
@@ -311,6 +315,26 @@ test('the cookie is not passed on, and other cookies are', async () => {
   expect((await running.test.server.handler(request)).code).toBe(200);
   expect(request.headers['cookie']).toBe('a=1; b=2');
   expect(request.rawHeaders).toEqual(['Host', HOST, 'Cookie', 'a=1', 'Cookie', 'b=2']);
+});
+
+test('a server behind this one cannot set a cookie of the console', async () => {
+  const console = new Console(
+    { clock: running.clock, random: systemRandom, folder: running.folder, version: '' },
+    {
+      signal: new AbortController().signal,
+      authenticate: () => Promise.resolve(undefined),
+      clientOf: () => running.test.client,
+    },
+  );
+  const setCookies = async (sent: string | readonly string[]): Promise<unknown> => {
+    const request = rawRequest({ path: PODS, user: null });
+    const response = { code: 200, headers: { 'set-cookie': sent }, body: { kind: 'none' } };
+    return (await console.handle(request, () => Promise.resolve(response))).headers;
+  };
+  expect(await setCookies(['a=1', `${COOKIE}=x; Path=/; Secure`, `${OIDC_COOKIE}=x`])).toEqual({
+    'set-cookie': ['a=1'],
+  });
+  expect(await setCookies(`${COOKIE}=x`)).toEqual({});
 });
 
 test('explicit credentials count more than the cookie', async () => {

@@ -6,7 +6,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { WebSocket } from 'ws';
-import { fromStatus, type Status } from '#machinery/apierrors.ts';
+import { fromStatus, receivedStatus } from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { SpdyConnection, type SpdyStream } from '../spdy/index.ts';
 import { decodeOutcome } from './outcome.ts';
@@ -57,8 +57,8 @@ async function refusal(body: Readable, code: number): Promise<Error> {
   }
   const text = Buffer.concat(chunks).toString().trim();
   try {
-    const status = JSON.parse(text) as Status;
-    if (status.kind === 'Status') return fromStatus(status);
+    const status = receivedStatus(JSON.parse(text), code);
+    if (status !== undefined) return fromStatus(status);
   } catch {
     // The body is not a Status: only its text is available.
   }

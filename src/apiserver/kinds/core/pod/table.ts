@@ -3,6 +3,7 @@
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { humanDuration } from '#machinery/text/duration.ts';
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
@@ -48,7 +49,7 @@ export const podTable: TableConvertor<Pod> = {
     ];
   },
   conditions(pod) {
-    const completed = COMPLETED_CONDITIONS[pod.status.phase ?? ''];
+    const completed = ownValue(COMPLETED_CONDITIONS, pod.status.phase ?? '');
     return completed === undefined ? [] : [{ type: 'Completed', status: 'True', ...completed }];
   },
 };

@@ -6,6 +6,7 @@ import type { Node, Pod, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type {
@@ -148,7 +149,7 @@ async function resolveBinding(
   if (reference === undefined) return {};
   const { kind = '', apiVersion = '', name = '' } = reference;
   const namespace = account.metadata.namespace ?? '';
-  const resource = BINDABLE[kind];
+  const resource = ownValue(BINDABLE, kind);
   // The version is not compared, as upstream.
   if (apiVersion.includes('/') || resource === undefined) {
     throw apierrors.badRequest(
@@ -173,7 +174,7 @@ async function resolveBinding(
     : { bound };
 }
 
-const BINDABLE: Readonly<Record<string, string | undefined>> = {
+const BINDABLE: Readonly<Record<string, string>> = {
   Pod: 'pods',
   Secret: 'secrets',
   Node: 'nodes',

@@ -73,9 +73,7 @@ export class OidcPaths {
     const cookie = cookieOf(request.headers['cookie'], OIDC_COOKIE, MAX_COOKIE);
     const { route, ...tokens } = await this.#signIn.finish(cookie, request.query);
     const session = this.#config.beginSession(request, await this.#grantOf(tokens));
-    // The cookie of the sign-in is left to expire: a header can set one cookie, and the provider
-    // redeems a code once.
-    return redirect(route === '' ? PREFIX : `${PREFIX}#${route}`, session);
+    return redirect(route === '' ? PREFIX : `${PREFIX}#${route}`, session, REMOVED);
   }
 
   /** Returns the grant of an ID token, which a refresh token renews. */
@@ -123,11 +121,11 @@ function redirectUri({ headers }: ConsoleRequest): string {
   return new URL(address).href;
 }
 
-const redirect = (location: string, cookie: string): ConsoleResponse => ({
+const redirect = (location: string, ...cookies: readonly string[]): ConsoleResponse => ({
   code: 303,
   headers: {
     location,
-    'set-cookie': cookie,
+    'set-cookie': cookies,
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',
   },

@@ -112,7 +112,7 @@ test('a browser goes to the provider, and returns with a session', async () => {
   });
   for (const secret of ['state', 'nonce', 'code_challenge'])
     expect(location.searchParams.get(secret)).toMatch(/^[\w-]{43}$/);
-  expect(response.headers['set-cookie']).toMatch(
+  expect(String(response.headers['set-cookie'])).toMatch(
     /; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=600$/,
   );
 
@@ -122,6 +122,10 @@ test('a browser goes to the provider, and returns with a session', async () => {
     code: 303,
     headers: { location: '/console/#/list/pods', 'cache-control': 'no-store' },
   });
+  expect(returned.headers['set-cookie']).toEqual([
+    expect.stringMatching(/^__Host-coxswain-console=[\w-]{43};/),
+    expect.stringMatching(/^__Host-coxswain-console-oidc=;.*; Max-Age=0$/),
+  ]);
   const cookie = cookieIn(returned);
   expect((await running.page('GET', '/console/session', { cookie })).json).toMatchObject({
     user: 'jane',
