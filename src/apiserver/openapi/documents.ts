@@ -36,7 +36,8 @@ export function* definitionsOf(
   });
   for (const [index, { body, answer }] of operations.entries()) {
     if (index % DEFINED_PER_STEP === DEFINED_PER_STEP - 1) yield;
-    if (body !== undefined && body !== 'patch') body.define(definitions);
+    if (body === 'patch') definitions.addPatch();
+    else body?.define(definitions);
     answer?.define(definitions);
   }
   return definitions.schemas();
