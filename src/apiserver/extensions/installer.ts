@@ -14,7 +14,6 @@ import type { KeyValue } from '#storage/interface.ts';
 import type { Catalog, Installation } from '../catalog/catalog.ts';
 import { typedCodec } from '../catalog/codec.ts';
 import type { Kind } from '../catalog/kind.ts';
-import { isServed } from '../catalog/snapshot.ts';
 import { stateOf } from '../registry/encoded-object.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 import type { EncodedObject } from '../request.ts';
@@ -179,7 +178,7 @@ class ServedDefinition {
    */
   #isShadowed({ type: { group, version } }: Kind): boolean {
     const index = this.#config.catalog.snapshot().group(group)?.version(version);
-    return [...(index?.kinds() ?? [])].some((kind) => isServed(kind) && kind.isCustom !== true);
+    return index?.hasTypedKind === true;
   }
 
   #schemaOf(version: string): JSONSchemaProps | undefined {

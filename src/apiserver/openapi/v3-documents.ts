@@ -145,7 +145,9 @@ export class V3Documents {
   #plainOperations(snapshot: CatalogSnapshot): readonly Operation[] {
     let operations = this.#operations.get(snapshot);
     if (operations === undefined) {
-      const groups = snapshot.published.filter(({ published }) => published.some(hasTypedKind));
+      const groups = snapshot.published.filter(({ published }) =>
+        published.some(({ hasTypedKind }) => hasTypedKind),
+      );
       const named = new Map(groups.map(({ published: [first] }) => [first!.group, []]));
       operations = [...this.#others, ...discoveryOperations(named, this.#scheme)];
       this.#operations.set(snapshot, operations);
@@ -181,7 +183,8 @@ export class V3Documents {
   #documentV3(index: VersionIndex): Steps<OpenApiSchema> {
     const { group, version, published } = index;
     const root = `/${pathOf(index)}/`;
-    const versions = hasTypedKind(index)
+    // As upstream, only versions of typed kinds have their discovery described.
+    const versions = index.hasTypedKind
       ? new Map([[group, [version]]])
       : new Map<string, string[]>();
     const discovery = discoveryOperations(versions, this.#scheme).filter(
@@ -201,14 +204,6 @@ function ownEntry(path: string, hash: string): V3Entry {
 
 function entryOf(path: string, entry: V3Entry): string {
   return `${JSON.stringify(path)}:${JSON.stringify(entry)}`;
-}
-
-/**
- * Reports whether a version has a kind that is not custom. Upstream describes the discovery
- * endpoints only of such versions.
- */
-function hasTypedKind({ published }: VersionIndex): boolean {
-  return published.some(({ isCustom }) => isCustom !== true);
 }
 
 /**
