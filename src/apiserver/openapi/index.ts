@@ -4,6 +4,7 @@
 
 import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { versionInfo } from '#machinery/version-info.ts';
 import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { notFound } from '../status-routes.ts';
@@ -28,7 +29,7 @@ export interface OpenApi {
 export interface OpenApiConfig {
   readonly catalog: Catalog;
   readonly scheme: Scheme;
-  /** The version of the API, such as v1.36.3. */
+  /** The version of the server, such as v1.36.3. */
   readonly version: string;
   /** Whether the issuer of tokens is discoverable. Default: false. */
   readonly hasIssuer?: boolean;
@@ -57,7 +58,8 @@ export function createOpenApi({
   hasIssuer = false,
   remote = NO_REMOTE_DOCUMENTS,
 }: OpenApiConfig): OpenApi {
-  const info: DocumentInfo = { title: 'Kubernetes', version };
+  const { major, minor } = versionInfo(version);
+  const info: DocumentInfo = { title: 'Kubernetes', version: `${major}.${minor}` };
   const common = { scheme, info, others: serverOperations(hasIssuer) };
   const documents = new V3Documents(common);
   const json = new V2Documents({ ...common, format: JSON_FORMAT });

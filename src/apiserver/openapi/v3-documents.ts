@@ -5,7 +5,6 @@ import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 import { runStepsInTurns, type Steps } from '#machinery/turn.ts';
-import type { Kind } from '../catalog/kind.ts';
 import type { CatalogSnapshot, GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 import { documentV3, type DocumentInfo } from './documents.ts';
 import { jsonDocument, kept, sha256 } from './made.ts';
@@ -183,18 +182,18 @@ export class V3Documents {
   #documentV3(index: VersionIndex): Steps<OpenApiSchema> {
     const { group, version, published } = index;
     const root = `/${pathOf(index)}/`;
+    const operations = published.flatMap((kind) => operationsOf(kind, this.#scheme));
+    if (!index.hasTypedKind) return documentV3(operations, this.#info);
     // As upstream, only versions of typed kinds have their discovery described.
-    const versions = index.hasTypedKind
-      ? new Map([[group, [version]]])
-      : new Map<string, string[]>();
-    const discovery = discoveryOperations(versions, this.#scheme).filter(
+    const discovery = discoveryOperations(new Map([[group, [version]]]), this.#scheme).filter(
       ({ path }) => path === root,
     );
-    return documentV3([...discovery, ...this.#operationsOf(published)], this.#info);
-  }
-
-  #operationsOf(kinds: readonly Kind[]): Operation[] {
-    return kinds.flatMap((kind) => operationsOf(kind, this.#scheme));
+    const core = { group: '', version: 'v1' };
+    return documentV3(
+      [...discovery, ...operations],
+      this.#info,
+      group === '' ? [core] : [core, { group, version }],
+    );
   }
 }
 

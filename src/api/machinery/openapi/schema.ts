@@ -218,7 +218,7 @@ export class OpenApiDefinitions {
     const named = namedScalars[type.scalar];
     if (named === undefined) {
       const schema = { ...plainScalars[type.scalar] };
-      if (this.version === 3 && type.closed === true && type.values !== undefined)
+      if (type.closed === true && type.values !== undefined)
         schema['enum'] = [...type.values].sort();
       return schema;
     }
