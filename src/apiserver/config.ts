@@ -107,6 +107,11 @@ export interface ApiServerConfig {
    * or only at the loopback address, the machine's first address.
    */
   readonly advertiseAddress?: string;
+  /**
+   * The name of the machine, by which the server identifies itself in a Lease. Absent: it has no
+   * Lease.
+   */
+  readonly hostname?: string;
   /** A stage of the chain behind authorization: simulation injects faults there. Default: none. */
   readonly intercept?: Filter;
   /** Is awaited before each call of a webhook, within its time limit. Default: no delay. */

@@ -22,6 +22,8 @@ const HOOKS = [
   'crd-informer-synced',
   'start-system-namespaces-controller',
   'start-cluster-authentication-info-controller',
+  'start-kube-apiserver-identity-lease-controller',
+  'start-kube-apiserver-identity-lease-garbage-collector',
   'storage-readiness',
   'start-legacy-token-tracking-controller',
   'start-service-ip-repair-controllers',

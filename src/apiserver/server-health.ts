@@ -16,6 +16,8 @@ const START_HOOKS = [
   'crd-informer-synced',
   'start-system-namespaces-controller',
   'start-cluster-authentication-info-controller',
+  'start-kube-apiserver-identity-lease-controller',
+  'start-kube-apiserver-identity-lease-garbage-collector',
   'storage-readiness',
   'start-legacy-token-tracking-controller',
   'start-service-ip-repair-controllers',

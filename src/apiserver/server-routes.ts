@@ -100,7 +100,13 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
     ...(flags === undefined ? [] : [flagzRoute(COMPONENT, flags, metrics.requests)]),
     versionRoute(version),
     createDiscovery({ catalog, otherPaths, externalAddress, aggregated: () => aggregator.groups }),
-    createOpenApi({ catalog, scheme, version, remote: aggregator.openApi }),
+    createOpenApi({
+      catalog,
+      scheme,
+      version,
+      hasIssuer: ofIssuer.length > 0,
+      remote: aggregator.openApi,
+    }),
     metricsRoute({
       build,
       parts: [

@@ -8,6 +8,7 @@ import { keepBootstrapPolicy } from './authorization/policy/reconcile.ts';
 import { createBootstrapObjects, keepKubernetesService } from './bootstrap.ts';
 import type { ApiServerConfig } from './config.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
+import { IdentityLease, LeaseCollector } from './identity/index.ts';
 import { OwnEndpoints } from './own-endpoints.ts';
 import { DEFAULT_PORT, type ServerEntries } from './server-entries.ts';
 import { AGGREGATION_HOOKS } from './server-health.ts';
@@ -29,6 +30,8 @@ export class ServerStart {
   readonly #entries: ServerEntries;
   readonly #signal: AbortSignal;
   #ownEndpoints: OwnEndpoints | undefined;
+  #identity: IdentityLease | undefined;
+  #leaseCollector: LeaseCollector | undefined;
   #writes: StartWrites | undefined;
   #backgroundWork: Promise<unknown> = Promise.resolve();
 
@@ -58,6 +61,7 @@ export class ServerStart {
     const repair = await this.#createObjects(writes);
     await this.#permitUsers(writes);
     await this.#publish();
+    await this.#identify();
     const repairing = repair.run(this.#signal).catch((error: unknown) => {
       logger.error('service repair: failed and stopped', { err: error });
     });
@@ -65,6 +69,7 @@ export class ServerStart {
       repairing,
       conditions.run(this.#signal),
       this.#ownEndpoints?.run(this.#signal),
+      this.#identity?.run(this.#signal),
       this.#parts.aggregator.run(this.#signal),
     ]);
   }
@@ -134,6 +139,30 @@ export class ServerStart {
     health.finish('bootstrap-controller');
   }
 
+  /** Begins to keep the Leases of servers. */
+  async #identify(): Promise<void> {
+    const { hostname, clock, random, logger } = this.#config;
+    const { health, catalog, loopback: client } = this.#parts;
+    if (hostname !== undefined) {
+      const address =
+        this.#entries.port === undefined ? undefined : this.#entries.externalAddress();
+      this.#identity = new IdentityLease({
+        client,
+        clock,
+        random: random.derive('identity'),
+        logger,
+        hostname,
+        ...(address !== undefined && { address }),
+      });
+      this.#leaseCollector = new LeaseCollector({ catalog, client, clock, logger });
+      await this.#leaseCollector.start();
+    }
+    health.finish(
+      'start-kube-apiserver-identity-lease-controller',
+      'start-kube-apiserver-identity-lease-garbage-collector',
+    );
+  }
+
   /** Starts to follow what the main server writes. */
   async #startAsWorker(): Promise<void> {
     const { definitions, customResources, aggregator, health } = this.#parts;
@@ -180,15 +209,19 @@ export class ServerStart {
   }
 
   /**
-   * Removes the server from the published endpoints while it still serves. Waits only a moment for
-   * a store that does not respond.
+   * Removes the server from the published endpoints, and its Lease, while it still serves. Waits
+   * only a moment for a store that does not respond.
    */
   async leave(): Promise<void> {
-    if (this.#ownEndpoints === undefined) return;
+    this.#leaseCollector?.stop();
+    const leaving = [this.#ownEndpoints?.leave(), this.#identity?.leave()].filter(
+      (each) => each !== undefined,
+    );
+    if (leaving.length === 0) return;
     const { clock } = this.#config;
     const waited = new AbortController();
     const patience = clock.sleep(LEAVE_TIMEOUT_MS, waited.signal).catch(() => undefined);
-    await Promise.race([this.#ownEndpoints.leave(), patience]);
+    await Promise.race([Promise.all(leaving), patience]);
     waited.abort();
   }
 

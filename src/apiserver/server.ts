@@ -132,10 +132,10 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
-    const { clock, sharesStorage, shutdownDelayMs = 0, shutdownTimeoutMs = 5000 } = this.#config;
+    const { clock, shutdownDelayMs = 0, shutdownTimeoutMs = 5000 } = this.#config;
     const parts = this.#parts;
     this.#entries.drain();
-    if (sharesStorage === true) await this.#start.leave();
+    await this.#start.leave();
     if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
     const closed = this.#entries.close();
     this.#background.abort(STOPPING);

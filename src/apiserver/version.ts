@@ -19,7 +19,7 @@ export function versionRoute(gitVersion: string): NonResourceRoute {
   return {
     handles: (path) => path === '/version' || path === '/version/',
     handle: async (request) => {
-      if (request.method !== 'GET' && request.method !== 'HEAD') throw apierrors.genericStatus(405);
+      if (request.method !== 'GET') throw apierrors.genericStatus(405);
       // The document is always indented JSON.
       if (!acceptsType(request, JSON_TYPE)) throw apierrors.noRepresentation([JSON_TYPE]);
       return {

@@ -177,8 +177,14 @@ describe('claims to devices', () => {
     await addSlice('on-b', 'b', { name: 'large', attributes: { large: { bool: true } } });
     const selectors = [{ cel: { expression: `device.attributes["${DRIVER}"].large` } }];
     const firstAvailable = [
-      { name: 'large', deviceClassName: 'gpu', selectors, allocationMode: 'ExactCount', count: 1 },
-      { name: 'any', deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 1 },
+      {
+        name: 'large',
+        deviceClassName: 'gpu',
+        selectors,
+        allocationMode: 'ExactCount' as const,
+        count: 1,
+      },
+      { name: 'any', deviceClassName: 'gpu', allocationMode: 'ExactCount' as const, count: 1 },
     ];
     for (const name of ['c1', 'c2']) await addClaim(name, [{ name: 'r', firstAvailable }]);
     cluster.startScheduler();

@@ -79,6 +79,14 @@ export class VersionIndex {
     return this.#byKind.get(kind)?.[0];
   }
 
+  /** True if clients can request a kind of it that is not a custom one. */
+  get hasTypedKind(): boolean {
+    if (this.served === 0) return false;
+    for (const kind of this.#byResource.values())
+      if (isServed(kind) && !isCustom(kind)) return true;
+    return false;
+  }
+
   /** Returns all kinds, in no particular order. */
   kinds(): Iterable<Kind> {
     return this.#byResource.values();
@@ -152,11 +160,7 @@ export class GroupIndex {
 
   /** True if clients can request any of its kinds that is not a custom one. */
   get servedWithType(): boolean {
-    return this.versions.some(
-      (version) =>
-        version.served > 0 &&
-        [...version.kinds()].some((kind) => isServed(kind) && !isCustom(kind)),
-    );
+    return this.versions.some(({ hasTypedKind }) => hasTypedKind);
   }
 
   /** The versions with a kind that discovery and OpenAPI describe. */

@@ -68,7 +68,8 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
         format: { mediaType: JSON_TYPE, pretty: true },
       };
     }
-    if (method !== 'GET' && method !== 'HEAD') throw apierrors.genericStatus(405);
+    if (method !== 'GET' && !(method === 'HEAD' && answersHead(snapshot, path)))
+      throw apierrors.genericStatus(405);
     if (path === '/api' || path === '/apis') {
       const mediaType = wantsAggregated(headers['accept'] ?? '');
       if (mediaType !== undefined)
@@ -90,6 +91,16 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
       path === '/' || /^\/api(\/[^/]+)?\/?$/.test(path) || /^\/apis(\/[^/]+){0,2}\/?$/.test(path),
     handle,
   };
+}
+
+/**
+ * Reports whether the document at the path may be requested by HEAD. As upstream, the core group and
+ * versions of typed kinds have GET only.
+ */
+function answersHead(snapshot: CatalogSnapshot, path: string): boolean {
+  const [root, group = '', version] = path.split('/').slice(1);
+  if (root === 'api') return false;
+  return version === undefined || snapshot.group(group)?.version(version)?.hasTypedKind !== true;
 }
 
 /**

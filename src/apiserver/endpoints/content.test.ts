@@ -446,6 +446,14 @@ describe('paths', () => {
     expect(json.reason).toBe('MethodNotAllowed');
   });
 
+  test.each([PATH, `${PATH}/none`, `${PODS}/p/status`, `${PODS}/p/log`])(
+    'HEAD %s is not served',
+    async (path) => {
+      const { code, bytes } = await send(t.server, { method: 'HEAD', path });
+      expect([code, bytes.length]).toEqual([405, 0]);
+    },
+  );
+
   test('an invalid percent-encoding is a bad request', async () => {
     expect((await send(t.server, { path: '/api/v1/namespaces/%zz/configmaps' })).code).toBe(400);
   });

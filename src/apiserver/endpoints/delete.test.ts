@@ -269,6 +269,18 @@ describe('deletecollection', () => {
     expect((await get(`${PATH}/a`)).json.metadata.deletionTimestamp).toBeDefined();
   });
 
+  test('deletes the system’s priority classes, which cannot be deleted by their names', async () => {
+    const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
+    const { code, json } = await remove(`${classes}/system-node-critical`);
+    expect([code, json.message]).toEqual([
+      403,
+      'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system ' +
+        'priority class and cannot be deleted',
+    ]);
+    expect((await remove(classes)).code).toBe(200);
+    expect((await get(classes)).json.items).toEqual([]);
+  });
+
   test('is not served for some kinds', async () => {
     expect((await remove('/api/v1/namespaces')).code).toBe(405);
   });

@@ -72,9 +72,10 @@ export class Router {
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       if (info.subresource !== '') return this.#serveSubresource(endpoint, request);
       request.endpoint = endpoint.metrics;
-      return kind.isCustom === true
-        ? serveCustom(endpoint.scope, request)
-        : serveResource(endpoint.scope, request);
+      if (kind.isCustom === true) return serveCustom(endpoint.scope, request);
+      // Upstream has routes of each method; only its handler of custom resources goes by the verb.
+      if (request.method === 'HEAD') throw notServed();
+      return serveResource(endpoint.scope, request);
     }
     const route = this.#config.routes.find(({ handles }) => handles(info.path));
     if (route === undefined) return Promise.resolve(this.#notFound(request));
@@ -142,7 +143,6 @@ export class Router {
     if (info.parts.length > 0) throw apierrors.genericStatus(404);
     switch (request.method) {
       case 'GET':
-      case 'HEAD':
         return handleGet(scope, request);
       case 'POST':
         return handleCreate(scope, request);

@@ -153,7 +153,7 @@ class ServedDefinition {
 
   #kindsOf(resource: CustomResource): readonly Kind[] {
     const { webhooks, random, conversionMetrics } = this.#config;
-    return customKinds(resource, {
+    const kinds = customKinds(resource, {
       ...this.#config,
       pool: this.#pool,
       scaleCodec: this.#scaleCodec,
@@ -167,6 +167,18 @@ class ServedDefinition {
       }),
       isTerminating: () => this.#state.terminating,
     });
+    return kinds.map((kind) =>
+      this.#isShadowed(kind) ? { ...kind, visibility: 'internal' } : kind,
+    );
+  }
+
+  /**
+   * Reports whether the server has kinds of its own in the group version. They are all that clients
+   * see of it, as upstream, whose servers of custom resources come last.
+   */
+  #isShadowed({ type: { group, version } }: Kind): boolean {
+    const index = this.#config.catalog.snapshot().group(group)?.version(version);
+    return index?.hasTypedKind === true;
   }
 
   #schemaOf(version: string): JSONSchemaProps | undefined {

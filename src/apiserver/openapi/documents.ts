@@ -12,7 +12,12 @@ import type { Operation, Parameter } from './operations.ts';
 
 export interface DocumentInfo {
   readonly title: string;
-  /** The version of the API, such as v1.36.3. */
+  /** The version of the API, without the patch release: 1.36. */
+  readonly version: string;
+}
+
+interface GroupVersion {
+  readonly group: string;
   readonly version: string;
 }
 
@@ -26,17 +31,20 @@ export const STATUS_TEXT: Readonly<Record<number, string>> = {
 /** The number of operations that are described, or rendered, in one step. */
 const [DEFINED_PER_STEP, RENDERED_PER_STEP] = [8, 200];
 
-/** Returns the definitions of all types in the operations. */
+/**
+ * Returns the definitions of all types in the operations. `groupVersions`: those of the kinds that
+ * belong to all of them.
+ */
 export function* definitionsOf(
   operations: readonly Operation[],
   version: 2 | 3,
+  groupVersions: readonly GroupVersion[] = groupVersionsOf(operations),
 ): Steps<Record<string, OpenApiSchema>> {
-  const definitions = new OpenApiDefinitions(version, {
-    groupVersions: groupVersionsOf(operations),
-  });
+  const definitions = new OpenApiDefinitions(version, { groupVersions });
   for (const [index, { body, answer }] of operations.entries()) {
     if (index % DEFINED_PER_STEP === DEFINED_PER_STEP - 1) yield;
-    if (body !== undefined && body !== 'patch') body.define(definitions);
+    if (body === 'patch') definitions.addPatch();
+    else body?.define(definitions);
     answer?.define(definitions);
   }
   return definitions.schemas();
@@ -46,8 +54,8 @@ export function* definitionsOf(
  * Returns the group versions sorted by name, since documents must not depend on the order in which
  * kinds were installed.
  */
-function groupVersionsOf(operations: readonly Operation[]): { group: string; version: string }[] {
-  const keys = new Map<string, { group: string; version: string }>();
+function groupVersionsOf(operations: readonly Operation[]): readonly GroupVersion[] {
+  const keys = new Map<string, GroupVersion>();
   for (const { gvk } of operations)
     if (gvk !== undefined)
       keys.set(`${gvk.group}/${gvk.version}`, { group: gvk.group, version: gvk.version });
@@ -78,10 +86,13 @@ export function kindOf({ action, gvk }: Operation): OpenApiSchema {
 export const schemaNameOf = (body: OpenApiType | 'patch'): string =>
   body === 'patch' ? PATCH_DEFINITION : body.name;
 
+/** Returns a v3 document. `groupVersions`: see definitionsOf. */
 export function* documentV3(
   operations: readonly Operation[],
   info: DocumentInfo,
+  groupVersions?: readonly GroupVersion[],
 ): Steps<OpenApiSchema> {
+  const schemas = yield* definitionsOf(operations, 3, groupVersions);
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
     name,
     in: place,
@@ -123,7 +134,7 @@ export function* documentV3(
       ...kindOf(operation),
     })),
     components: {
-      schemas: yield* definitionsOf(operations, 3),
+      ...(Object.keys(schemas).length > 0 && { schemas }),
       securitySchemes: {
         BearerToken: {
           type: 'apiKey',

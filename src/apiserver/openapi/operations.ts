@@ -11,6 +11,7 @@ import type { Scheme } from '#api/machinery/scheme.ts';
 import { codecOf, subresourceCodec } from '../catalog/codec.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
 import type { Rest } from '../registry/rest.ts';
+import { commonType, lowerGroup, upperFirst, upperGroup } from './names.ts';
 
 export interface Parameter {
   readonly name: string;
@@ -42,7 +43,7 @@ export interface Operation {
 const ANYTHING = ['*/*'];
 /** The media types of kinds without protobuf. */
 const TEXTS = ['application/json', 'application/yaml'];
-const OBJECTS = [...TEXTS, 'application/vnd.kubernetes.protobuf'];
+export const OBJECTS = [...TEXTS, 'application/vnd.kubernetes.protobuf'];
 const LISTS = [
   ...OBJECTS,
   'application/json;stream=watch',
@@ -163,89 +164,12 @@ function optionsOf(codec: QueryCodec | undefined): readonly Parameter[] {
   );
 }
 
-const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 export function operationsOf(served: Kind, scheme: Scheme): Operation[] {
   const context = new ResourceContext(served, scheme);
   return [
     ...context.resource(served.rest),
     ...(served.subresources ?? []).flatMap((subresource) => context.subresource(subresource)),
   ];
-}
-
-const upperGroup = (group: string): string => upperFirst(lowerGroup(group));
-/** Returns the group in operation IDs: rbacAuthorization for 'rbac.authorization.k8s.io'. */
-function lowerGroup(group: string): string {
-  const [first = 'core', ...others] = group
-    .replace(/\.k8s\.io$/, '')
-    .split(/[.-]/)
-    .filter(Boolean);
-  return first + others.map(upperFirst).join('');
-}
-
-/** Returns the operations of discovery and /version. `groups`: the versions of each group. */
-export function discoveryOperations(
-  groups: ReadonlyMap<string, Iterable<string>>,
-  scheme: Scheme,
-): Operation[] {
-  const make = (
-    path: string,
-    operationId: string,
-    description: string,
-    tag: string,
-    kind: string,
-  ): Operation => {
-    const responseType = commonType(scheme, kind);
-    return {
-      path,
-      method: 'get',
-      operationId,
-      description,
-      tag,
-      parameters: [],
-      ...(responseType !== undefined && { answer: responseType }),
-      codes: [200],
-      consumes: OBJECTS,
-      produces: OBJECTS,
-    };
-  };
-  const versions = [...groups].flatMap(([group, list]) =>
-    [...list].map((version) =>
-      make(
-        group === '' ? `/api/${version}/` : `/apis/${group}/${version}/`,
-        `get${upperGroup(group)}${upperFirst(version)}APIResources`,
-        'The resources of this version of the group.',
-        `${lowerGroup(group)}_${version}`,
-        'APIResourceList',
-      ),
-    ),
-  );
-  const named = [...groups.keys()].filter((group) => group !== '');
-  return [
-    make('/api/', 'getCoreAPIVersions', 'The versions of the core group.', 'core', 'APIVersions'),
-    make(
-      '/apis/',
-      'getAPIVersions',
-      'The other groups and their versions.',
-      'apis',
-      'APIGroupList',
-    ),
-    ...named.map((group) =>
-      make(
-        `/apis/${group}/`,
-        `get${upperGroup(group)}APIGroup`,
-        'The versions of the group.',
-        lowerGroup(group),
-        'APIGroup',
-      ),
-    ),
-    ...versions,
-  ];
-}
-
-/** Returns the type of a kind that all groups share, such as Status and DeleteOptions. */
-function commonType(scheme: Scheme, kind: string): OpenApiType | undefined {
-  return scheme.codecOf({ group: '', version: 'v1', kind })?.openApi;
 }
 
 class ResourceContext {

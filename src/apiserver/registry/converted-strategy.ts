@@ -69,10 +69,7 @@ export function convertedStrategy<Served extends KubeObject, Stored extends Kube
       validateName: (name: string, prefix: boolean, object: Served) =>
         validateName(name, prefix, toStored(object)),
     }),
-    ...(validateDelete !== undefined && {
-      validateDelete: (object: Served, context: StrategyContext) =>
-        validateDelete(toStored(object), context),
-    }),
+    ...defined({ validateDelete }),
     ...(gracePeriodSeconds !== undefined && {
       gracePeriodSeconds: (object: Served, requested: number | undefined) =>
         gracePeriodSeconds(toStored(object), requested),

@@ -115,8 +115,11 @@ export interface DependentsPolicy {
 export interface DeleteStrategy<T extends KubeObject> {
   /** Returns warnings for a deletion, or for one of a collection. */
   warningsOnDelete?(policy: DependentsPolicy): readonly string[];
-  /** Throws StatusError if the object may not be deleted now. */
-  validateDelete?(object: T, context: StrategyContext): void;
+  /**
+   * Throws StatusError if the object of this name may not be deleted by its name. Not called for the
+   * objects of a collection, as upstream.
+   */
+  validateDelete?(name: string): void;
   /**
    * Returns the seconds that the object stays, terminating, before it is deleted. 0: it is deleted
    * at once, but through the marked state. Undefined: no graceful deletion. `requested`: the

@@ -1,6 +1,6 @@
 // Compares two OpenAPI v2 documents. The result has lines for paths, verbs, operations, and
 // definitions with types, formats, required lists and x-kubernetes keys. Descriptions are not
-// compared.
+// compared, and neither are enums, which a published document leaves out.
 
 import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 
@@ -132,7 +132,9 @@ function withoutDescriptions(value: unknown): unknown {
   if (!isPlainObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, item]) =>
-      key === 'description' && typeof item === 'string' ? [] : [[key, withoutDescriptions(item)]],
+      (key === 'description' && typeof item === 'string') || (key === 'enum' && Array.isArray(item))
+        ? []
+        : [[key, withoutDescriptions(item)]],
     ),
   );
 }

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
+import { serverId } from '#apiserver/identity/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { Counter, counterText, Family, gaugeText } from '#machinery/metrics/instruments.ts';
@@ -15,7 +16,7 @@ import * as wait from '#machinery/wait.ts';
 const PERIOD_MS = 5_000;
 const LABELS = ['status', 'apiserver_id_hash'];
 /** The label of metrics that names this server. */
-export const SERVER_ID_HASH = hashOf(`apiserver-${hostname()}`);
+export const SERVER_ID_HASH = hashOf(serverId(hostname()));
 
 export interface ReloadedFileConfig<T> {
   readonly path: string;

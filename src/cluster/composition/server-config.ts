@@ -1,5 +1,6 @@
 // The configuration of the API server of a cluster in one process.
 
+import { hostname } from 'node:os';
 import type { ApiServerConfig } from '#apiserver/config.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SERVER_COMPONENT } from '#simulation/index.ts';
@@ -59,6 +60,8 @@ export function serverConfigOf(config: ClusterConfig, parts: ServerParts): ApiSe
       aggregation: { proxyClientCertificate: () => certificates.proxyClient },
     }),
     ...(listen !== undefined && { bindAddress: listen.bindAddress, port: listen.port }),
+    // On a virtual clock a cluster is the same on every machine.
+    ...(listen !== undefined && !(clock instanceof VirtualClock) && { hostname: hostname() }),
     ...(config.apiWorkers !== undefined && { hasWorkers: parts.hasWorkers }),
   };
 }

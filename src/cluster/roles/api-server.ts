@@ -109,6 +109,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       storage,
       clock,
       random: random.derive(`apiserver/${hostname()}`),
+      hostname: hostname(),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,

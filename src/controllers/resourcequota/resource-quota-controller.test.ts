@@ -146,7 +146,10 @@ describe('the quota controller', () => {
     const explicit = 'requests.example.com/gpu';
     await limit({ [explicit]: '5', [implicit]: '5' });
     const requests = (count: number) => [
-      { name: 'a', exactly: { deviceClassName: 'gpu', allocationMode: 'ExactCount', count } },
+      {
+        name: 'a',
+        exactly: { deviceClassName: 'gpu', allocationMode: 'ExactCount' as const, count },
+      },
     ];
     await claims.create({
       metadata: { name: 'made-by-hand' },

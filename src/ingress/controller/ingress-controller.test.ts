@@ -119,7 +119,7 @@ const rules = [
       paths: [
         {
           path: '/',
-          pathType: 'Prefix',
+          pathType: 'Prefix' as const,
           backend: { service: { name: 'web', port: { number: 80 } } },
         },
       ],

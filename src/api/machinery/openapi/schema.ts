@@ -93,10 +93,6 @@ export class OpenApiDefinitions {
   constructor(version: 2 | 3, options: OpenApiOptions = {}) {
     this.version = version;
     this.#options = options;
-    this.#schemas.set(
-      PATCH_DEFINITION,
-      withDescription({ type: 'object' }, describeType('meta/v1.Patch')),
-    );
   }
 
   /**
@@ -108,6 +104,13 @@ export class OpenApiDefinitions {
     // Reserves the name, so that circular references end.
     this.#schemas.set(name, {});
     this.#schemas.set(name, make());
+  }
+
+  /** Adds PATCH_DEFINITION. */
+  addPatch(): void {
+    this.add(PATCH_DEFINITION, () =>
+      withDescription({ type: 'object' }, describeType('meta/v1.Patch')),
+    );
   }
 
   /** Adds the definition of a message, and all definitions that it refers to. Returns its name. */
@@ -215,7 +218,7 @@ export class OpenApiDefinitions {
     const named = namedScalars[type.scalar];
     if (named === undefined) {
       const schema = { ...plainScalars[type.scalar] };
-      if (this.version === 3 && type.closed === true && type.values !== undefined)
+      if (type.closed === true && type.values !== undefined)
         schema['enum'] = [...type.values].sort();
       return schema;
     }

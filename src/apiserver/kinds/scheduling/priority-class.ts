@@ -23,7 +23,7 @@ const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
   generation: () => false,
   validate: (priorityClass) => validatePriorityClass(priorityClass),
   validateUpdate: (priorityClass, old) => validatePriorityClassUpdate(priorityClass, old),
-  validateDelete({ metadata: { name } }) {
+  validateDelete(name) {
     if (!SYSTEM_PRIORITY_CLASSES.some((system) => system.name === name)) return;
     throw apierrors.forbidden(
       priorityClasses,

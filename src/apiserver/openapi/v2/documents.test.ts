@@ -33,8 +33,8 @@ let binary: V2Documents;
 beforeEach(() => {
   defined = new Map();
   catalog = new Catalog();
-  json = new V2Documents({ scheme, info, format: JSON_FORMAT });
-  binary = new V2Documents({ scheme, info, format: PROTOBUF_FORMAT });
+  json = new V2Documents({ scheme, info, others: [], format: JSON_FORMAT });
+  binary = new V2Documents({ scheme, info, others: [], format: PROTOBUF_FORMAT });
 });
 
 const typed = (resource: string, kind: string): Kind => ({

@@ -4,7 +4,6 @@
 
 import { createHash } from 'node:crypto';
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
 import { type DeflatedPiece, deflatePiece, GzipPieces } from '#machinery/streams/gzip-pieces.ts';
 import { nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import type { Kind } from '../../catalog/kind.ts';
@@ -22,11 +21,11 @@ import {
   typedKindsOf,
   typedPart,
   type TypedPart,
+  type TypedSource,
 } from './parts.ts';
 import { encodeSection, type Section } from './sections.ts';
 
-export interface V2DocumentsConfig {
-  readonly scheme: Scheme;
+export interface V2DocumentsConfig extends TypedSource {
   readonly info: DocumentInfo;
   readonly format: V2Format;
 }
@@ -73,7 +72,7 @@ export class V2Documents {
     snapshot: CatalogSnapshot,
     remote: readonly SwaggerPart[],
   ): Promise<CompressedDocument> {
-    const { scheme, format } = this.#config;
+    const { format } = this.#config;
     const cache = this.#cacheOf(snapshot);
     const typed = await cache.typed;
     const parts = new Map<VersionIndex | 'typed', DocumentPart>([['typed', typed]]);
@@ -87,7 +86,7 @@ export class V2Documents {
       }
     }
     if (remote.length === 0) return this.#join([...parts.values()]);
-    const own = await runStepsInTurns(ownDocument(snapshot, scheme));
+    const own = await runStepsInTurns(ownDocument(snapshot, this.#config));
     const additions = await runStepsInTurns(mergeParts(own, remote));
     await this.#replaceChanged(parts, own, additions);
     const isNew = ([name]: readonly [string, unknown]): boolean =>
@@ -107,12 +106,11 @@ export class V2Documents {
   }
 
   #cacheOf(snapshot: CatalogSnapshot): PartCache {
-    const { scheme, format } = this.#config;
     const kinds = typedKindsOf(snapshot);
     if (this.#cache === undefined || !isSame(this.#cache.kinds, kinds)) {
       this.#cache = {
         kinds,
-        typed: runStepsInTurns(typedPart(kinds, scheme, format)),
+        typed: runStepsInTurns(typedPart(kinds, this.#config, this.#config.format)),
         custom: new WeakMap(),
       };
     }

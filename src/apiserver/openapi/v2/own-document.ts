@@ -8,7 +8,7 @@ import type { CatalogSnapshot, VersionIndex } from '../../catalog/snapshot.ts';
 import { definitionsOf } from '../documents.ts';
 import { operationsOf } from '../operations.ts';
 import type { OwnDocument } from './merge.ts';
-import { customKindsOf, typedKindsOf, typedOperations } from './parts.ts';
+import { customKindsOf, typedKindsOf, typedOperations, type TypedSource } from './parts.ts';
 
 export interface OwnDefinitions extends OwnDocument {
   readonly typed: Readonly<Record<string, OpenApiSchema>>;
@@ -16,11 +16,14 @@ export interface OwnDefinitions extends OwnDocument {
   customVersionOf(definition: string): VersionIndex | undefined;
 }
 
-export function* ownDocument(snapshot: CatalogSnapshot, scheme: Scheme): Steps<OwnDefinitions> {
-  const operations = typedOperations(typedKindsOf(snapshot), scheme);
+export function* ownDocument(
+  snapshot: CatalogSnapshot,
+  source: TypedSource,
+): Steps<OwnDefinitions> {
+  const operations = typedOperations(typedKindsOf(snapshot), source);
   const typed = yield* definitionsOf(operations, 2);
   const typedPaths = new Set(operations.map(({ path }) => path));
-  return new Own(snapshot, scheme, typed, typedPaths);
+  return new Own(snapshot, source.scheme, typed, typedPaths);
 }
 
 class Own implements OwnDefinitions {

@@ -8,7 +8,8 @@ import type { WaitingSteps } from '#machinery/turn.ts';
 import type { Kind } from '../../catalog/kind.ts';
 import type { CatalogSnapshot, VersionIndex } from '../../catalog/snapshot.ts';
 import { definitionsOf } from '../documents.ts';
-import { discoveryOperations, operationsOf, type Operation } from '../operations.ts';
+import { operationsOf, type Operation } from '../operations.ts';
+import { discoveryOperations } from '../server-operations.ts';
 import type { V2Format } from './formats.ts';
 import { pathItemsOf } from './render.ts';
 import { encodeSection, type Section } from './sections.ts';
@@ -36,17 +37,28 @@ export function customKindsOf({ published }: VersionIndex): readonly Kind[] {
   return published.filter(({ isCustom }) => isCustom === true);
 }
 
+/** The operations of the server that no custom kind changes. */
+export interface TypedSource {
+  readonly scheme: Scheme;
+  /** The operations that belong to no kind, besides discovery. */
+  readonly others: readonly Operation[];
+}
+
 /**
- * Returns the operations of typed kinds, and those of discovery: upstream describes discovery only
- * for their group versions.
+ * Returns the operations of typed kinds, those of discovery, and the others of the server. Upstream
+ * describes discovery only for group versions of typed kinds.
  */
-export function typedOperations(kinds: readonly Kind[], scheme: Scheme): readonly Operation[] {
+export function typedOperations(
+  kinds: readonly Kind[],
+  { scheme, others }: TypedSource,
+): readonly Operation[] {
   const versions = new Map<string, Set<string>>();
   for (const { type } of kinds) {
     const ofGroup = versions.get(type.group) ?? new Set();
     versions.set(type.group, ofGroup.add(type.version));
   }
   return [
+    ...others,
     ...discoveryOperations(versions, scheme),
     ...kinds.flatMap((kind) => operationsOf(kind, scheme)),
   ];
@@ -54,10 +66,10 @@ export function typedOperations(kinds: readonly Kind[], scheme: Scheme): readonl
 
 export function* typedPart(
   kinds: readonly Kind[],
-  scheme: Scheme,
+  source: TypedSource,
   format: V2Format,
 ): WaitingSteps<TypedPart> {
-  const operations = typedOperations(kinds, scheme);
+  const operations = typedOperations(kinds, source);
   const paths = yield* encodeSection(
     Object.entries(yield* pathItemsOf(operations)),
     format.path,

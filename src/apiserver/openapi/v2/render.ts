@@ -24,7 +24,7 @@ function renderOperation(operation: Operation): OpenApiSchema {
   ]);
   return {
     description: operation.description,
-    consumes: operation.consumes,
+    ...(operation.consumes.length > 0 && { consumes: operation.consumes }),
     produces: operation.produces,
     schemes: ['https'],
     tags: [operation.tag],

@@ -25,7 +25,12 @@ export class ObjectDeleter<T extends KubeObject> {
   }
 
   /** Deletes an object. Throws StatusError. */
-  delete(context: RequestContext, name: string, options: DeleteOptions): Promise<DeleteAnswer> {
+  async delete(
+    context: RequestContext,
+    name: string,
+    options: DeleteOptions,
+  ): Promise<DeleteAnswer> {
+    this.#strategy.validateDelete?.(name);
     context.warnings.push(...(this.#strategy.warningsOnDelete?.(options) ?? []));
     return this.#delete(context, name, options);
   }
@@ -50,7 +55,6 @@ export class ObjectDeleter<T extends KubeObject> {
       if (this.#strategy.hasPendingFinalizers !== undefined)
         checkPreconditions(this.#objects.type, name, options.preconditions, old);
       else checkDeletePreconditions(this.#objects.storedType, name, options.preconditions, old);
-      this.#strategy.validateDelete?.(old, strategyContext);
       await options.validate?.(old, old);
       const decision = decideDeletion(old, options, this.#strategy, strategyContext);
       if (decision.action === 'delete') shown = decision.last ?? old;

@@ -8,15 +8,17 @@ import {
   groupVersion,
   kind,
   message,
+  oneOf,
   optional,
   resource,
   set,
 } from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('discovery.k8s.io', 'v1', 'io.k8s.api.discovery.v1', {
+  AddressType: oneOf('IPv4', 'IPv6', 'FQDN'),
   EndpointSlice: resource({ resource: 'endpointslices', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('addressType', 4, 'string'),
+    f('addressType', 4, 'AddressType'),
     f('endpoints', 2, '[]Endpoint', optional, atomic),
     f('ports', 3, '[]EndpointPort', optional, atomic),
   ]),

@@ -3,12 +3,14 @@
 import type * as core from '#api/groups/core/v1/types.ts';
 import type * as meta from '#api/machinery/meta/v1/types.ts';
 
+export type AddressType = 'IPv4' | 'IPv6' | 'FQDN';
+
 /** A part of the endpoints of a service. */
 export interface EndpointSlice extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
   /** IPv4, IPv6 or FQDN. It cannot be changed. */
-  addressType: string;
+  addressType: AddressType;
   /** The endpoints, at most 1,000. */
   endpoints: Endpoint[] | null;
   /** The ports of each endpoint, at most 100. */

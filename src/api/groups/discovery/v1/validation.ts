@@ -30,7 +30,7 @@ export function validateEndpointSlice(
 ): FieldErrorList {
   const errors: FieldErrorList = [];
   const at = field.path('addressType');
-  if (addressType === '') errors.push(field.required(at));
+  if ((addressType as string) === '') errors.push(field.required(at));
   else if (!ADDRESS_TYPES.includes(addressType))
     errors.push(field.notSupported(at, addressType, ADDRESS_TYPES));
   const place = field.path('endpoints');

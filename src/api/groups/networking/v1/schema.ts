@@ -24,6 +24,7 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
     () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'NetworkPolicySpec')],
   ),
   PolicyType: oneOf('Ingress', 'Egress'),
+  PathType: oneOf('Exact', 'Prefix', 'ImplementationSpecific'),
   NetworkPolicySpec: message(() => [
     f('podSelector', 1, 'meta/v1.LabelSelector', optional),
     f('ingress?', 2, '[]NetworkPolicyIngressRule', atomic),
@@ -88,7 +89,7 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
   HTTPIngressRuleValue: message(() => [f('paths', 1, '[]HTTPIngressPath', atomic)]),
   HTTPIngressPath: message(() => [
     f('path?', 1, 'string'),
-    f('pathType', 3, '*string'),
+    f('pathType', 3, '*PathType'),
     f('backend', 2, 'IngressBackend'),
   ]),
   IngressBackend: message(() => [

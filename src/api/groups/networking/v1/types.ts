@@ -13,6 +13,8 @@ export interface NetworkPolicy extends meta.TypeMeta {
 
 export type PolicyType = 'Ingress' | 'Egress';
 
+export type PathType = 'Exact' | 'Prefix' | 'ImplementationSpecific';
+
 /** The pods and the rules. Connections that no policy of a pod allows are dropped. */
 export interface NetworkPolicySpec {
   /** Selects the pods of the namespace that the policy is for. Empty: all. */
@@ -170,7 +172,7 @@ export interface HTTPIngressPath {
   /** The path. It begins with a slash. */
   path?: string;
   /** Exact, Prefix or ImplementationSpecific. */
-  pathType: string;
+  pathType: PathType;
   /** The destination of requests. */
   backend: IngressBackend;
 }

@@ -19,6 +19,7 @@ import {
 
 /** The types, for the versions that share them. */
 export const types = {
+  DeviceAllocationMode: oneOf('ExactCount', 'All'),
   ResourceSlice: resource({ resource: 'resourceslices', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'ResourceSliceSpec'),
@@ -120,7 +121,7 @@ export const types = {
   ExactDeviceRequest: message(() => [
     f('deviceClassName', 1, 'string'),
     f('selectors?', 2, '[]DeviceSelector', atomic),
-    f('allocationMode?', 3, 'string'),
+    f('allocationMode?', 3, 'DeviceAllocationMode'),
     f('count?', 4, 'int64'),
     f('adminAccess?', 5, '*bool'),
     f('tolerations?', 6, '[]DeviceToleration', atomic),
@@ -130,7 +131,7 @@ export const types = {
     f('name', 1, 'string'),
     f('deviceClassName', 2, 'string'),
     f('selectors?', 3, '[]DeviceSelector', atomic),
-    f('allocationMode?', 4, 'string'),
+    f('allocationMode?', 4, 'DeviceAllocationMode'),
     f('count?', 5, 'int64'),
     f('tolerations?', 6, '[]DeviceToleration', atomic),
     f('capacity?', 7, '*CapacityRequirements'),

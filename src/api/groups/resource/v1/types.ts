@@ -3,6 +3,8 @@
 import type * as core from '#api/groups/core/v1/types.ts';
 import type * as meta from '#api/machinery/meta/v1/types.ts';
 
+export type DeviceAllocationMode = 'ExactCount' | 'All';
+
 /** Devices that a driver offers, as part of a pool. */
 export interface ResourceSlice extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
@@ -214,7 +216,7 @@ export interface ExactDeviceRequest {
   /** Conditions that each device must meet. */
   selectors?: DeviceSelector[];
   /** ExactCount or All. Default: ExactCount. */
-  allocationMode?: string;
+  allocationMode?: DeviceAllocationMode;
   /** The number of devices, for ExactCount. Default: 1. */
   count?: number;
   /** Access for monitoring, also to devices that are in use. Only in namespaces that are labelled for it. */
@@ -234,7 +236,7 @@ export interface DeviceSubRequest {
   /** Conditions that each device must meet. */
   selectors?: DeviceSelector[];
   /** ExactCount or All. Default: ExactCount. */
-  allocationMode?: string;
+  allocationMode?: DeviceAllocationMode;
   /** The number of devices, for ExactCount. Default: 1. */
   count?: number;
   /** Taints of devices that are tolerated. */

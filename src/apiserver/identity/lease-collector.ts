@@ -1,0 +1,111 @@
+// Deletes the Leases of API servers that ended without deleting them.
+
+import { type Lease, leases } from '#api/groups/coordination/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import * as labels from '#machinery/selectors/labels.ts';
+import { parseTime } from '#machinery/text/time.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { Follower } from '../catalog/follow.ts';
+import { Selection } from '../registry/selection.ts';
+import { COMPONENT, IDENTITY_LABEL, IDENTITY_NAMESPACE } from './identity-lease.ts';
+
+/** After this time a Lease that could not be deleted is tried again, in ms. */
+const PERIOD_MS = 3_600_000;
+
+export interface LeaseCollectorConfig {
+  readonly catalog: Catalog;
+  /** A client of the group system:masters. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class LeaseCollector {
+  readonly #config: LeaseCollectorConfig;
+  readonly #follower: Follower;
+  /** When each Lease expires, by its key. */
+  readonly #expiry = new Map<string, number>();
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(config: LeaseCollectorConfig) {
+    this.#config = config;
+    this.#follower = new Follower(config);
+  }
+
+  /** Once. Resolves when the present Leases are known. Rejects if the store cannot be read. */
+  async start(): Promise<void> {
+    const selector = labels.selectorFromSet({ [IDENTITY_LABEL]: COMPONENT });
+    await this.#follower.follow(
+      leases.group,
+      leases.resource,
+      {
+        set: (object) => {
+          this.#expiry.set(object.metadata.name, expiryOf(object as Immutable<Lease>));
+          this.#schedule();
+        },
+        delete: (key) => this.#expiry.delete(key.slice(IDENTITY_NAMESPACE.length + 1)),
+      },
+      { namespace: IDENTITY_NAMESPACE, selection: new Selection({ labels: selector }) },
+    );
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#follower.stop();
+  }
+
+  /** Waits until the next Lease expires. */
+  #schedule(): void {
+    this.#timer?.cancel();
+    if (this.#stopped || this.#expiry.size === 0) return;
+    const { clock } = this.#config;
+    const leftMs = Math.min(...this.#expiry.values()) + 1 - clock.now();
+    this.#timer = clock.setTimer(Math.min(leftMs, PERIOD_MS), () => void this.#collect());
+  }
+
+  async #collect(): Promise<void> {
+    const now = this.#config.clock.now();
+    const expired = [...this.#expiry].filter(([, expiry]) => expiry < now);
+    for (const [name] of expired) {
+      const expiry = await this.#deleteExpired(name);
+      if (expiry === undefined) this.#expiry.delete(name);
+      else this.#expiry.set(name, expiry);
+    }
+    this.#schedule();
+  }
+
+  /**
+   * Deletes the Lease unless its server has renewed it. Returns when to look at it again; undefined
+   * if it is gone.
+   */
+  async #deleteExpired(name: string): Promise<number | undefined> {
+    const { client, clock, logger } = this.#config;
+    const access = client.resource(leases).namespace(IDENTITY_NAMESPACE);
+    try {
+      const lease = await apierrors.unlessMissing(access.get(name));
+      if (lease === undefined) return undefined;
+      if (expiryOf(lease) >= clock.now()) return expiryOf(lease);
+      const { uid, resourceVersion } = lease.metadata;
+      await access.delete(name, { preconditions: { uid, resourceVersion } });
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      if (!apierrors.isConflict(error))
+        logger.error('API server: deleting an expired Lease failed', { lease: name, err: error });
+      return clock.now() + PERIOD_MS;
+    }
+    return undefined;
+  }
+}
+
+/** Returns when the Lease expires, in ms since the epoch. An incomplete one has expired already. */
+function expiryOf({ spec }: Immutable<Lease>): number {
+  const renewed = parseTime(spec?.renewTime);
+  const seconds = spec?.leaseDurationSeconds;
+  return renewed === undefined || seconds === undefined ? -Infinity : renewed + seconds * 1000;
+}
