@@ -18,6 +18,9 @@ export const NODE_FLAGS: readonly string[] = [
 /** The built command. */
 export const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
 
+/** The Node that runs it: COX_NODE compares versions of Node, with the same driver. */
+const nodeProgram = (): string => process.env.COX_NODE ?? process.execPath;
+
 export interface BuiltClusterOptions {
   /** Flags of `cox up`, beside those for the data directory and the port. */
   readonly flags: readonly string[];
@@ -60,7 +63,7 @@ export class BuiltCluster {
     // A later flag overrides an earlier one.
     const args = ['up', '--quiet', '--secure-port', '0', '--data-dir', dataDir, ...options.flags];
     const child = spawn(
-      process.execPath,
+      nodeProgram(),
       [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args],
       {
         stdio: ['ignore', 'pipe', 'inherit'],

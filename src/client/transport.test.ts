@@ -443,6 +443,23 @@ describe('HTTP', () => {
     await careless.transport.request({ method: 'GET', path: '/x' });
   });
 
+  test.each(['https1', 'http2'] as const)(
+    'checks a certificate for an IP address, which TLS does not ask for (%s)',
+    async (protocol) => {
+      const warnings: Error[] = [];
+      const onWarning = (warning: Error): number => warnings.push(warning);
+      process.on('warning', onWarning);
+      const right = await overHttp({ protocol }, { tlsServerName: '127.0.0.1' });
+      await right.transport.request({ method: 'GET', path: '/x' });
+      const wrong = await overHttp({ protocol }, { tlsServerName: '10.9.8.7' });
+      await expect(wrong.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(
+        /IP: 10\.9\.8\.7 is not in the cert's list/,
+      );
+      process.off('warning', onWarning);
+      expect(warnings).toEqual([]);
+    },
+  );
+
   test('keeps the base path of the server', async () => {
     const { transport, served } = await overHttp({ protocol: 'http1' });
     const below = createHttpTransport({

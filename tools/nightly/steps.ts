@@ -146,6 +146,12 @@ const suites: readonly Step[] = [
     short: script('tools/nightly/malloc-checks.ts', '--short'),
     minutes: 60,
   },
+  {
+    name: 'node versions',
+    command: script('tools/nightly/node-versions.ts'),
+    short: script('tools/nightly/node-versions.ts', '--short'),
+    minutes: 120,
+  },
   { name: 'torture', command: npm('torture'), short: npm('torture', '--short'), minutes: 240 },
 ];
 

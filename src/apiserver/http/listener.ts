@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 
@@ -152,8 +152,9 @@ export class Listener {
       },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
-    // Node reads this for each new HTTP/1.1 connection; there is no option for it.
-    (this.#server as unknown as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
+    // Node reads these for each new HTTP/1.1 connection; there are no options for them. Idle
+    // connections are the table's, whose limit is longer than that of Node 24 and later.
+    Object.assign(this.#server, { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 0 });
     this.#listen();
   }
 
@@ -228,10 +229,14 @@ export class Listener {
   async stop(): Promise<void> {
     this.#draining = true;
     this.#stopping = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // Since Node 24, the server's own `close` would close sessions as well, in the way that
+    // `closeSession` avoids.
+    const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve));
     for (const session of this.#sessions) closeSession(session);
     this.#closeIdle();
     await closed;
+    // Ends the timer of Node's checks of HTTP/1.1 connections.
+    this.#server.close();
   }
 
   /** Aborts the requests and connections that `stop` still waits for. */
@@ -415,7 +420,8 @@ export class Listener {
   }
 
   #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const connection = (socket as Tracked)[CONNECTION];
+    // Since Node 26, `socket` is a wrapper while a body of the request is not read.
+    const connection = (message.socket as unknown as Tracked)[CONNECTION];
     connection?.begin();
     const server: UpgradingServer = {
       ...this.#config,

@@ -9,6 +9,7 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { watchErrors } from '#machinery/net/peer/index.ts';
+import { peerNamed } from '#machinery/net/tls-identity.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import { LinkedAbort, abortable } from '../abort.ts';
 import type { Credentials, CredentialSource } from '../credentials/credential-source.ts';
@@ -79,7 +80,7 @@ export function tlsOptions(access: ServerAccess): ConnectionOptions {
     cert: access.clientCertificate,
     key: access.clientKey,
     rejectUnauthorized: !access.insecureSkipTlsVerify,
-    ...(access.tlsServerName !== undefined && { servername: access.tlsServerName }),
+    ...(access.tlsServerName !== undefined && peerNamed(access.tlsServerName)),
   };
 }
 

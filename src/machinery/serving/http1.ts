@@ -32,7 +32,8 @@ export function reportRequests(server: Server): void {
       if (!request.complete) connection.close();
     });
   });
-  server.on('upgrade', (_request, socket: Duplex) => (socket as Tracked)[CONNECTION]?.begin());
+  // Since Node 26, the listener's socket is a wrapper while a body of the request is not read.
+  server.on('upgrade', ({ socket }: IncomingMessage) => (socket as Tracked)[CONNECTION]?.begin());
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();

@@ -5,6 +5,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { peerNamed } from '#machinery/net/tls-identity.ts';
 import type { ExtenderConfiguration, ExtenderTls } from '../config/extenders.ts';
 import { ExtenderError } from '../framework/extender.ts';
 import type { Post } from './http-extender.ts';
@@ -57,7 +58,7 @@ function tlsOptions(tls: ExtenderTls, enableHttps: boolean): https.AgentOptions 
     key: read(tls.keyData, tls.keyFile),
     // With enableHTTPS and without CA certificates, the certificate is not verified, as upstream.
     rejectUnauthorized: !(tls.insecure || (enableHttps && ca === undefined)),
-    ...(tls.serverName !== '' && { servername: tls.serverName }),
+    ...(tls.serverName !== '' && peerNamed(tls.serverName)),
   };
 }
 

@@ -79,9 +79,11 @@ export class SimilarValues implements ValuePacking {
 /** Returns the same state, whose value does not keep a large buffer in memory. */
 function withOwnBytes(kv: KeyValue): KeyValue {
   const { key, value, createRevision, modRevision } = kv;
-  return value.buffer.byteLength <= value.length + MAX_OTHER_BYTES
-    ? kv
-    : { key, value: Buffer.from(value), createRevision, modRevision };
+  if (value.buffer.byteLength <= value.length + MAX_OTHER_BYTES) return kv;
+  // Node's pool would give a part of another large buffer.
+  const own = Buffer.allocUnsafeSlow(value.length);
+  own.set(value);
+  return { key, value: own, createRevision, modRevision };
 }
 
 /** The place of what readers compare to find out what a value is: behind a header, and short. */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -166,6 +166,7 @@ describe('a drop-in directory', () => {
       'sub/30.conf': `${HEAD}podLogsDir: logs\n`,
       'README.md': 'no configuration',
     });
+    symlinkSync('sub', join(directory, 'to-sub'));
     const { options, warnings } = readKubeletConfigurations(base(), directory);
     expect(options).toEqual({
       maxPods: 20,
@@ -173,9 +174,13 @@ describe('a drop-in directory', () => {
       podManifestPath: join(dir, 'manifests'),
       podLogsDir: join(directory, 'sub', 'logs'),
     });
-    expect(warnings).toEqual([
-      `--config-dir: ${join(directory, 'README.md')} is skipped: its name does not end in .conf`,
-    ]);
+    // A link to a directory is not followed.
+    expect(warnings).toEqual(
+      ['README.md', 'to-sub'].map(
+        (name) =>
+          `--config-dir: ${join(directory, name)} is skipped: its name does not end in .conf`,
+      ),
+    );
   });
 
   test('works without a file; an error names the file', () => {

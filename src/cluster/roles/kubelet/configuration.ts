@@ -108,22 +108,27 @@ export function readKubeletConfigurations(
   return { options, warnings: [...skipped, ...warnings] };
 }
 
+/** Returns the files in a directory and below it, sorted. As in Go's WalkDir, links are not followed. */
 function filesBelow(directory: string): readonly string[] {
-  let entries;
+  const files: string[] = [];
+  // The recursion of readdirSync follows links to directories since Node 22.
+  const visit = (folder: string): void => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) visit(path);
+      else files.push(path);
+    }
+  };
   try {
-    entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+    visit(directory);
   } catch (error) {
     throw new UserError(`--config-dir: ${directory}: ${(error as Error).message}`, {
       cause: error,
     });
   }
-  const files = entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted();
   if (files.length > MAX_DROP_INS)
     throw new UserError(`--config-dir: ${directory} has more than ${MAX_DROP_INS} files`);
-  return files;
+  return files.toSorted();
 }
 
 function readSource(flag: string, file: string): Source {

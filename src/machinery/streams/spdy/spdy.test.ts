@@ -26,7 +26,9 @@ async function deflateEach(plain: Buffer[]): Promise<Buffer[]> {
   for (const part of plain) {
     deflate.write(part);
     await new Promise<void>((resolve) => deflate.flush(constants.Z_SYNC_FLUSH, resolve));
-    blocks.push((deflate.read() as Buffer | null) ?? Buffer.alloc(0));
+    const pieces: Buffer[] = [];
+    for (let piece; (piece = deflate.read() as Buffer | null) !== null;) pieces.push(piece);
+    blocks.push(Buffer.concat(pieces));
   }
   return blocks;
 }
