@@ -209,6 +209,8 @@ export class ObjectCache implements StateDecoder {
    */
   written(kv: KeyValue): Awaitable<ServedObject> {
     if (this.storesServedVersion) this.decode(kv);
+    // The storage may keep the value in another form later.
+    if (this.#normal.has(kv.value)) this.#normal.add(kv);
     return this.read(kv);
   }
 

@@ -1,7 +1,7 @@
 // The states of objects that were renewed together (../renewals): a watcher whose own process has
 // made these renewals, and knows them, may leave out their events.
 
-import type { KeyValue } from '#storage/interface.ts';
+import type { KeyValue, Revision } from '#storage/interface.ts';
 
 /** Reports whether the state was written by such a renewal, and is the latest one that was. */
 export interface RenewedStates {
@@ -9,19 +9,27 @@ export interface RenewedStates {
 }
 
 export class RenewalRecord implements RenewedStates {
-  /** By key: the bytes of the last renewal. */
-  readonly #latest = new Map<string, Uint8Array>();
+  /** By key: the revision of the last renewal, or its bytes while it is being written. */
+  readonly #latest = new Map<string, Revision | Uint8Array>();
 
   /** Must be called before the renewal is written: its event may come before its result. */
   renewing(key: string, value: Uint8Array): void {
     this.#latest.set(key, value);
   }
 
+  /** Called with the result of the write. */
+  renewed(key: string, value: Uint8Array, revision: Revision): void {
+    if (this.#latest.get(key) === value) this.#latest.set(key, revision);
+  }
+
   forget(key: string): void {
     this.#latest.delete(key);
   }
 
-  has({ key, value }: KeyValue): boolean {
-    return this.#latest.get(key) === value;
+  has(state: KeyValue): boolean {
+    const latest = this.#latest.get(state.key);
+    return typeof latest === 'number'
+      ? latest === state.modRevision
+      : latest !== undefined && latest === state.value;
   }
 }

@@ -20,6 +20,7 @@ import {
   type StorageNow,
   type UpdateDecision,
 } from '#storage/interface.ts';
+import { passingValueOf } from '#storage/value.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
@@ -240,7 +241,7 @@ export class LeaseRenewals {
       return undefined;
     }
     const places = placesIn(current, node, { ...holder, nodeName });
-    const value = places && renewedLease(current.value, places, renewedMs, nowMs);
+    const value = places && renewedLease(passingValueOf(current), places, renewedMs, nowMs);
     // The request decides what happens to a renewal of the same instant, among others.
     if (value === undefined) return undefined;
     const { authorizer, audit } = this.#config;
@@ -297,16 +298,21 @@ export class LeaseRenewals {
   async #writeOne({ node, value, current }: Renewal, isKnown: boolean): Promise<boolean> {
     const { storage, renewed } = this.#config;
     const put: UpdateDecision = { action: 'put', value };
+    let isPut = false;
     if (isKnown) renewed.renewing(node.key, value);
     try {
-      const { kv } = await storage.guaranteedUpdate(
+      const { revision } = await storage.guaranteedUpdate(
         node.key,
-        (state) => (state?.modRevision === current.modRevision ? put : KEEP),
+        (state) => {
+          isPut = state?.modRevision === current.modRevision;
+          return isPut ? put : KEEP;
+        },
         { guess: current },
       );
-      if (kv?.value !== value) return false;
+      if (!isPut) return false;
+      if (isKnown) renewed.renewed(node.key, value, revision);
       // The new state has its times where the one before had them.
-      node.revision = kv.modRevision;
+      node.revision = revision;
       return true;
     } catch (error) {
       // The plain request reports it.

@@ -102,7 +102,8 @@ class Rows {
   take(records: Uint8Array): void {
     for (const { key, revision, kv, expiresAt } of readWrites(records)) {
       this.count++;
-      if (revision > this.#store.compactedRevision) this.#store.apply(key, kv);
+      if (revision > this.#store.compactedRevision)
+        this.#store.apply(key, kv && this.#store.hold(kv));
       else this.#obsolete.push(...this.#store.restore(key, revision, kv));
       if (expiresAt === undefined) this.#expirations.delete(key);
       else this.#expirations.set(key, { key, modRevision: revision, deadline: expiresAt });

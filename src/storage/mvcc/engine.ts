@@ -510,12 +510,12 @@ export class MvccEngine implements Storage {
     if (ttlMs !== undefined && !(ttlMs > 0))
       throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
     const revision = this.#headRevision + 1;
-    const kv: KeyValue = {
+    const kv = this.#store.hold({
       key,
       value,
       createRevision: current?.createRevision ?? revision,
       modRevision: revision,
-    };
+    });
     const expiresAt = ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs);
     return this.#write(key, kv, pending, expiresAt) as Awaitable<KeyValue>;
   }
@@ -569,6 +569,7 @@ export class MvccEngine implements Storage {
 
   #apply(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): void {
     const event: ChangeEvent = this.#store.apply(key, kv);
+    this.#store.settle();
     if (expiresAt === undefined) this.#expiry.clear(key);
     else this.#expiry.set({ key, modRevision: event.revision, deadline: expiresAt });
     this.#hub.publish(event);

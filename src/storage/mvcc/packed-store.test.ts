@@ -10,7 +10,7 @@ function valueOf(name: string, changes: number): Buffer {
 }
 
 const isPacked = (kv: KeyValue | undefined): boolean =>
-  kv !== undefined && !Object.hasOwn(kv, 'value');
+  kv !== undefined && 'isPacked' in kv && kv.isPacked === true;
 
 /** A store in which each of ten pods was written three times, in revisions 2 to 31. */
 function filled(): MvccStore {
@@ -18,7 +18,8 @@ function filled(): MvccStore {
   for (let revision = 2; revision <= 31; revision++) {
     const key = `/pods/pod-${revision % 10}`;
     const value = valueOf(key, Math.floor((revision - 2) / 10));
-    store.apply(key, { key, value, createRevision: 2 + (revision % 10), modRevision: revision });
+    const createRevision = 2 + (revision % 10);
+    store.apply(key, store.hold({ key, value, createRevision, modRevision: revision }));
   }
   return store;
 }
@@ -53,12 +54,29 @@ test('a packed value that is written again is history, and readable', () => {
   expect(texts([store.get(key)!])).toEqual([valueOf(key, 99).toString()]);
 });
 
+test('values are packed when many writes have followed, and history is as before', () => {
+  const store = new MvccStore(1, new SimilarValues());
+  const key = '/pods/pod-1';
+  const writes = 1100;
+  for (let revision = 2; revision < 2 + writes; revision++) {
+    const value = valueOf(key, revision);
+    store.apply(key, store.hold({ key, value, createRevision: 2, modRevision: revision }));
+    store.settle();
+  }
+  const states = Array.from({ length: writes }, (_, i) => store.getAt(key, i + 2)!);
+  // The first one is the model of the others.
+  expect(states.map(isPacked)).toEqual(states.map((_, i) => i > 0 && i < writes - 1024));
+  expect(texts(states)).toEqual(states.map((_, i) => valueOf(key, i + 2).toString()));
+  const [event] = store.eventsAfter(20, '/pods/');
+  expect(event).toMatchObject({ type: 'put', kv: states[19], previous: states[18] });
+});
+
 test('a fork reads the values that the store packs later', () => {
   const store = filled();
   const fork = store.fork();
   const before = texts(fork.under('/pods/'));
   store.compact(31);
-  expect(fork.under('/pods/').filter(isPacked)).toHaveLength(0);
+  expect(fork.under('/pods/').filter(isPacked)).toHaveLength(9);
   expect(texts(fork.under('/pods/'))).toEqual(before);
 });
 

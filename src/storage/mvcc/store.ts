@@ -86,6 +86,12 @@ class Entry {
   }
 }
 
+/**
+ * The number of the latest writes whose values stay as they were written: their writers and watchers
+ * still read them.
+ */
+const PLAIN_WRITES = 1024;
+
 /** A bound after every key in use: the last code point. */
 const LAST_KEY = '\u{10ffff}';
 
@@ -101,7 +107,6 @@ export class MvccStore {
   #compacted: Revision;
   #revision: Revision;
   #historyBytes = 0;
-  /** For values that were written before the compaction revision. */
   readonly #packing: ValuePacking;
 
   /**
@@ -292,6 +297,17 @@ export class MvccStore {
     return isCertain ? { items, revision, more, isCertain } : { items, revision, more };
   }
 
+  /** Returns the state to write, in the form in which the store keeps it. */
+  hold(kv: KeyValue): KeyValue {
+    return this.#packing.hold(kv);
+  }
+
+  /** Keeps the value of a write of some time ago in less memory. Called after each write. */
+  settle(): void {
+    const event = this.#log.at(this.#log.length - 1 - PLAIN_WRITES);
+    if (event?.type === 'put') this.#packing.pack(event.kv);
+  }
+
   /**
    * Makes the next write. An undefined `kv` deletes the key, which must exist; otherwise
    * `kv.modRevision` must be the next revision. Returns the event to publish.
@@ -370,10 +386,10 @@ export class MvccStore {
       if (entry !== undefined) this.#forget(key);
     } else if (entry === undefined) {
       const restored = new Entry(this.#owner, key);
-      restored.latest = this.#packing.packRestored(kv);
+      restored.latest = this.#packing.holdRestored(kv);
       this.#tree.insert(restored);
       this.#directories.add(key);
-    } else entry.latest = this.#packing.packRestored(kv);
+    } else entry.latest = this.#packing.holdRestored(kv);
     return obsolete;
   }
 
@@ -450,10 +466,7 @@ export class MvccStore {
 
   /** Packs a state that history does not need any more, if it is still the latest one of its key. */
   #pack(kv: KeyValue): void {
-    const entry = this.#tree.get(kv.key);
-    if (entry?.latest !== kv) return;
-    const packed = this.#packing.pack(kv);
-    if (packed !== kv) this.#owned(entry).latest = packed;
+    if (this.#tree.get(kv.key)?.latest === kv) this.#packing.pack(kv);
   }
 
   #forget(key: string): void {

@@ -12,19 +12,28 @@ import type { MadeValue } from '../value.ts';
 import { Model } from './differences.ts';
 import { applyDifferences } from './step-reader.ts';
 
-/** How a store keeps values that are not written any more, for the time being. */
+/** How a store keeps values. */
 export interface ValuePacking {
-  /** Returns the same state, in less memory if possible; or else the state itself. */
-  pack(kv: KeyValue): KeyValue;
-  /** The same for a state that is read at the start, which packing would delay. */
-  packRestored(kv: KeyValue): KeyValue;
+  /** Returns a new state, whose value `pack` may keep in less memory later. */
+  hold(kv: KeyValue): KeyValue;
+  /**
+   * Keeps the value of a state in less memory if possible; a state that `hold` has not returned stays
+   * as it is. Idempotent.
+   */
+  pack(kv: KeyValue): void;
+  /** Returns a state that is read at the start, which packing all values would delay. */
+  holdRestored(kv: KeyValue): KeyValue;
 }
 
 /** Keeps each value by itself: the plain form. */
-export const plainValues: ValuePacking = { pack: (kv) => kv, packRestored: (kv) => kv };
+export const plainValues: ValuePacking = {
+  hold: (kv) => kv,
+  pack: () => undefined,
+  holdRestored: (kv) => kv,
+};
 
-/** Smaller values stay as they are: what is saved would be little, and Leases are written often. */
-const MIN_BYTES = 1024;
+/** Smaller values stay as they are: what is saved would be little. */
+const MIN_BYTES = 256;
 /** Larger values stay as they are: many are packed in one turn of the event loop. */
 const MAX_BYTES = 16 * 1024;
 /** Differences that are more than this part of the value are not worth their reads. */
@@ -48,15 +57,27 @@ export class SimilarValues implements ValuePacking {
     this.#plainBytes = plainBytes;
   }
 
-  packRestored(kv: KeyValue): KeyValue {
-    if (this.#plainBytes <= 0) return this.pack(kv);
-    this.#plainBytes -= kv.value.length;
-    return kv;
+  hold(kv: KeyValue): KeyValue {
+    return new HeldKeyValue(kv);
   }
 
-  pack(kv: KeyValue): KeyValue {
+  holdRestored(kv: KeyValue): KeyValue {
+    if (this.#plainBytes > 0) {
+      this.#plainBytes -= kv.value.length;
+      return kv;
+    }
+    const held = new HeldKeyValue(kv);
+    this.pack(held);
+    return held;
+  }
+
+  pack(kv: KeyValue): void {
+    if (!(kv instanceof HeldKeyValue) || kv.isPacked) return;
     const { key, value } = kv;
-    if (value.length < MIN_BYTES || value.length > MAX_BYTES) return withOwnBytes(kv);
+    if (value.length < MIN_BYTES || value.length > MAX_BYTES) {
+      kv.keep(ownBytes(value));
+      return;
+    }
     const slash = key.lastIndexOf('/');
     const directory = key.slice(0, slash + 1);
     const stem = key.slice(0, Math.max(slash, key.lastIndexOf('-')) + 1);
@@ -66,24 +87,25 @@ export class SimilarValues implements ValuePacking {
     for (const model of own === others ? [own] : [own, others]) {
       if (model === undefined || model.bytes.length > value.length * MAX_MODEL_LENGTHS) continue;
       const differences = model.differences(value, limit);
-      if (differences !== undefined) return new PackedKeyValue(kv, model.bytes, differences);
+      if (differences === undefined) continue;
+      kv.keepDifferences(model.bytes, differences);
+      return;
     }
-    const kept = withOwnBytes(kv);
-    const model = new Model(kept.value);
+    const kept = ownBytes(value);
+    kv.keep(kept);
+    const model = new Model(kept);
     this.#models.set(stem, model);
     if (stem !== directory) this.#models.set(directory, model);
-    return kept;
   }
 }
 
-/** Returns the same state, whose value does not keep a large buffer in memory. */
-function withOwnBytes(kv: KeyValue): KeyValue {
-  const { key, value, createRevision, modRevision } = kv;
-  if (value.buffer.byteLength <= value.length + MAX_OTHER_BYTES) return kv;
+/** Returns the same bytes, which do not keep a large buffer in memory. */
+function ownBytes(value: Uint8Array): Uint8Array {
+  if (value.buffer.byteLength <= value.length + MAX_OTHER_BYTES) return value;
   // Node's pool would give a part of another large buffer.
   const own = Buffer.allocUnsafeSlow(value.length);
   own.set(value);
-  return { key, value: own, createRevision, modRevision };
+  return own;
 }
 
 /** The place of what readers compare to find out what a value is: behind a header, and short. */
@@ -108,58 +130,75 @@ function room(length: number): Buffer {
 }
 
 /** The value that was read last: readers read a value several times in a row. */
-let lastRead: { readonly kv: PackedKeyValue; readonly value: Uint8Array } | undefined;
+let lastRead: { readonly kv: HeldKeyValue; readonly value: Uint8Array } | undefined;
 
 /** Values that are read in passing, one at a time. `kv`: the state whose value is there. */
-const passing: { readonly bytes: Buffer; kv: PackedKeyValue | undefined } = {
+const passing: { readonly bytes: Buffer; kv: HeldKeyValue | undefined } = {
   bytes: Buffer.allocUnsafeSlow(MAX_BYTES),
   kv: undefined,
 };
 
-class PackedKeyValue implements MadeValue {
+/** A state whose value is kept as bytes at first, and later perhaps as differences from a model. */
+class HeldKeyValue implements MadeValue {
   readonly key: string;
   readonly createRevision: Revision;
   readonly modRevision: Revision;
-  readonly #size: number;
-  readonly #model: Uint8Array;
-  readonly #differences: string;
+  readonly size: number;
+  /** The value, or its model if there are differences. */
+  #bytes: Uint8Array;
+  #differences: string | undefined;
   /** From ALIKE_FROM to here the value has the bytes of its model. */
-  readonly #alikeTo: number;
+  #alikeTo = 0;
 
-  constructor(kv: KeyValue, model: Uint8Array, differences: string) {
+  constructor(kv: KeyValue) {
     this.key = kv.key;
     this.createRevision = kv.createRevision;
     this.modRevision = kv.modRevision;
     const { value } = kv;
-    this.#size = value.length;
+    this.size = value.length;
+    this.#bytes = value;
+    this.#differences = undefined;
+  }
+
+  get isPacked(): boolean {
+    return this.#differences !== undefined;
+  }
+
+  /** Keeps these bytes, which are equal. */
+  keep(value: Uint8Array): void {
+    this.#bytes = value;
+  }
+
+  /** Keeps the value as its differences from a model. */
+  keepDifferences(model: Uint8Array, differences: string): void {
+    const value = this.#bytes;
     let alike = Math.min(ALIKE_FROM, value.length);
     while (alike < MAX_ALIKE && alike < value.length && value[alike] === model[alike]) alike++;
     this.#alikeTo = alike;
-    this.#model = model;
+    this.#bytes = model;
     this.#differences = differences;
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
   get value(): Uint8Array {
-    if (lastRead?.kv !== this) lastRead = { kv: this, value: this.start(this.#size) };
+    if (this.#differences === undefined) return this.#bytes;
+    if (lastRead?.kv !== this) lastRead = { kv: this, value: this.start(this.size) };
     return lastRead.value;
   }
 
   start(length: number, from = 0): Uint8Array {
-    if (from >= ALIKE_FROM && length <= this.#alikeTo) return this.#model;
-    const target = room(Math.min(length, this.#size));
-    applyDifferences(this.#differences, this.#model, target);
+    if (this.#differences === undefined) return this.#bytes;
+    if (from >= ALIKE_FROM && length <= this.#alikeTo) return this.#bytes;
+    const target = room(Math.min(length, this.size));
+    applyDifferences(this.#differences, this.#bytes, target);
     return target;
   }
 
   passing(): Uint8Array {
+    if (this.#differences === undefined) return this.#bytes;
     if (lastRead?.kv === this) return lastRead.value;
-    const target = passing.bytes.subarray(0, this.#size);
+    const target = passing.bytes.subarray(0, this.size);
     if (passing.kv !== this) {
-      applyDifferences(this.#differences, this.#model, target);
+      applyDifferences(this.#differences, this.#bytes, target);
       passing.kv = this;
     }
     return target;
