@@ -15,7 +15,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { type EmbeddedEngine, openEmbeddedEngine } from '#storage/embedded/index.ts';
-import { DEFAULT_HISTORY_LIMITS } from '#storage/mvcc/history-keeper.ts';
+import { DEFAULT_HISTORY_LIMITS, historyLimits } from '#storage/mvcc/history-keeper.ts';
 import { heading, median, note, show } from '../report.ts';
 import { Turns } from '../thread-cpu.ts';
 import { Progress } from './progress.ts';
@@ -150,7 +150,7 @@ async function replace(
 
 /** Returns the largest size, as a multiple of the bytes of objects and history. */
 function showSizes(sizes: readonly number[], objects: number, writes: number): number {
-  const { maxHistoryBytes, maxHistoryRevisions } = DEFAULT_HISTORY_LIMITS;
+  const { maxHistoryBytes, maxHistoryRevisions } = historyLimits(DEFAULT_HISTORY_LIMITS, objects);
   const kept = Math.min(writes, maxHistoryRevisions, maxHistoryBytes / VALUE_BYTES);
   const alive = (objects + kept) * (VALUE_BYTES + ROW_BYTES);
   const largest = Math.max(...sizes) / alive;

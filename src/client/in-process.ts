@@ -42,10 +42,10 @@ export interface Encoded {
   /** Writes the JSON into `target`, which has room. Returns the offset after it. */
   copyItem?(target: Buffer, offset: number, identified: boolean): number;
   /**
-   * The identity of the stored state: objects with the same one have the same identified JSON. Absent: the
-   * object is not the current form of a stored state.
+   * The revision of the stored state, which no other state has: objects with the same one have the
+   * same identified JSON. Absent: the object is not the current form of a stored state.
    */
-  readonly state?: object;
+  readonly state?: number;
 }
 
 /** The API server's response, as far as this transport uses it. */

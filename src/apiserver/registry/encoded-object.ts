@@ -150,8 +150,8 @@ export class StoredObject implements ServedObject {
     this.#decoder = decoder;
   }
 
-  get state(): object | undefined {
-    return this.#revision === this.kv.modRevision ? this.kv : undefined;
+  get state(): number | undefined {
+    return this.#revision === this.kv.modRevision ? this.#revision : undefined;
   }
 
   object(): KubeObject {

@@ -29,7 +29,7 @@ import {
   WatchedObject,
 } from './received-object.ts';
 import { SiblingParts } from './shared-parts.ts';
-import { WeakStateMemo } from './state-memo.ts';
+import { ListedStates } from './state-memo.ts';
 
 interface WatchedEvent {
   readonly type: WatchEventType;
@@ -51,6 +51,8 @@ interface Call {
   readonly warnings: string[];
   /** The items received so far of a list that arrives in several messages. */
   items?: ListedObject[];
+  /** Set with `items`: called when the list has ended. */
+  listEnds?: () => void;
   events?: WatchQueue<WatchedEvent>;
   chunks?: WatchQueue<Uint8Array>;
   /** Stops listening to the caller's signal. */
@@ -111,7 +113,7 @@ export class ThreadClients {
   constructor(port: MessagePort, sharing: Partial<ObjectSharing> = {}) {
     this.#port = port;
     this.#sharing = {
-      states: sharing.states ?? new WeakStateMemo(),
+      states: sharing.states ?? new ListedStates(),
       parts: sharing.parts ?? new SiblingParts(),
     };
     // Requests have no bytes.
@@ -174,7 +176,7 @@ export class ThreadClients {
         if (!withdraw()) gate.leave();
       };
       entered.release = call.onAbort(() => {
-        this.#calls.delete(id);
+        this.#drop(id, entered);
         entered.leave();
         if (sent) this.#outbox.send({ kind: 'abort', id });
         failed(call.reason);
@@ -236,7 +238,10 @@ export class ThreadClients {
       case 'items': {
         const items = this.#itemsOf(message.items, reader);
         if (call === undefined) break;
-        call.items ??= [];
+        if (call.items === undefined) {
+          call.items = [];
+          call.listEnds = this.#sharing.states.listBegins();
+        }
         for (const item of items) {
           call.items.push(item);
           listed.push(item);
@@ -326,9 +331,15 @@ export class ThreadClients {
   }
 
   #forget(id: number, call: Call): void {
-    this.#calls.delete(id);
+    this.#drop(id, call);
     call.leave();
     call.release();
+  }
+
+  #drop(id: number, call: Call): void {
+    this.#calls.delete(id);
+    call.listEnds?.();
+    call.listEnds = undefined;
   }
 }
 

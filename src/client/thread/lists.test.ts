@@ -83,12 +83,13 @@ describe('lists between threads', () => {
         parsed++;
         return parse();
       },
+      listBegins: noStateMemo.listBegins,
     };
-    const stored = items.map((item) => {
+    const stored = items.map((item, i) => {
       const json = Buffer.from(JSON.stringify(item.object()));
       return {
         object: item.object,
-        state: {},
+        state: i + 1,
         itemLength: () => json.length,
         copyItem: (target: Buffer, offset: number) => {
           // At most the slices of a turn are ahead of what is parsed.
@@ -149,7 +150,7 @@ describe('lists between threads', () => {
   });
 
   test.each(['shared', 'parsed each time'])('of stored states are %s', async (mode) => {
-    const states = [{}, {}];
+    const states = [7, 8];
     const items = Array.from({ length: 600 }, (_, i) => ({
       ...objectOf(`o-${i}`),
       ...(i < states.length && { state: states[i] }),

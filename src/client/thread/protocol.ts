@@ -41,7 +41,7 @@ export interface SentObject {
 export interface SentItems {
   /** The number of bytes of each item. */
   readonly lengths: readonly number[];
-  /** The number of the stored state of each item: equal numbers mean equal bytes. 0: no number. */
+  /** The revision of the stored state of each item: equal ones mean equal bytes. 0: it has none. */
   readonly states: readonly number[];
 }
 

@@ -59,7 +59,7 @@ export class ListedObject {
   #object: unknown;
   #error: unknown;
 
-  /** `state`: the number of its stored state. 0: it has none. */
+  /** `state`: the revision of its stored state. 0: it has none. */
   constructor(json: Buffer, sharing: ObjectSharing, state: number) {
     this.#json = json;
     this.#sharing = sharing;

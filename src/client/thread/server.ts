@@ -60,9 +60,6 @@ export class ThreadServer {
   /** The number of each object that was sent for a watch. */
   readonly #sent = new WeakMap<Encoded, number>();
   #objects = 0;
-  /** The number of each stored state that was sent in a list. */
-  readonly #states = new WeakMap<object, number>();
-  #lastState = 0;
   /** The number of bytes in flight. */
   #bytesInFlight = 0;
   #waiting: (() => void)[] = [];
@@ -152,15 +149,7 @@ export class ThreadServer {
   } {
     const parts = items.map(jsonOf);
     const lengths = parts.map(({ length }) => length);
-    return { sent: { lengths, states: items.map((item) => this.#numberOf(item)) }, parts };
-  }
-
-  /** Returns the number of the object's stored state; 0 if it is not one. */
-  #numberOf({ state }: Encoded): number {
-    if (state === undefined) return 0;
-    let number = this.#states.get(state);
-    if (number === undefined) this.#states.set(state, (number = ++this.#lastState));
-    return number;
+    return { sent: { lengths, states: items.map(({ state = 0 }) => state) }, parts };
   }
 
   #sendAnswer(

@@ -28,7 +28,10 @@ export function asDriverSees(volume: ReadVolume): ReadVolume {
   return unlessForeign(() => migrated(volume)?.volume) ?? volume;
 }
 
-/** The disks in each pod's spec. A pod's volumes never change, so they are looked up once. */
+/**
+ * The disks in the specs of pods that have some. A pod's volumes never change, so they are looked up
+ * once.
+ */
 const disks = new WeakMap<Immutable<Pod>, readonly ReadVolume[]>();
 const NONE: readonly ReadVolume[] = [];
 
@@ -41,9 +44,10 @@ export function inlineVolumesOf(pod: Immutable<Pod>): readonly ReadVolume[] {
       ? []
       : [inlineVolume({ ...said, volumeMode: 'Filesystem' }, said.csi)];
   });
-  const volumes = found.length === 0 ? NONE : found;
-  disks.set(pod, volumes);
-  return volumes;
+  // A weak entry for each pod is a part of each collection of garbage that nothing else can run beside.
+  if (found.length === 0) return NONE;
+  disks.set(pod, found);
+  return found;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { nextTurn } from '#machinery/turn.ts';
-import { DEFAULT_HISTORY_LIMITS, HistoryKeeper } from './history-keeper.ts';
+import { DEFAULT_HISTORY_LIMITS, HistoryKeeper, historyLimits } from './history-keeper.ts';
 import { MvccStore } from './store.ts';
 
 function keeperOf({ revisionsPerTurn }: { readonly revisionsPerTurn?: number }) {
@@ -59,6 +59,36 @@ test('a compaction by a caller in between is not repeated', async () => {
   await nextTurn();
   expect(steps).toEqual([5]);
   keeper.stop();
+});
+
+test('a store with many keys has a longer history', () => {
+  const { store, keeper, steps, write } = keeperOf({});
+  for (let i = 0; i < 40; i++) {
+    const modRevision = store.revision + 1;
+    const state = { value: new Uint8Array(1), createRevision: modRevision, modRevision };
+    store.apply(`/a/${i}`, { key: `/a/${i}`, ...state });
+  }
+  store.compact(store.revision);
+  // Half as many revisions as keys, and an eighth more before it is cut.
+  for (let i = 0; i < 22; i++) write();
+  keeper.written();
+  expect(steps).toEqual([]);
+  write();
+  keeper.written();
+  expect(steps).toEqual([3]);
+  expect(store.historyLength).toBe(20);
+  keeper.stop();
+});
+
+test.each([
+  [0, 100_000, 64],
+  [200_000, 100_000, 64],
+  [1_000_000, 500_000, 320],
+])('with %i keys the history has at most %i revisions and %i MiB', (keys, revisions, mib) => {
+  expect(historyLimits(DEFAULT_HISTORY_LIMITS, keys)).toEqual({
+    maxHistoryRevisions: revisions,
+    maxHistoryBytes: mib * 2 ** 20,
+  });
 });
 
 test('after stop nothing more is forgotten', async () => {

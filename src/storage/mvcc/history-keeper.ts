@@ -14,11 +14,20 @@ export interface HistoryLimits {
   readonly historyMs: number;
   /** The interval in ms at which old history is looked for. */
   readonly compactionIntervalMs: number;
-  /** The maximum number of revisions of history, of any age. */
+  /**
+   * The maximum number of revisions of history, of any age. A store with more than twice as many keys
+   * may have half as many revisions as keys: its lists take longer, and a reader of pages, or a watch
+   * that follows a list, needs the history since the list began.
+   */
   readonly maxHistoryRevisions: number;
-  /** The maximum number of bytes of values that only history keeps, of any age. */
+  /**
+   * The maximum number of bytes of values that only history keeps, of any age. It grows with the
+   * maximum of revisions.
+   */
   readonly maxHistoryBytes: number;
 }
+
+type HistoryBounds = Pick<HistoryLimits, 'maxHistoryRevisions' | 'maxHistoryBytes'>;
 
 export const DEFAULT_HISTORY_LIMITS: HistoryLimits = {
   historyMs: 5 * 60 * 1000,
@@ -51,6 +60,21 @@ export interface HistoryKeeperConfig extends HistoryLimits {
  * write compacts.
  */
 const SLACK = 1.125;
+
+/** A store with many keys may have a revision of history for so many of them. */
+const KEYS_PER_REVISION = 2;
+
+/** Returns the limits of the history of a store with this number of keys. */
+export function historyLimits(
+  { maxHistoryRevisions, maxHistoryBytes }: HistoryBounds,
+  keys: number,
+): HistoryBounds {
+  const factor = Math.max(1, keys / KEYS_PER_REVISION / maxHistoryRevisions);
+  return {
+    maxHistoryRevisions: Math.floor(maxHistoryRevisions * factor),
+    maxHistoryBytes: Math.floor(maxHistoryBytes * factor),
+  };
+}
 
 export class HistoryKeeper {
   readonly #config: HistoryKeeperConfig;
@@ -91,7 +115,8 @@ export class HistoryKeeper {
   /** Checks the limits. Call it after each write (or batch of writes) is in the store. */
   written(): void {
     if (this.#stopped) return;
-    const { store, maxHistoryRevisions, maxHistoryBytes } = this.#config;
+    const { store } = this.#config;
+    const { maxHistoryRevisions, maxHistoryBytes } = historyLimits(this.#config, store.size);
     if (
       !this.#isCompacting &&
       (store.historyLength > maxHistoryRevisions * SLACK ||

@@ -183,6 +183,11 @@ export class MvccStore {
     return this.#compacted;
   }
 
+  /** The number of keys that exist, or existed at a readable revision. */
+  get size(): number {
+    return this.#tree.size;
+  }
+
   /** The number of revisions in the history. */
   get historyLength(): number {
     return this.#log.length;
