@@ -130,3 +130,27 @@ export class Http1Sink implements ConnectionSink {
     this.writable.end(body);
   }
 }
+
+/**
+ * Responds to a malformed request. `close`: closes the connection when the response has been sent.
+ */
+export function respondToMalformed(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  close: () => void,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [code, reason] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout']
+        : [400, 'Bad Request'];
+  socket.write(
+    `HTTP/1.1 ${code} ${reason}\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n${code} ${reason}`,
+  );
+  close();
+}

@@ -20,7 +20,6 @@ import {
   type ConnectionLimits,
   type ConnectionState,
   ConnectionTable,
-  type TrackedConnection,
 } from '#machinery/serving/index.ts';
 import {
   acceptStream,
@@ -41,11 +40,14 @@ import {
   flat,
   giveUp,
   Http1Sink,
+  respondToMalformed,
   splitTarget,
 } from './http1.ts';
-import { peerCertificateOf, type Trust, trustIn, verifiedAnew } from './peer-certificate.ts';
+import { Http2Sink } from './http2-sink.ts';
+import { type Trust, trustIn } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import { defaultContext, NamedContexts, type ServingTls } from './serving-tls.ts';
+import { certificateOf, closeTracked, CONNECTION, type Tracked, VERIFIED_BY } from './tracked.ts';
 import { TurnGate } from './turn-gate.ts';
 import { serveUpgrade, type UpgradingServer } from './upgrade.ts';
 
@@ -305,7 +307,7 @@ export class Listener {
       this.#upgrade(message, socket, head),
     );
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-      this.#malformed(error, socket),
+      respondToMalformed(error, socket, () => closeTracked(socket)),
     );
     server.on('unknownProtocol', (socket) => socket.destroy());
     server.setTimeout(0);
@@ -378,24 +380,8 @@ export class Listener {
     });
   }
 
-  /**
-   * Returns the peer's certificate from the handshake if it is still valid. `connection`: the
-   * socket, or the session on it.
-   */
   #certificateOf(connection: Tracked, socket: TLSSocket): PeerCertificate | undefined {
-    const trust = this.#trust;
-    let certificate = connection[CERTIFICATE];
-    if (certificate === undefined || connection[VERIFIED_BY] !== trust) {
-      certificate =
-        (connection[VERIFIED_BY] === trust
-          ? peerCertificateOf(socket, trust)
-          : verifiedAnew(socket, trust, this.#config.clock.now())) ?? null;
-      connection[CERTIFICATE] = certificate;
-      connection[VERIFIED_BY] = trust;
-    }
-    return certificate === null || this.#config.clock.now() > certificate.notAfter
-      ? undefined
-      : certificate;
+    return certificateOf(connection, socket, this.#trust, this.#config.clock.now());
   }
 
   #http1Request(
@@ -430,10 +416,7 @@ export class Listener {
         this.#requests.add(request);
         return request;
       },
-      close: () => {
-        if (connection === undefined) socket.destroy();
-        else connection.close();
-      },
+      close: () => closeTracked(socket),
       finished: (request) => this.#requests.delete(request),
     };
     void serveUpgrade(server, message, socket, head);
@@ -485,45 +468,6 @@ export class Listener {
   #closeIdle(): void {
     this.#connections.closeIdle();
   }
-
-  /** Responds to a malformed request, and closes the connection. */
-  #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const [code, reason] =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? [431, 'Request Header Fields Too Large']
-        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-          ? [408, 'Request Timeout']
-          : [400, 'Bad Request'];
-    socket.write(
-      `HTTP/1.1 ${code} ${reason}\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n${code} ${reason}`,
-    );
-    const connection = (socket as Tracked)[CONNECTION];
-    if (connection === undefined) socket.destroy();
-    else connection.close();
-  }
-}
-
-/**
- * The key under which a socket, and the session on it, store their entry in the table of
- * connections.
- */
-const CONNECTION = Symbol('connection');
-/**
- * The key under which both store their peer's certificate, null if there is none. Each request reads
- * it, and a map would be slower.
- */
-const CERTIFICATE = Symbol('peer certificate');
-/** The key for the authorities by which the certificate was verified. */
-const VERIFIED_BY = Symbol('authorities');
-
-interface Tracked {
-  [CONNECTION]?: TrackedConnection;
-  [CERTIFICATE]?: PeerCertificate | null;
-  [VERIFIED_BY]?: Trust;
 }
 
 function isAnonymous(user: ApiRequest['user']): boolean {
@@ -534,48 +478,4 @@ function isAnonymous(user: ApiRequest['user']): boolean {
 function whenSent(stream: Duplex, action: () => void): void {
   if (stream.writableFinished) action();
   else stream.once('finish', action);
-}
-
-class Http2Sink implements ConnectionSink {
-  readonly writable: ServerHttp2Stream;
-
-  constructor(stream: ServerHttp2Stream) {
-    this.writable = stream;
-  }
-
-  get open(): boolean {
-    return !this.writable.destroyed && !this.writable.closed;
-  }
-
-  get begun(): boolean {
-    return this.writable.headersSent;
-  }
-
-  begin(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    length: number | undefined,
-  ): void {
-    if (!this.open) return;
-    this.writable.respond({
-      ':status': code,
-      ...(length !== undefined && { 'content-length': length }),
-      ...headers,
-    });
-  }
-
-  whole(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    body: Uint8Array | undefined,
-  ): void {
-    if (!this.open) return;
-    if (body === undefined) {
-      this.writable.respond({ ':status': code, ...headers }, { endStream: true });
-      return;
-    }
-    headers['content-length'] = String(body.length);
-    this.writable.respond({ ':status': code, ...headers });
-    this.writable.end(body);
-  }
 }

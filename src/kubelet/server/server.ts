@@ -21,9 +21,10 @@ import {
 } from '#machinery/serving/index.ts';
 import type { ServerUser } from './access.ts';
 import type { KubeletServerConfig } from './config.ts';
+import { pathOf } from './http-request.ts';
 import type { OpenPort } from './listeners.ts';
 import { requestAttributes, type RequestAttributes } from './request-attributes.ts';
-import { pathOf, Routes } from './routes.ts';
+import { Routes } from './routes.ts';
 
 /** Authorizers allow this group everything, so they are not asked. */
 const MASTERS = 'system:masters';
