@@ -33,6 +33,7 @@ import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 import { compareWebhooks, recordText } from './webhooks.ts';
+import { compareOpenApi } from './openapi.ts';
 import { wireDifferences, wireShots, wireTitle } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
@@ -40,7 +41,7 @@ const usage = `usage: npm run differential -- (--upstream | --reference URL --to
   --upstream                      compare with upstream's kube-apiserver, which is built with Go and started
   --reference URL                 an API server to compare with, such as https://127.0.0.1:6443
   --token TOKEN                   a token of an administrator of that server
-  --kinds A,B                     only these kinds, or parts: wire, requests, empties, versions, calls,
+  --kinds A,B                     only these kinds, or parts: wire, openapi, requests, empties, versions, calls,
                                   configured, custom-resources, definitions, custom-objects, webhooks, rules
   --groups A,B                    only these groups of calls (calls/groups.ts) and configured
   --count N                       requests for each kind (default 200)
@@ -82,6 +83,7 @@ if ((flags.reference !== undefined) === flags.upstream) {
 /** The values of `--kinds` that are not kinds. */
 const PARTS: readonly string[] = [
   'wire',
+  'openapi',
   'requests',
   'empties',
   'versions',
@@ -148,6 +150,7 @@ try {
     );
     report.record('/metrics', metrics);
   }
+  if (isChosen('openapi')) await compareOpenApi(ours, reference, report.record);
   if (isChosen('requests')) for (const shot of requests) await compareAnswers(shot);
   if (isChosen('versions')) for (const shot of versionRequests) await compareAnswers(shot);
   if (isChosen('calls'))
