@@ -59,7 +59,10 @@ export interface TlsConfig {
   readonly ciphers?: string;
 }
 
-export interface ServiceAccountKeyConfig {
+export type ServiceAccountKeyConfig = ServiceAccountSettings &
+  (LocalAccountKeys | ExternalAccountKeys);
+
+export interface LocalAccountKeys {
   /** A private key in PEM: RSA, or EC on P-256, P-384 or P-521. */
   readonly signingKey: string;
   /**
@@ -67,6 +70,14 @@ export interface ServiceAccountKeyConfig {
    * only the public key of the signing key.
    */
   readonly publicKeys?: readonly string[];
+}
+
+export interface ExternalAccountKeys {
+  /** The socket of a program that signs tokens, and has the public keys; see ExternalSigner. */
+  readonly signingEndpoint: string;
+}
+
+export interface ServiceAccountSettings {
   /** The issuer of the tokens. Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly issuer?: string;
   /**
@@ -76,6 +87,8 @@ export interface ServiceAccountKeyConfig {
   readonly maxExpirationSeconds?: number;
   /** See ServiceAccountTokensConfig. Default: false. */
   readonly extendExpiration?: boolean;
+  /** See ServiceAccountTokensConfig. Default: a year. */
+  readonly maxExtendedSeconds?: number;
   /** Further issuers whose tokens are accepted. Default: none. */
   readonly acceptedIssuers?: readonly string[];
   /** The URL at which the public keys are published. Default: '/openid/v1/jwks' of this server. */

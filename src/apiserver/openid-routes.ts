@@ -12,7 +12,8 @@ export const JWKS_PATH = '/openid/v1/jwks';
 
 export interface OpenIdConfig {
   readonly issuer: string;
-  readonly keys: readonly TokenKey[];
+  /** Returns the keys, and for how many seconds clients may keep them. */
+  readonly published: () => { readonly keys: readonly TokenKey[]; readonly maxAgeSeconds: number };
   /**
    * Returns the server's external address, 'HOST:PORT'. Called for each request, since the port may
    * be unknown at the start.
@@ -24,7 +25,6 @@ export interface OpenIdConfig {
 
 const JSON_TYPE = 'application/json';
 const JWKS_TYPE = 'application/jwk-set+json';
-const CACHED = { 'cache-control': 'public, max-age=3600' };
 
 /**
  * Reports whether the issuer can be discovered: its URL is https, without query and fragment.
@@ -38,32 +38,43 @@ export function isDiscoverable(issuer: string): boolean {
 
 export function openIdRoutes({
   issuer,
-  keys,
+  published,
   externalAddress,
   jwksUri,
 }: OpenIdConfig): readonly NonResourceRoute[] {
-  const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))].toSorted();
-  const configuration = (): object => ({
+  const configuration = (keys: readonly TokenKey[]): object => ({
     issuer,
     jwks_uri: jwksUri ?? `https://${externalAddress()}${JWKS_PATH}`,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: algorithms,
+    id_token_signing_alg_values_supported: [
+      ...new Set(keys.map(({ algorithm }) => algorithm)),
+    ].toSorted(),
   });
-  const keySet = JSON.stringify({ keys: keys.map(publicJwk) });
+  const route = (path: string, type: string, documentOf: (keys: readonly TokenKey[]) => object) =>
+    documentRoute(path, type, () => {
+      const { keys, maxAgeSeconds } = published();
+      return { text: JSON.stringify(documentOf(keys)), maxAgeSeconds };
+    });
   return [
-    documentRoute(OPENID_CONFIGURATION_PATH, JSON_TYPE, () => JSON.stringify(configuration())),
-    documentRoute(JWKS_PATH, JWKS_TYPE, () => keySet),
+    route(OPENID_CONFIGURATION_PATH, JSON_TYPE, configuration),
+    route(JWKS_PATH, JWKS_TYPE, (keys) => ({ keys: keys.map(publicJwk) })),
   ];
 }
 
-function documentRoute(path: string, contentType: string, text: () => string): NonResourceRoute {
+function documentRoute(
+  path: string,
+  contentType: string,
+  document: () => { readonly text: string; readonly maxAgeSeconds: number },
+): NonResourceRoute {
   return {
     handles: (requested) => requested === path || requested === `${path}/`,
     handle: async (request) => {
       if (request.method !== 'GET') throw apierrors.genericStatus(405);
       if (!acceptsType(request, contentType)) throw apierrors.noRepresentation([contentType]);
-      return { code: 200, headers: CACHED, body: { kind: 'text', contentType, text: text() } };
+      const { text, maxAgeSeconds } = document();
+      const headers = { 'cache-control': `public, max-age=${maxAgeSeconds}` };
+      return { code: 200, headers, body: { kind: 'text', contentType, text } };
     },
   };
 }

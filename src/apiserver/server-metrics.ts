@@ -12,6 +12,7 @@ import { ConversionMetrics } from './extensions/conversion/index.ts';
 import { AuditMetrics } from './audit/index.ts';
 import { AuthorizationMetrics } from './authorization/metrics.ts';
 import { RequestMetrics } from './endpoints/request-metrics.ts';
+import { CertificateRequestMetrics } from './kinds/certificates/request-metrics.ts';
 import { StorageMetrics } from './registry/storage-metrics.ts';
 import { CertificateMetrics } from './webhooks/client/index.ts';
 
@@ -38,6 +39,7 @@ export class ServerMetrics {
   readonly webhooks = new WebhookMetrics();
   readonly webhookCertificates = new CertificateMetrics('apiserver_webhooks');
   readonly podSecurity: PodSecurityMetrics;
+  readonly certificateRequests = new CertificateRequestMetrics();
 
   constructor({ clock, logger, storage, version }: ServerMetricsConfig) {
     this.requests = new RequestMetrics({ clock });
@@ -57,6 +59,7 @@ export class ServerMetrics {
       () => this.cel.text() + this.conversions.text(),
       () =>
         this.policies.mutating.text() + this.policies.validating.text() + this.podSecurity.text(),
+      () => this.certificateRequests.text(),
     ];
   }
 }

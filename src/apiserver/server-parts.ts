@@ -215,6 +215,7 @@ function installBuiltInKinds(
   const kinds = buildRegistry({
     storage,
     storageMetrics: metrics.storage,
+    certificateRequestMetrics: metrics.certificateRequests,
     renewed: parts.renewed,
     clock,
     random,

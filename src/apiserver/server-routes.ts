@@ -128,7 +128,7 @@ function issuerRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
   if (tokens === undefined || !isDiscoverable(tokens.issuer)) return [];
   return openIdRoutes({
     issuer: tokens.issuer,
-    keys: tokens.verifier.keys,
+    published: () => tokens.published(),
     externalAddress,
     jwksUri: serviceAccounts?.jwksUri,
   });

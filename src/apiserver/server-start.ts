@@ -47,6 +47,8 @@ export class ServerStart {
     if (this.#config.worker === true) return this.#startAsWorker();
     const { clock, logger } = this.#config;
     const { health, definitions, customResources, conditions } = this.#parts;
+    const { externalSigner } = this.#parts.authentication;
+    await externalSigner?.start();
     // The storage was opened, and its caches filled, before the server was created.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
     // The conditions depend on the installed kinds.
@@ -71,6 +73,7 @@ export class ServerStart {
       this.#ownEndpoints?.run(this.#signal),
       this.#identity?.run(this.#signal),
       this.#parts.aggregator.run(this.#signal),
+      externalSigner?.run(this.#signal),
     ]);
   }
 
@@ -166,13 +169,18 @@ export class ServerStart {
   /** Starts to follow what the main server writes. */
   async #startAsWorker(): Promise<void> {
     const { definitions, customResources, aggregator, health } = this.#parts;
+    const { externalSigner } = this.#parts.authentication;
+    await externalSigner?.start();
     await definitions.start([customResources]);
     await aggregator.start();
     aggregator.expectRegistered();
     await this.#startFlowControl();
     await this.#followPermissions();
     health.finishAll();
-    this.#backgroundWork = aggregator.runAsWorker(this.#signal);
+    this.#backgroundWork = Promise.all([
+      aggregator.runAsWorker(this.#signal),
+      externalSigner?.run(this.#signal),
+    ]);
   }
 
   async #startFlowControl(): Promise<void> {

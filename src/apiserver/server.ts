@@ -147,6 +147,7 @@ export class ApiServer {
     parts.aggregator.stop();
     this.#chain.stopAdmission();
     parts.webhooks.close();
+    parts.authentication.externalSigner?.close();
     parts.catalog.close();
     this.#entries.endWatches();
     const timer = clock.setTimer(shutdownTimeoutMs, () => this.#entries.abortPort());

@@ -8,8 +8,8 @@ export type TokenAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
 /** A key that signs or verifies tokens. */
 export interface TokenKey {
   /**
-   * Derived from the public key, as upstream does. A verifier selects the key of an issuer by this
-   * ID.
+   * Derived from the public key, as upstream does, or given by an external signer. A verifier selects
+   * the key of an issuer by this ID.
    */
   readonly keyId: string;
   readonly algorithm: TokenAlgorithm;
@@ -29,17 +29,21 @@ const CURVES: Readonly<Record<string, TokenAlgorithm>> = {
 };
 
 /**
- * Returns the TokenKey for a public key. Throws TypeError for types of keys that cannot sign
- * tokens.
+ * Returns the TokenKey for a public key. `keyId`: the ID that its signer uses; default: the one that
+ * is derived. Throws TypeError for types of keys that cannot sign tokens.
  */
-function tokenKey(key: KeyObject): TokenKey {
-  const der = key.export({ type: 'spki', format: 'der' });
+export function tokenKey(key: KeyObject, keyId = derivedId(key)): TokenKey {
   return {
-    keyId: createHash('sha256').update(der).digest('base64url'),
+    keyId,
     algorithm: algorithmOf(key),
     publicKey: key,
   };
 }
+
+const derivedId = (key: KeyObject): string =>
+  createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('base64url');
 
 /**
  * Returns the public keys of a PEM text with one or more blocks: public keys, certificates and

@@ -1,10 +1,11 @@
 // Creates the authenticators of a server from its config.
 
 import type { Client } from '#client/client.ts';
-import type { ApiServerConfig } from '../config.ts';
+import type { ApiServerConfig, ServiceAccountKeyConfig } from '../config.ts';
 import type { InternalClient } from '../catalog/internal-client.ts';
 import type { Authenticator, TokenAuthenticator } from './authenticator.ts';
 import { BootstrapTokens } from './bootstrap-tokens.ts';
+import { ExternalSigner } from './external-signer/external-signer.ts';
 import { ClientCertificateAuthenticator } from './client-certificate.ts';
 import { LegacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
 import { noteTokenUse } from './legacy-token-tracking.ts';
@@ -13,6 +14,7 @@ import { RequestHeaderAuthenticator } from './request-header.ts';
 import { RequestTokens } from './request-tokens.ts';
 import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './static-tokens.ts';
+import { LocalKeyring } from './token-keyring.ts';
 import { WebhookTokens } from './webhook/webhook-tokens.ts';
 import type { WebhookClients } from '../webhooks/client/index.ts';
 import { kubeconfigAccess } from '../webhooks/review/index.ts';
@@ -26,6 +28,8 @@ export interface Authentication {
   readonly audiences: readonly string[];
   /** Signs tokens of ServiceAccounts. Undefined: the server has no key for them. */
   readonly serviceAccountTokens: ServiceAccountTokens | undefined;
+  /** Has the keys of those tokens. Undefined: the server has them. */
+  readonly externalSigner: ExternalSigner | undefined;
 }
 
 export interface AuthenticationServices {
@@ -42,10 +46,11 @@ export function createAuthentication(
 ): Authentication {
   const { clock, random, logger, serviceAccounts } = config;
   const { find } = services.objects;
+  const keyring = serviceAccounts === undefined ? undefined : keyringOf(serviceAccounts, config);
   const serviceAccountTokens =
-    serviceAccounts === undefined
+    keyring === undefined
       ? undefined
-      : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts });
+      : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts, keyring });
   const legacyTokens =
     serviceAccountTokens === undefined
       ? undefined
@@ -99,5 +104,15 @@ export function createAuthentication(
     tokenAuthenticators,
     audiences,
     serviceAccountTokens,
+    externalSigner: keyring instanceof ExternalSigner ? keyring : undefined,
   };
+}
+
+function keyringOf(
+  keys: ServiceAccountKeyConfig,
+  { clock, logger }: ApiServerConfig,
+): LocalKeyring | ExternalSigner {
+  return 'signingEndpoint' in keys
+    ? new ExternalSigner({ endpoint: keys.signingEndpoint, clock, logger })
+    : new LocalKeyring(keys.signingKey, keys.publicKeys);
 }

@@ -6,6 +6,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import { tokenKeysOf } from '#machinery/token-keys.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import { ServiceAccountTokens, type TokenWish } from './service-account-tokens.ts';
+import { LocalKeyring } from './token-keyring.ts';
 
 const account = { metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' } };
 const pod = { kind: 'Pod', name: 'builder-0', uid: 'pod-uid' } as const;
@@ -28,7 +29,7 @@ function newTokens(
       clock,
       random: new SeededRandom(1),
       find,
-      signingKey,
+      keyring: new LocalKeyring(signingKey),
       extendExpiration,
     }),
   };
@@ -49,7 +50,7 @@ const everything = {
 describe('tokens of ServiceAccounts', () => {
   test('identify their ServiceAccount for their audiences', async () => {
     const { tokens } = newTokens(everything);
-    const { token } = tokens.sign(wish({ bound: pod }));
+    const { token } = await tokens.sign(wish({ bound: pod }));
     expect(decodeProtectedHeader(token)).toEqual({
       alg: 'ES256',
       kid: expect.stringMatching(/^[\w-]{43}$/) as string,
@@ -62,7 +63,7 @@ describe('tokens of ServiceAccounts', () => {
         extra: { 'authentication.kubernetes.io/pod-name': ['builder-0'] },
       },
     });
-    const vault = tokens.sign(wish({ audiences: ['vault'] })).token;
+    const vault = (await tokens.sign(wish({ audiences: ['vault'] }))).token;
     expect(await tokens.authenticateToken(vault, [])).toBeUndefined();
     expect(await tokens.authenticateToken(vault, ['vault', 'other'])).toMatchObject({
       audiences: ['vault'],
@@ -71,7 +72,7 @@ describe('tokens of ServiceAccounts', () => {
 
   test('are valid for their lifetime', async () => {
     const { tokens, clock } = newTokens(everything);
-    const { token, expirationMs } = tokens.sign(wish());
+    const { token, expirationMs } = await tokens.sign(wish());
     expect(expirationMs).toBe(Math.floor(clock.now() / 1000) * 1000 + 600_000);
     await clock.advance('9m');
     expect(await tokens.authenticateToken(token, [])).toBeDefined();
@@ -82,7 +83,7 @@ describe('tokens of ServiceAccounts', () => {
   test('that every pod gets live for a year if they are extended, and become stale', async () => {
     const { tokens, clock } = newTokens(everything, true);
     const mounted = wish({ bound: pod, expirationSeconds: 3607 });
-    const { token, expirationMs } = tokens.sign(mounted);
+    const { token, expirationMs } = await tokens.sign(mounted);
     const issued = Math.floor(clock.now() / 1000);
     expect(expirationMs).toBe((issued + 3607) * 1000);
     const lifeOf = (text: string): number => (decodeJwt(text).exp as number) - issued;
@@ -93,7 +94,7 @@ describe('tokens of ServiceAccounts', () => {
       { ...mounted, expirationSeconds: 3600 },
       { ...mounted, audiences: ['vault'] },
     ])
-      expect(lifeOf(tokens.sign(other).token)).toBe(other.expirationSeconds);
+      expect(lifeOf((await tokens.sign(other)).token)).toBe(other.expirationSeconds);
     expect((await tokens.authenticateToken(token, []))?.notes).toBeUndefined();
     await clock.advance('1h');
     await clock.advance('12s');
@@ -107,7 +108,7 @@ describe('tokens of ServiceAccounts', () => {
 
   test('of a pod may name a node that was gone', async () => {
     const { tokens } = newTokens(everything);
-    const { token } = tokens.sign(wish({ bound: pod, node: { name: 'worker-1' } }));
+    const { token } = await tokens.sign(wish({ bound: pod, node: { name: 'worker-1' } }));
     const { extra } = (await tokens.authenticateToken(token, []))?.user ?? {};
     expect(extra).toMatchObject({ 'authentication.kubernetes.io/node-name': ['worker-1'] });
     expect(extra).not.toHaveProperty('authentication.kubernetes.io/node-uid');
@@ -116,7 +117,7 @@ describe('tokens of ServiceAccounts', () => {
   test('are valid a minute before and after their lifetime, since clocks differ', async () => {
     const { tokens, clock, privateKey } = newTokens(everything);
     const signed = async (claims: object): Promise<string> => {
-      const [, payload = ''] = tokens.sign(wish()).token.split('.');
+      const [, payload = ''] = (await tokens.sign(wish())).token.split('.');
       const own = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;
       return new SignJWT({ ...own, ...claims })
         .setProtectedHeader({ alg: 'ES256' })
@@ -148,7 +149,7 @@ describe('tokens of ServiceAccounts', () => {
     { aud: 5 },
   ])('are rejected with claims of wrong types: %j', async (claims) => {
     const { tokens, privateKey } = newTokens(everything);
-    const [, payload = ''] = tokens.sign(wish()).token.split('.');
+    const [, payload = ''] = (await tokens.sign(wish())).token.split('.');
     const own = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;
     const token = await new SignJWT({ ...own, ...(claims as JWTPayload) })
       .setProtectedHeader({ alg: 'ES256' })
@@ -164,15 +165,15 @@ describe('tokens of ServiceAccounts', () => {
 
   test('are valid as long as the objects that they are bound to', async () => {
     const { tokens } = newTokens({ ...everything, 'pods/web/builder-0': { uid: 'another' } });
-    expect(await tokens.authenticateToken(tokens.sign(wish()).token, [])).toBeDefined();
+    expect(await tokens.authenticateToken((await tokens.sign(wish())).token, [])).toBeDefined();
     expect(
-      await tokens.authenticateToken(tokens.sign(wish({ bound: pod })).token, []),
+      await tokens.authenticateToken((await tokens.sign(wish({ bound: pod }))).token, []),
     ).toBeUndefined();
   });
 
   test('must be of this cluster, and unchanged', async () => {
     const { tokens } = newTokens(everything);
-    const { token } = tokens.sign(wish());
+    const { token } = await tokens.sign(wish());
     const [header, payload, signature] = token.split('.') as [string, string, string];
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
     const forged = Buffer.from(JSON.stringify({ ...claims, exp: 9_999_999_999 })).toString(
@@ -182,7 +183,7 @@ describe('tokens of ServiceAccounts', () => {
     for (const other of [
       `${header}.${forged}.${signature}`,
       `${unsigned}.${payload}.`,
-      newTokens(everything).tokens.sign(wish()).token,
+      (await newTokens(everything).tokens.sign(wish())).token,
       'a.b.c',
       'x',
     ]) {
@@ -203,7 +204,7 @@ test('a token that is not valid has a reason', async () => {
     expect(await tokens.authenticateToken(token, audiences, refuse)).toBeUndefined();
     return reasons;
   };
-  const { token } = tokens.sign(wish());
+  const { token } = await tokens.sign(wish());
   const [header, payload] = token.split('.');
   const claims = JSON.parse(Buffer.from(payload!, 'base64url').toString()) as JWTPayload;
   const signed = (more: object): Promise<string> =>
@@ -211,7 +212,7 @@ test('a token that is not valid has a reason', async () => {
   const now = Math.floor(clock.now() / 1000);
   expect(await reasonsOf('opaque')).toEqual([]);
   expect(await reasonsOf(await signed({ iss: 'https://other' }))).toEqual([]);
-  expect(await reasonsOf(newTokens(everything).tokens.sign(wish()).token)).toEqual([
+  expect(await reasonsOf((await newTokens(everything).tokens.sign(wish())).token)).toEqual([
     'invalid signature, no keys found',
   ]);
   expect(await reasonsOf(`${header}.${payload}.AAAA`)).toEqual([
@@ -220,7 +221,7 @@ test('a token that is not valid has a reason', async () => {
   expect(await reasonsOf(await signed({ iat: now + 70 }))).toEqual([
     'service account token is issued in the future',
   ]);
-  expect(await reasonsOf(tokens.sign(wish({ bound: pod })).token)).toEqual([
+  expect(await reasonsOf((await tokens.sign(wish({ bound: pod }))).token)).toEqual([
     'pod UID (another) does not match service account pod ref claim (pod-uid)',
   ]);
   await clock.advance('1h');
@@ -243,8 +244,7 @@ describe('keys of tokens', () => {
       clock: new VirtualClock(),
       random: new SeededRandom(1),
       find,
-      signingKey,
-      publicKeys,
+      keyring: new LocalKeyring(signingKey, publicKeys),
       ...more,
     });
 
@@ -255,8 +255,8 @@ describe('keys of tokens', () => {
     ['ES512', generateKeyPairSync('ec', { namedCurve: 'P-521' })],
   ])('%s signs, and its public key verifies', async (algorithm, { privateKey, publicKey }) => {
     const tokens = make(pem(privateKey), [pem(publicKey)]);
-    const { token } = tokens.sign(wish());
-    const [key] = tokens.verifier.keys;
+    const { token } = await tokens.sign(wish());
+    const [key] = tokens.published().keys;
     expect(decodeProtectedHeader(token)).toEqual({ alg: algorithm, kid: key?.keyId });
     expect(await tokens.authenticateToken(token, [])).toBeDefined();
   });
@@ -266,19 +266,19 @@ describe('keys of tokens', () => {
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     ) as [KeyPairKeyObjectResult, KeyPairKeyObjectResult, KeyPairKeyObjectResult];
     const tokens = make(pem(current.privateKey), [pem(current.publicKey) + pem(old.publicKey)]);
-    expect(tokens.verifier.keys).toHaveLength(2);
+    expect(tokens.published().keys).toHaveLength(2);
     expect(
-      await tokens.authenticateToken(make(pem(old.privateKey)).sign(wish()).token, []),
+      await tokens.authenticateToken((await make(pem(old.privateKey)).sign(wish())).token, []),
     ).toBeDefined();
     expect(
-      await tokens.authenticateToken(make(pem(foreign.privateKey)).sign(wish()).token, []),
+      await tokens.authenticateToken((await make(pem(foreign.privateKey)).sign(wish())).token, []),
     ).toBeUndefined();
   });
 
   test('of another issuer are accepted if the issuer is configured', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const before = make(pem(privateKey), undefined, { issuer: 'https://before' });
-    const { token } = before.sign(wish({ audiences: ['https://now'] }));
+    const { token } = await before.sign(wish({ audiences: ['https://now'] }));
     const now = { issuer: 'https://now' };
     expect(
       await make(pem(privateKey), undefined, now).authenticateToken(token, []),

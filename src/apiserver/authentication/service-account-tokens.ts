@@ -9,7 +9,6 @@ import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { Counter, counterText, Family } from '#machinery/metrics/instruments.ts';
 import type { Random } from '#machinery/random.ts';
-import { tokenKeysOf, tokenSigner, type TokenSigner } from '#machinery/token-keys.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { UserInfo } from '../request.ts';
 import {
@@ -20,19 +19,14 @@ import {
   type TokenAnswer,
   type TokenAuthenticator,
 } from './authenticator.ts';
+import type { TokenKeyring } from './token-keyring.ts';
 import { TokenVerifier } from './token-verifier.ts';
 
 export interface ServiceAccountTokensConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly find: Find;
-  /** A private key in PEM: RSA, or EC on P-256, P-384 or P-521. */
-  readonly signingKey: string;
-  /**
-   * Keys whose tokens are accepted, in PEM; see tokenKeysOf. Default: only the public key of the
-   * signing key.
-   */
-  readonly publicKeys?: readonly string[];
+  readonly keyring: TokenKeyring;
   /** The issuer. Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly issuer?: string;
   /** Further issuers whose tokens are accepted. Default: none. */
@@ -47,6 +41,8 @@ export interface ServiceAccountTokensConfig {
    * lifetime that was asked for: clients that never read their token again go on. Default: false.
    */
   readonly extendExpiration?: boolean;
+  /** The lifetime of those, in seconds. Default: a year, which is also the maximum. */
+  readonly maxExtendedSeconds?: number;
   /** The default audiences of tokens. Default: the issuer. */
   readonly audiences?: readonly string[];
 }
@@ -139,12 +135,14 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   readonly audiences: readonly string[];
   readonly maxExpirationSeconds: number | undefined;
   readonly #config: ServiceAccountTokensConfig;
-  readonly #signer: TokenSigner;
+  readonly #keyring: TokenKeyring;
   readonly #issuers: readonly string[];
   /** Verifies tokens with the accepted keys. */
   readonly verifier: TokenVerifier;
   /** Tokens with verified signatures, oldest first. */
   readonly #verified = new Map<string, Claims>();
+  /** The keys with which they were verified. */
+  #verifiedGeneration = 0;
   /** Uses of extended tokens, by whether they were stale. */
   readonly #uses = {
     stale: new Family(
@@ -169,17 +167,15 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     this.#issuers = [this.issuer, ...(config.acceptedIssuers ?? [])];
     this.audiences = config.audiences ?? this.#issuers;
     this.maxExpirationSeconds = config.maxExpirationSeconds;
-    this.#signer = tokenSigner(config.signingKey);
-    // If public keys are configured, the signing key is accepted only if it is among them, as
-    // upstream.
-    const { publicKeys = [config.signingKey] } = config;
-    this.verifier = new TokenVerifier(publicKeys.flatMap(tokenKeysOf));
+    this.#keyring = config.keyring;
+    this.verifier = new TokenVerifier(config.keyring);
     // Both are published from the start.
     this.#uses.stale.with();
     this.#uses.valid.with();
   }
 
-  sign(wish: TokenWish): SignedToken {
+  /** Rejects with the keyring's error. */
+  async sign(wish: TokenWish): Promise<SignedToken> {
     const { metadata } = wish.serviceAccount;
     const issuedAt = Math.floor(this.#config.clock.now() / 1000);
     const expiration = issuedAt + wish.expirationSeconds;
@@ -188,7 +184,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const id = this.#config.random.uuid();
     const claims: Claims = {
       aud: wish.audiences.length > 0 ? wish.audiences : this.audiences,
-      exp: isExtended ? issuedAt + EXTENDED_TOKEN_SECONDS : expiration,
+      exp: isExtended ? issuedAt + this.#extendedSeconds : expiration,
       iat: issuedAt,
       iss: this.issuer,
       jti: id,
@@ -204,8 +200,12 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       nbf: issuedAt,
       sub: `system:serviceaccount:${metadata.namespace}:${metadata.name}`,
     };
-    const token = this.#signer.sign(claims);
+    const token = await this.#keyring.sign(claims);
     return { token, id, expirationMs: expiration * 1000 };
+  }
+
+  get #extendedSeconds(): number {
+    return Math.min(EXTENDED_TOKEN_SECONDS, this.#config.maxExtendedSeconds ?? Infinity);
   }
 
   /** Only what every pod gets is extended: tokens that something asked for are as asked for. */
@@ -218,9 +218,15 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     );
   }
 
-  /** Returns the metrics of extended tokens in Prometheus' text format. */
+  /** The public keys for other services. See TokenKeyring. */
+  published(): ReturnType<TokenKeyring['published']> {
+    return this.#keyring.published();
+  }
+
+  /** Returns the metrics of extended tokens and of keys in Prometheus' text format. */
   metrics(): string {
-    return counterText(this.#uses.stale) + counterText(this.#uses.valid);
+    const uses = counterText(this.#uses.stale) + counterText(this.#uses.valid);
+    return uses + (this.#keyring.metrics?.() ?? '');
   }
 
   async authenticateToken(
@@ -263,6 +269,10 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   }
 
   async #verify(token: string, refuse: Refuse): Promise<Claims | undefined> {
+    if (this.#verifiedGeneration !== this.#keyring.generation) {
+      this.#verified.clear();
+      this.#verifiedGeneration = this.#keyring.generation;
+    }
     const known = this.#verified.get(token);
     if (known !== undefined) return known;
     const claims = (await this.verifier.verify(token, this.#issuers, refuse)) as Claims | undefined;

@@ -3,17 +3,16 @@
 
 import { isPlainObject } from '#machinery/deep.ts';
 import { outsideWork } from '#machinery/pending-work.ts';
-import type { TokenKey } from '#machinery/token-keys.ts';
 import { issuerOf, looksLikeJwt, type Refuse } from './authenticator.ts';
+import type { TokenKeyring } from './token-keyring.ts';
 
 type UncheckedClaims = Readonly<Record<string, unknown>>;
 
 export class TokenVerifier {
-  readonly keys: readonly TokenKey[];
+  readonly #keyring: Pick<TokenKeyring, 'keysFor'>;
 
-  constructor(keys: readonly TokenKey[]) {
-    // The signing key is often among the public keys, too.
-    this.keys = [...new Map(keys.map((key) => [key.keyId, key])).values()];
+  constructor(keyring: Pick<TokenKeyring, 'keysFor'>) {
+    this.#keyring = keyring;
   }
 
   /**
@@ -34,7 +33,8 @@ export class TokenVerifier {
       // The text is not a JSON web token.
       return undefined;
     }
-    const candidates = this.#candidates(keyId);
+    // Without a key ID all keys are tried, as upstream.
+    const candidates = await this.#keyring.keysFor(keyId);
     if (candidates.length === 0) return refuse('invalid signature, no keys found');
     for (const { algorithm, publicKey } of candidates) {
       try {
@@ -48,15 +48,5 @@ export class TokenVerifier {
       }
     }
     return refuse('go-jose/go-jose: error in cryptographic primitive');
-  }
-
-  /**
-   * Returns the keys to try: the one with the token's key ID, or all if the token has none, as
-   * upstream.
-   */
-  #candidates(keyId: string | undefined): readonly TokenKey[] {
-    return keyId === undefined || keyId === ''
-      ? this.keys
-      : this.keys.filter((key) => key.keyId === keyId);
   }
 }

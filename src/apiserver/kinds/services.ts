@@ -6,6 +6,7 @@ import type { NodeProxyServices } from '../node-proxy/subresources.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 import type { IdentityReviewServices } from './authentication/identity-reviews.ts';
 import type { AccessReviewServices } from './authorization/access-reviews.ts';
+import type { CertificateServices } from './certificates/certificate-signing-request.ts';
 import type { ComponentStatusServices } from './core/component-status.ts';
 import type { EventServices } from './core/event/index.ts';
 import type { EvictionServices } from './core/pod/eviction.ts';
@@ -18,6 +19,7 @@ export interface RegistryServices
   extends
     StoreServices,
     AccessReviewServices,
+    CertificateServices,
     ComponentStatusServices,
     EventServices,
     Pick<EvictionServices, 'updateStatus'>,

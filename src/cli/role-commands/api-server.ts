@@ -184,6 +184,10 @@ export function addApiServer(program: Command): void {
         'RSA or EC key that signs tokens of ServiceAccounts (default: CERT-DIR/sa.key)',
       )
       .option(
+        '--service-account-signing-endpoint <socket>',
+        'unix socket of a program that signs the tokens instead, and has the public keys; @name: an abstract one',
+      )
+      .option(
         '--service-account-key-file <file>',
         'public keys or certificates whose tokens are accepted, beside the signing key; may be repeated',
         repeated,

@@ -236,12 +236,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
     'tokens of deleted accounts are always rejected',
   ),
   implemented('service-account-max-token-expiration', 'duration', '0s'),
-  rejected(
-    'service-account-signing-endpoint',
-    'string',
-    '',
-    'tokens are signed with --service-account-signing-key-file',
-  ),
+  implemented('service-account-signing-endpoint', 'string', ''),
   implemented('service-account-signing-key-file', 'string', ''),
   implemented('service-cluster-ip-range', 'string', ''),
   implemented('service-node-port-range', 'portRange', '30000-32767'),

@@ -250,6 +250,21 @@ test('the version of TLS and its cipher suites', async () => {
     'refused',
   );
   expect(await handshake({})).toMatch(/^TLSv1\.3/);
+  const [cbc, gcm] = ['ECDHE-ECDSA-AES256-SHA', 'ECDHE-ECDSA-AES256-GCM-SHA384'];
+  expect(await handshake({ maxVersion: 'TLSv1.2', ciphers: cbc })).toBe('refused');
+  await start({
+    tlsCipherSuites: [
+      'TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA',
+      'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+    ],
+  });
+  expect(await handshake({ maxVersion: 'TLSv1.2', ciphers: cbc })).toBe(
+    'TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA',
+  );
+  // The better one is preferred, whatever the orders are.
+  expect(await handshake({ maxVersion: 'TLSv1.2', ciphers: `${cbc}:${gcm}` })).toBe(
+    'TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+  );
 });
 
 test('defaults of pods, and how long events are kept', async () => {

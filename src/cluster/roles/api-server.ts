@@ -52,7 +52,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const { tls } = serving;
   const kubelets = kubeletConnectionsOf(config, files);
   const aggregation = aggregationOf(config, files);
-  const serviceAccounts = serviceAccountsOf(config, files);
+  const serviceAccounts = await serviceAccountsOf(config, files);
   const tokens =
     config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
   const oidc = oidcOf(config, clock);
@@ -70,7 +70,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     ...config,
     store,
     serviceCidr,
-    serviceAccountKey: serviceAccounts.signingKey,
+    ...('signingKey' in serviceAccounts && { serviceAccountKey: serviceAccounts.signingKey }),
     rootCa: tls.cert,
   });
 

@@ -24,8 +24,8 @@ export interface InnerComponentsServices
   extends InnerComponentsConfig, Pick<RoleConfig, 'clock' | 'random' | 'logger'> {
   readonly store: 'etcd' | 'memory';
   readonly serviceCidr: string;
-  /** PEM: signs the tokens of ServiceAccounts. */
-  readonly serviceAccountKey: string;
+  /** PEM: signs the tokens of ServiceAccounts. Absent: there are no legacy tokens. */
+  readonly serviceAccountKey?: string;
   /** PEM: the server's certificate and its issuers, by which pods verify it. */
   readonly rootCa: string;
 }
@@ -77,7 +77,7 @@ export class InnerComponents {
         podCidrs: [range.cidr],
         serviceCidr,
         controllers,
-        serviceAccountKey,
+        ...(serviceAccountKey !== undefined && { serviceAccountKey }),
         rootCa,
         scheduler: nodeCount > 0,
       },

@@ -7,8 +7,8 @@ import { UserError } from '../user-error.ts';
 const TLS13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 /**
- * Suites of TLS 1.2: authenticated encryption with forward secrecy. Upstream knows others (CBC, RSA
- * key exchange), which are not offered.
+ * Suites of TLS 1.2. Those with CBC, and those with RSA key exchange, which have no forward secrecy,
+ * are offered only if the flag names them. OpenSSL does not have upstream's suites with RC4 and 3DES.
  */
 const TLS12: ReadonlyMap<string, string> = new Map([
   ['TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256', 'ECDHE-ECDSA-AES128-GCM-SHA256'],
@@ -19,6 +19,17 @@ const TLS12: ReadonlyMap<string, string> = new Map([
   ['TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256', 'ECDHE-RSA-CHACHA20-POLY1305'],
   ['TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
   ['TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
+  ['TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA', 'ECDHE-ECDSA-AES128-SHA'],
+  ['TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA', 'ECDHE-RSA-AES128-SHA'],
+  ['TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA', 'ECDHE-ECDSA-AES256-SHA'],
+  ['TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA', 'ECDHE-RSA-AES256-SHA'],
+  ['TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256', 'ECDHE-ECDSA-AES128-SHA256'],
+  ['TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256', 'ECDHE-RSA-AES128-SHA256'],
+  ['TLS_RSA_WITH_AES_128_CBC_SHA', 'AES128-SHA'],
+  ['TLS_RSA_WITH_AES_256_CBC_SHA', 'AES256-SHA'],
+  ['TLS_RSA_WITH_AES_128_CBC_SHA256', 'AES128-SHA256'],
+  ['TLS_RSA_WITH_AES_128_GCM_SHA256', 'AES128-GCM-SHA256'],
+  ['TLS_RSA_WITH_AES_256_GCM_SHA384', 'AES256-GCM-SHA384'],
 ]);
 
 /** Throws UserError for versions and suites that do not exist or are not offered. */
@@ -41,14 +52,13 @@ function versionOf(name: string): 'TLSv1.2' | 'TLSv1.3' {
   );
 }
 
+/** Returns OpenSSL's names of the suites, the best ones first: as in Go, the flag has no order. */
 function chosen(suites: readonly string[]): readonly string[] {
-  return suites.flatMap((suite) => {
-    if (TLS13.includes(suite)) return [];
-    const name = TLS12.get(suite);
-    if (name === undefined)
-      throw new UserError(
-        `--tls-cipher-suites: cipher suite ${JSON.stringify(suite)} is not supported or does not exist`,
-      );
-    return [name];
-  });
+  for (const suite of suites) {
+    if (TLS13.includes(suite) || TLS12.has(suite)) continue;
+    throw new UserError(
+      `--tls-cipher-suites: cipher suite ${JSON.stringify(suite)} is not supported or does not exist`,
+    );
+  }
+  return [...TLS12].flatMap(([suite, name]) => (suites.includes(suite) ? [name] : []));
 }

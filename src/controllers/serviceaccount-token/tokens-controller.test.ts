@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { LocalKeyring } from '#apiserver/authentication/token-keyring.ts';
 import { TokenVerifier } from '#apiserver/authentication/token-verifier.ts';
-import { tokenKeysOf } from '#machinery/token-keys.ts';
 import { LegacyServiceAccountTokens } from '#apiserver/authentication/legacy-service-account-tokens.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { disturb } from '../testing/robustness.ts';
@@ -44,7 +44,7 @@ describe('tokens in secrets', () => {
     authenticator = new LegacyServiceAccountTokens({
       clock: cluster.clock,
       find,
-      verifier: new TokenVerifier(tokenKeysOf(signingKey)),
+      verifier: new TokenVerifier(new LocalKeyring(signingKey)),
       audiences: ['api'],
     });
   });

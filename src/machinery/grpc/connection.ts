@@ -43,18 +43,22 @@ export class RpcConnection<S extends Schema> {
   readonly #client: Client;
   readonly #clock: Clock;
 
-  /** `endpoint`: unix:///path, or a path. */
+  /** `endpoint`: unix:///path, a path, or the name of an abstract socket (see socketAddress). */
   constructor(schema: S, endpoint: string, clock: Clock) {
     this.#schema = schema;
     this.#clock = clock;
-    this.#client = new Client(`unix://${socketPath(endpoint)}`, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': MAX_MESSAGE,
-      'grpc.max_send_message_length': MAX_MESSAGE,
-      'grpc.default_authority': 'localhost',
-      'grpc.enable_retries': 0,
-      'grpc.initial_reconnect_backoff_ms': 100,
-      'grpc.max_reconnect_backoff_ms': 2_000,
-    });
+    this.#client = new Client(
+      `unix:${socketAddress(socketPath(endpoint))}`,
+      credentials.createInsecure(),
+      {
+        'grpc.max_receive_message_length': MAX_MESSAGE,
+        'grpc.max_send_message_length': MAX_MESSAGE,
+        'grpc.default_authority': 'localhost',
+        'grpc.enable_retries': 0,
+        'grpc.initial_reconnect_backoff_ms': 100,
+        'grpc.max_reconnect_backoff_ms': 2_000,
+      },
+    );
   }
 
   /** Calls a method. Rejects with an RpcError, or the signal's reason. */
@@ -169,6 +173,13 @@ export class RpcConnection<S extends Schema> {
 export function socketPath(endpoint: string): string {
   return endpoint.replace(/^unix:(\/\/)?/, '');
 }
+
+/**
+ * Returns the address of a socket as Node takes it. A path that begins with `@` is the name of an
+ * abstract socket, as in Go: Linux keeps it without a file, for every user of the network namespace.
+ */
+export const socketAddress = (path: string): string =>
+  path.startsWith('@') ? `\0${path.slice(1)}` : path;
 
 function deadlineExceeded(cause: Error): RpcError {
   return new RpcError('DEADLINE_EXCEEDED', 'context deadline exceeded', { cause });

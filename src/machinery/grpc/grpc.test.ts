@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -39,8 +39,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-async function start(): Promise<RpcConnection<typeof greetings>> {
-  const path = join(dir, 'test.sock');
+async function start(path = join(dir, 'test.sock')): Promise<RpcConnection<typeof greetings>> {
   server = new RpcServer(greetings);
   server.addService('Greeter', {
     Greet: (request) => {
@@ -62,6 +61,14 @@ async function start(): Promise<RpcConnection<typeof greetings>> {
 }
 
 describe('gRPC from a table', () => {
+  test.runIf(process.platform === 'linux')('an abstract socket has no file', async () => {
+    const peer = await start(`@${dir.slice(1)}`);
+    expect(await peer.call('Greeter', 'Greet', { name: 'x' })).toMatchObject({
+      texts: ['hello x'],
+    });
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
   test('messages travel with enums, maps, nested messages and absent optional fields', async () => {
     const peer = await start();
     const answer = await peer.call('Greeter', 'Greet', { name: 'x', mood: 'GLAD' });

@@ -12,6 +12,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { errorMessage } from '../error-message.ts';
+import { socketAddress } from './connection.ts';
 import { RpcError } from './rpc-error.ts';
 import {
   definitionOf,
@@ -72,18 +73,28 @@ export class RpcServer<S extends Schema> {
 
   /**
    * Listens at the path. Replaces a socket that a previous process has left there; rejects if any
-   * other file is there. Only the user of this process may connect.
+   * other file is there. Only the user of this process may connect, except at an abstract socket
+   * (see socketAddress).
    */
   async listen(path: string): Promise<void> {
+    const address = socketAddress(path);
+    if (address !== path) {
+      await this.#bind(address);
+      return;
+    }
     await mkdir(dirname(path), { recursive: true, mode: 0o755 });
     await removeSocket(path);
-    await new Promise<void>((resolve, reject) => {
-      this.#server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) => {
+    await this.#bind(address);
+    await chmod(path, 0o600);
+  }
+
+  #bind(address: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.bindAsync(`unix:${address}`, ServerCredentials.createInsecure(), (error) => {
         if (error === null) resolve();
         else reject(error);
       });
     });
-    await chmod(path, 0o600);
   }
 
   /** Ends all connections at once and stops listening. Idempotent. */

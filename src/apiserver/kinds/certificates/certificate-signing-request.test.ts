@@ -289,3 +289,30 @@ describe('a request', () => {
     });
   });
 });
+
+test('certificates with a requested lifetime are counted when they are issued', async () => {
+  const year = 365 * 24 * 3600;
+  const issue = async (name: string, spec: object): Promise<void> => {
+    await api.post(PATH, { ...csr(spec), metadata: { name } });
+    await api.patch(`${PATH}/${name}/approval`, { status: { conditions: [approved] } });
+    const status = { certificate };
+    await api.patch(`${PATH}/${name}/status?dryRun=All`, { status });
+    expect((await api.patch(`${PATH}/${name}/status`, { status })).code).toBe(200);
+    // A later write of the status issues nothing.
+    const conditions = [approved, { type: 'Seen', status: 'True' }];
+    expect((await api.patch(`${PATH}/${name}/status`, { status: { conditions } })).code).toBe(200);
+  };
+  const signerName = 'kubernetes.io/kube-apiserver-client';
+  await issue('none', {});
+  await issue('honored', { signerName, expirationSeconds: year });
+  await issue('shorter', { signerName, expirationSeconds: 3600 });
+  await issue('other', { expirationSeconds: year });
+  const { text } = await send(t.server, { path: '/metrics' });
+  const lines = text.split('\n').filter((line) => line.startsWith('apiserver_certificates_'));
+  expect(lines).toEqual([
+    `apiserver_certificates_registry_csr_honored_duration_total{signerName="${signerName}"} 1`,
+    'apiserver_certificates_registry_csr_honored_duration_total{signerName="other"} 1',
+    `apiserver_certificates_registry_csr_requested_duration_total{signerName="${signerName}"} 2`,
+    'apiserver_certificates_registry_csr_requested_duration_total{signerName="other"} 1',
+  ]);
+});

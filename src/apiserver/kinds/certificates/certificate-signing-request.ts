@@ -11,11 +11,13 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { humanDuration } from '#machinery/text/duration.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
+import type { CertificateRequestMetrics } from './request-metrics.ts';
 
 type CertificateSigningRequest = Immutable<certificates.CertificateSigningRequest>;
 type Condition = Immutable<certificates.CertificateSigningRequestCondition>;
@@ -44,19 +46,35 @@ const certificateSigningRequestStrategy: ResourceStrategy<CertificateSigningRequ
     validateCertificateSigningRequestUpdate(request, old, { decisions: false, certificate: false }),
 };
 
+export interface CertificateServices extends StoreServices {
+  readonly certificateRequestMetrics: CertificateRequestMetrics;
+}
+
 /**
  * The rules for signers: they write the certificate, and conditions other than approval and denial.
  */
-const statusStrategy: SubresourceStrategy<CertificateSigningRequest> = {
+const statusStrategy = (
+  metrics: CertificateRequestMetrics,
+): SubresourceStrategy<CertificateSigningRequest> => ({
   // No manager owns conditions here, since they include those of approvers.
   resetFields: [['spec'], ['status', 'conditions']],
   prepareForUpdate(request, old, { now }) {
     const conditions = timed(withDecisionsOf(request, old), old, now);
     return { ...request, spec: old.spec, status: withConditions(request.status, conditions) };
   },
+  // Nothing is reserved: the write is counted once it is done.
+  reserveForUpdate: async (request, old) => ({
+    object: request,
+    commit() {
+      const { certificate = '' } = request.status;
+      if (certificate !== '' && (old.status.certificate ?? '') === '')
+        metrics.issued(request, certificate);
+    },
+    rollback() {},
+  }),
   validateUpdate: (request, old) =>
     validateCertificateSigningRequestUpdate(request, old, { decisions: false, certificate: true }),
-};
+});
 
 /** The rules for approvers: they write only conditions. */
 const approvalStrategy: SubresourceStrategy<CertificateSigningRequest> = {
@@ -143,10 +161,18 @@ function conditionOf({
   return `${decision}${has('Failed') ? ',Failed' : ''}${certificate === undefined ? '' : ',Issued'}`;
 }
 
-export const certificateSigningRequestKind = defineKind<CertificateSigningRequest>({
+export const certificateSigningRequestKind = defineKind<
+  CertificateSigningRequest,
+  CertificateServices
+>({
   type: certificateSigningRequests,
   strategy: certificateSigningRequestStrategy,
   selectableFields: { 'spec.signerName': ({ spec }) => spec.signerName },
   table: certificateSigningRequestTable,
-  subresources: { status: { strategy: statusStrategy }, approval: { strategy: approvalStrategy } },
+  subresources: {
+    status: {
+      strategy: ({ certificateRequestMetrics }) => statusStrategy(certificateRequestMetrics),
+    },
+    approval: { strategy: approvalStrategy },
+  },
 });

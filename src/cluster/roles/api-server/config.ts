@@ -51,6 +51,8 @@ export interface ApiServerRoleConfig
   /** The types of addresses by which kubelets are reached, in order. Default: see ApiServerConfig. */
   readonly kubeletPreferredAddressTypes?: readonly string[];
   readonly serviceAccountSigningKeyFile?: string;
+  /** The socket of a program that signs tokens in the place of the key; see ExternalSigner. */
+  readonly serviceAccountSigningEndpoint?: string;
   /** Public keys or certificates. Tokens of these keys and of the signing key are accepted. */
   readonly serviceAccountKeyFile?: readonly string[];
   /**

@@ -8,7 +8,7 @@ import { fieldsOf } from '../config-fields.ts';
 /** A key management plugin, version v2. */
 export interface KmsConfiguration {
   readonly name: string;
-  /** The path of a unix socket. */
+  /** The path of a unix socket, or the name of an abstract one: `@name`. */
   readonly endpoint: string;
   /** The deadline of one call. */
   readonly timeoutMs: number;
@@ -71,7 +71,7 @@ function readTimeout(value: unknown, at: FieldPath, errors: FieldErrorList): num
   return DEFAULT_TIMEOUT_MS;
 }
 
-/** Returns the path of the socket. */
+/** Returns the path of the socket; of `unix:///@name` the name, as upstream. */
 function readEndpoint(value: unknown, at: FieldPath, errors: FieldErrorList): string {
   const endpoint = String(value ?? '');
   const [, scheme = '', path = ''] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(.*)$/s.exec(endpoint) ?? [];
@@ -84,15 +84,9 @@ function readEndpoint(value: unknown, at: FieldPath, errors: FieldErrorList): st
         `unsupported scheme ${JSON.stringify(scheme)} for KMS provider, only unix is supported`,
       ),
     );
-  else if (!path.startsWith('/') || path.startsWith('/@'))
-    errors.push(
-      field.invalid(
-        at,
-        endpoint,
-        'must be unix:// and the absolute path of a socket in the file system',
-      ),
-    );
-  return path;
+  else if (!path.startsWith('/'))
+    errors.push(field.invalid(at, endpoint, 'must be unix:// and the absolute path of a socket'));
+  return path.startsWith('/@') ? path.slice(1) : path;
 }
 
 function readVersion(value: unknown, at: FieldPath, errors: FieldErrorList): void {

@@ -114,6 +114,22 @@ test('a value has an envelope with the source of its key', async () => {
   expect(text(await storage.get(KEY))).toBe('hidden');
 });
 
+test.runIf(process.platform === 'linux')('a plugin may be at an abstract socket', async () => {
+  const other = new TestKmsPlugin();
+  const name = `@${socket.slice(1)}`;
+  await other.listen(name);
+  try {
+    const below = memory();
+    const storage = over(below, await encryptionOf({ endpoint: `unix:///${name}` }));
+    await storage.create(KEY, bytes('hidden'));
+    expect(text(await storage.get(KEY))).toBe('hidden');
+    expect(text(await below.get(KEY)).startsWith(MARK)).toBe(true);
+    expect([other.calls.Encrypt, plugin.calls.Encrypt]).toEqual([1, 0]);
+  } finally {
+    other.close();
+  }
+});
+
 test('the plugin decrypts one key for all values of one server', async () => {
   const below = memory();
   const first = await serverOn(below);
@@ -299,7 +315,7 @@ test.each<[object, string]>([
     { endpoint: 'tcp://127.0.0.1:1' },
     'unsupported scheme "tcp" for KMS provider, only unix is supported',
   ],
-  [{ endpoint: 'unix:///@abstract' }, 'the absolute path of a socket'],
+  [{ endpoint: 'unix://relative' }, 'the absolute path of a socket'],
   [{ timeout: '0s' }, 'timeout should be a positive value'],
   [{ timeout: 'soon' }, 'timeout: Invalid value: "soon"'],
   [{ cachesize: 10 }, 'cachesize is not supported in v2'],

@@ -7,11 +7,13 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { type FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type {
   BoundObject,
   ServiceAccountTokens,
+  SignedToken,
   TokenWish,
 } from '#apiserver/authentication/service-account-tokens.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
@@ -97,7 +99,7 @@ export function tokenSubresource({
             spec,
             status: { token: '', expirationTimestamp: null },
           });
-        const signed = serviceAccountTokens.sign({
+        const signed = await signedToken(serviceAccountTokens, {
           serviceAccount: account,
           audiences,
           expirationSeconds: grantedSeconds,
@@ -112,6 +114,15 @@ export function tokenSubresource({
       },
     },
   };
+}
+
+/** A program that signs tokens may fail, or return another token than it should. */
+async function signedToken(tokens: ServiceAccountTokens, wish: TokenWish): Promise<SignedToken> {
+  try {
+    return await tokens.sign(wish);
+  } catch (error) {
+    throw apierrors.internalError(`failed to generate token: ${errorMessage(error)}`);
+  }
 }
 
 /** Checks the name in the request, which may be empty. */
