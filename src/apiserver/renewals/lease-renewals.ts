@@ -81,7 +81,7 @@ const PER_TURN = 500;
  * writes in their order: if it does not keep up with 100,000 nodes, renewals are late, and no other
  * write waits for more than these.
  */
-const SLICES_IN_FLIGHT = 4;
+const SLICES_IN_FLIGHT = 2;
 const OK = 200;
 const KEEP: UpdateDecision = { action: 'keep' };
 const NONE: ReadonlySet<string> = new Set();

@@ -39,7 +39,7 @@ const PUBLISHED_PER_TURN = 24;
  * A long backlog, such as the renewals of thousands of Leases, is published in about this number of
  * turns: a turn of a busy server takes milliseconds, and every later write waits for all of them.
  */
-const BACKLOG_TURNS = 16;
+const BACKLOG_TURNS = 8;
 const MAX_PUBLISHED_PER_TURN = 256;
 
 /** The part of a worker thread that the log uses. */
