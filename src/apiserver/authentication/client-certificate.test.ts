@@ -43,6 +43,10 @@ describe('client certificates', () => {
     // A page in a sandbox, such as that of a pod.
     [{ host: 'api:6443', origin: 'null' }, false],
     [{ origin: 'https://api:6443' }, false],
+    // A page of the user's own machine, such as one behind kubectl port-forward.
+    [{ host: 'api:6443', origin: 'http://localhost:8080' }, false],
+    // Upstream's tests.
+    [{ host: 'api:6443', origin: 'http://localhost' }, true],
     // kubectl proxy.
     [{ host: 'api:6443', origin: 'http://localhost:8001', 'x-forwarded-for': '127.0.0.1' }, true],
   ])('of a browser, for a page with the headers %j: %j', (headers, counts) => {

@@ -4,7 +4,8 @@ import type { MachineInfo } from '#kubelet/node/machine.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import type { SimulationJournal } from '#runtime/simulated/journal.ts';
-import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
+import { realistic } from '#runtime/simulated/config.ts';
+import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import { lazyRuntime } from './lazy-runtime.ts';
 import type { ClusterNode, SimulatedNode } from './cluster-node.ts';
 

@@ -5,7 +5,8 @@ import type { Runtime } from '#cri/index.ts';
 import { serveCri } from '#runtime/cri-server/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { createIsolatedRuntime, createProcessRuntime } from '#runtime/process/index.ts';
-import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
+import { realistic } from '#runtime/simulated/config.ts';
+import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import { UserError } from '../user-error.ts';
 import type { RoleConfig, RunningRole } from './role.ts';
 

@@ -15,6 +15,12 @@ export function isOwnOrigin(headers: Headers): boolean {
 }
 
 /**
+ * The Origin of programs whose library needs one (golang.org/x/net/websocket), such as upstream's
+ * tests. Only a page at port 80 of the user's own machine has it.
+ */
+const OF_PROGRAMS = 'http://localhost';
+
+/**
  * Reports whether a page of another origin makes a browser send the request, which then has the
  * user's client certificate without the user's intent. Browsers set the Origin of WebSockets and of
  * requests that may change something, and pages cannot change it. Requests through another proxy
@@ -23,6 +29,7 @@ export function isOwnOrigin(headers: Headers): boolean {
 export function isOfForeignPage(headers: Headers): boolean {
   return (
     headers['origin'] !== undefined &&
+    headers['origin'] !== OF_PROGRAMS &&
     headers['x-forwarded-for'] === undefined &&
     !isOwnOrigin(headers)
   );

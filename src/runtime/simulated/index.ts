@@ -3,5 +3,5 @@
 export { annotationPrefix } from './annotations.ts';
 export { SimulationJournal } from './journal.ts';
 export type { NodeJournal } from './journal.ts';
+export type { SimulatedRuntimeConfig } from './config.ts';
 export { createSimulatedRuntime } from './runtime.ts';
-export type { SimulatedRuntimeConfig } from './runtime.ts';

@@ -14,7 +14,8 @@ import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { SimulationJournal } from './journal.ts';
 import { annotationPrefix } from './annotations.ts';
-import { createSimulatedRuntime, realistic } from './runtime.ts';
+import { createSimulatedRuntime } from './runtime.ts';
+import { realistic } from './config.ts';
 
 let dir: string;
 let path: string;

@@ -33,11 +33,11 @@ import { type Clock, systemClock } from '#machinery/clock.ts';
 import { type Random, systemRandom } from '#machinery/random.ts';
 import { AddressPool } from '../address-pool.ts';
 import { PodRuntime } from '../pod-runtime.ts';
-import { attributesOf, PodTable, type Sandbox } from '../pod-table.ts';
+import { PodTable, type Sandbox } from '../pod-table.ts';
 import { NamedImages } from '../named-images.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
-import { usageAt, type UsageSchedule, usageUntil } from './usage-schedule.ts';
+import type { SimulatedRuntimeConfig } from './config.ts';
 import { type ContainerHost, type ContainerState, SimulatedContainer } from './container.ts';
 import { entryPoint } from './entry-points.ts';
 import { execProgram } from './exec.ts';
@@ -47,45 +47,7 @@ import { NodeState, type NodeContent } from './node-state.ts';
 import { type DirectoryNode, newDirectory } from './shell/file-system.ts';
 import type { UnknownPolicy } from './shell/kernel.ts';
 import { withSharedEnvironment } from './shared-environment.ts';
-
-export interface SimulatedRuntimeConfig {
-  /** Default: the system's clock. A virtual clock works. */
-  readonly clock?: Clock;
-  /** The source of IDs. Default: the system's. */
-  readonly random?: Random;
-  /**
-   * The range of pod addresses until updateRuntimeConfig sets another one. Default: 10.88.0.0/16.
-   */
-  readonly podCidr?: string;
-  /**
-   * Pods have no network until updateRuntimeConfig sets the range of their addresses. Default:
-   * false.
-   */
-  readonly awaitsPodCidr?: boolean;
-  /**
-   * How long a process takes to end after the stop signal, unless an annotation of its pod
-   * overrides it, in milliseconds. Default: 0. With a real runtime, a stop takes a moment, so that
-   * clients see a terminating pod before it is gone.
-   */
-  readonly stopDurationMs?: number;
-  /**
-   * Whether base images (`busybox`, `debian`, …) run their shell without a command, which ends at
-   * once without an input. Default: false: they are servers, which most tests expect of any image.
-   */
-  readonly entryPoints?: boolean;
-  /**
-   * The former records of the node, and the sink for changes. Default: the node begins without
-   * containers, and nothing is recorded.
-   */
-  readonly journal?: NodeJournal;
-  /**
-   * The state of a runtime to go on from, at the time at which it was taken. Not with a journal.
-   * Default: nothing runs.
-   */
-  readonly state?: NodeState;
-  /** Keeps the logs of containers in memory. Default: they are written to files. */
-  readonly memoryLogs?: boolean;
-}
+import { containerStats, sandboxStats } from './stats.ts';
 
 /** Returns the runtime's status with this condition of its network. Kubelets ask every few seconds. */
 const statusWith = (network: Input<'RuntimeCondition'>): StatusResponse =>
@@ -113,15 +75,6 @@ export interface SimulatedNodeRuntime extends Runtime {
    */
   freeze(): NodeState;
 }
-
-/**
- * Settings for real clients: processes take about as long to end as with containerd, and base
- * images run their commands.
- */
-export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' | 'entryPoints'>> = {
-  stopDurationMs: 100,
-  entryPoints: true,
-};
 
 /** The label by which kubelets select the containers of a pod. */
 const POD_UID = 'io.kubernetes.pod.uid';
@@ -557,21 +510,21 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   async containerStats(containerId: string): Promise<ContainerStats> {
-    return this.#stats(this.#pods.container(containerId));
+    return containerStats(this.#pods.container(containerId), this.#pods.now());
   }
 
   async listContainerStats(filter: ContainerStatsFilter = {}): Promise<readonly ContainerStats[]> {
     return this.#pods
       .containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } })
-      .map((container) => this.#stats(container));
+      .map((container) => containerStats(container, this.#pods.now()));
   }
 
   async podSandboxStats(podSandboxId: string): Promise<PodSandboxStats> {
-    return this.#sandboxStats(this.#pods.sandbox(podSandboxId));
+    return sandboxStats(this.#pods.sandbox(podSandboxId), this.#pods.now());
   }
 
   async listPodSandboxStats(filter?: PodSandboxStatsFilter): Promise<readonly PodSandboxStats[]> {
-    return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox));
+    return this.#pods.sandboxes(filter).map((sandbox) => sandboxStats(sandbox, this.#pods.now()));
   }
 
   /** Cancels the timers of all containers. Their records stay as they are. */
@@ -619,69 +572,6 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
 
   protected override containerRemoved(containerId: string): void {
     this.#journal?.removed(containerId);
-  }
-
-  #stats(container: SimulatedContainer): ContainerStats {
-    const { record, running, simulation } = container;
-    const timestamp = this.#pods.now();
-    const memory = { value: running ? this.#memoryOf(container) : 0 };
-    return complete('ContainerStats', {
-      attributes: attributesOf(record),
-      cpu: {
-        timestamp,
-        usageCoreNanoSeconds: { value: this.#cpuTime(record, simulation.cpu) },
-        usageNanoCores: { value: running ? this.#nanoCoresOf(container) : 0 },
-      },
-      memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
-      writableLayer: {
-        timestamp,
-        fsId: { mountpoint: '/' },
-        usedBytes: { value: 0 },
-        inodesUsed: { value: 0 },
-      },
-    });
-  }
-
-  /**
-   * Returns the CPU time since the container's start, in nanoseconds; a start alone takes a
-   * microsecond.
-   */
-  #cpuTime({ startedAt, finishedAt }: ContainerRecord, cpu: UsageSchedule): number {
-    if (startedAt === 0) return 0;
-    const ageMs = ((finishedAt || this.#pods.now()) - startedAt) / 1e6;
-    return Math.floor(usageUntil(cpu, ageMs) * 1e6) + 1000;
-  }
-
-  #nanoCoresOf({ record: { startedAt }, simulation }: SimulatedContainer): number {
-    return Math.round(usageAt(simulation.cpu, (this.#pods.now() - startedAt) / 1e6) * 1e9);
-  }
-
-  #memoryOf({ record: { startedAt }, simulation }: SimulatedContainer): number {
-    return Math.floor(usageAt(simulation.memory, (this.#pods.now() - startedAt) / 1e6));
-  }
-
-  #sandboxStats({ record, containers }: Sandbox<SimulatedContainer>): PodSandboxStats {
-    const timestamp = this.#pods.now();
-    const running = containers.filter((container) => container.running);
-    const sum = (value: (container: SimulatedContainer) => number): { value: number } => ({
-      value: running.reduce((total, container) => total + value(container), 0),
-    });
-    const memory = sum((container) => this.#memoryOf(container));
-    return complete('PodSandboxStats', {
-      attributes: attributesOf(record),
-      linux: {
-        cpu: {
-          timestamp,
-          usageCoreNanoSeconds: sum((container) =>
-            this.#cpuTime(container.record, container.simulation.cpu),
-          ),
-          usageNanoCores: sum((container) => this.#nanoCoresOf(container)),
-        },
-        memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
-        process: { timestamp, processCount: { value: running.length } },
-        containers: running.map((container) => this.#stats(container)),
-      },
-    });
   }
 }
 

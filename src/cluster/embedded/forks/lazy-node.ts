@@ -5,11 +5,8 @@ import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { CountingClock } from '#machinery/counting-clock.ts';
 import type { NodeState } from '#runtime/simulated/node-state.ts';
-import {
-  createSimulatedRuntime,
-  type SimulatedNodeRuntime,
-  type SimulatedRuntimeConfig,
-} from '#runtime/simulated/runtime.ts';
+import type { SimulatedRuntimeConfig } from '#runtime/simulated/config.ts';
+import { createSimulatedRuntime, type SimulatedNodeRuntime } from '#runtime/simulated/runtime.ts';
 import type { ClusterNode } from '../../nodes/cluster-node.ts';
 
 export class LazyNode implements ClusterNode {

@@ -3,7 +3,7 @@
 
 import type { AndOr, Command, List, Pipeline, Redirect, SimpleCommand } from './ast.ts';
 import { BUILTINS, type BuiltinShell, describe, SHELLS } from './builtins.ts';
-import { COMMANDS } from './commands/index.ts';
+import { exitCode, LoopSignal, ReturnSignal, ShellExit } from './ends.ts';
 import {
   type ExpansionContext,
   ExpansionError,
@@ -11,44 +11,15 @@ import {
   expandText,
   expandWords,
 } from './expand.ts';
-import { FileError, resolvePath } from './file-system.ts';
+import { resolvePath } from './file-system.ts';
 import { BrokenPipe, Input, type Output, Pipe, type Streams, writeText } from './io.ts';
 import { type Kernel, MAX_CALL_DEPTH, MAX_TEXT, RunsForever } from './kernel.ts';
 import { ShellSyntaxError } from './lexer.ts';
 import { parse } from './parser.ts';
-import { CommandError, type Process, type RunChanges } from './process.ts';
+import type { Process, RunChanges } from './process.ts';
+import { EXIT_SIGPIPE, programAt, runProgram, scriptAt } from './programs.ts';
 import { redirect } from './redirects.ts';
 import { ShellState } from './shell-state.ts';
-
-/** The end of this shell: `exit`, `set -e`, a failed expansion. */
-class ShellExit extends Error {
-  readonly code: number;
-
-  constructor(code: number) {
-    super(`exit ${code}`);
-    this.code = code;
-  }
-}
-
-class ReturnSignal extends Error {
-  readonly code: number;
-
-  constructor(code: number) {
-    super(`return ${code}`);
-    this.code = code;
-  }
-}
-
-class LoopSignal extends Error {
-  readonly kind: 'break' | 'continue';
-  levels: number;
-
-  constructor(kind: 'break' | 'continue', levels: number) {
-    super(kind);
-    this.kind = kind;
-    this.levels = levels;
-  }
-}
 
 export interface ShellConfig extends Streams {
   readonly kernel: Kernel;
@@ -56,10 +27,8 @@ export interface ShellConfig extends Streams {
   readonly directory: string;
 }
 
-const FAILURE_COST = 200;
 const EXIT_SYNTAX = 2;
 const EXIT_NOT_FOUND = 127;
-const EXIT_SIGPIPE = 141;
 
 export class Shell implements ExpansionContext {
   readonly #kernel: Kernel;
@@ -488,9 +457,9 @@ export class Shell implements ExpansionContext {
       return await this.#external(args[0]!, args.slice(1), streams, direct);
     if (SHELLS.has(name))
       return await this.#subshell({ ...streams }, (shell) => shell.#newShell(args));
-    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (command === undefined || !this.#isInstalled(path)) {
-      const script = this.#scriptFile(path);
+    const command = programAt(path, this.directory);
+    if (command === undefined) {
+      const script = scriptAt(path, this.directory, this.files);
       if (script !== undefined)
         return await this.#subshell(streams, (shell) => shell.#runFile(path, script, args));
       this.#kernel.unknown();
@@ -500,34 +469,7 @@ export class Shell implements ExpansionContext {
       await writeText(streams.stderr, `${message}\n`);
       return EXIT_NOT_FOUND;
     }
-    const process = this.#process(name, args, streams);
-    try {
-      return await command(process);
-    } catch (error) {
-      if (error instanceof BrokenPipe) return EXIT_SIGPIPE;
-      if (!(error instanceof CommandError || error instanceof FileError)) throw error;
-      // A failed command is expensive: other programs run before the next one.
-      await this.#kernel.step(FAILURE_COST);
-      await writeText(streams.stderr, `${name}: ${error.message}\n`);
-      return error instanceof CommandError ? error.code : 1;
-    }
-  }
-
-  /**
-   * Reports whether a path names an installed program: in the directories of programs, or a file
-   * that was written.
-   */
-  #isInstalled(path: string): boolean {
-    if (!path.includes('/')) return true;
-    return ['/bin', '/usr/bin', '/usr/local/bin', '/sbin', '/usr/sbin'].includes(
-      resolvePath(this.#state.directory, path).replace(/\/[^/]*$/, ''),
-    );
-  }
-
-  #scriptFile(path: string): string | undefined {
-    if (!path.includes('/')) return undefined;
-    const node = this.files.find(resolvePath(this.#state.directory, path));
-    return node?.kind === 'file' && (node.mode & 0o111) !== 0 ? node.content.toString() : undefined;
+    return await runProgram(command, this.#process(name, args, streams));
   }
 
   #runFile(path: string, text: string, args: readonly string[]): Promise<number> {
@@ -669,10 +611,4 @@ export class Shell implements ExpansionContext {
     const code = await this.#builtin(args[0]!, args.slice(1));
     return code ?? (await this.#external(args[0]!, args.slice(1), this.#streams, false));
   }
-}
-
-function exitCode(text: string | undefined, status: number): number {
-  if (text === undefined) return status;
-  if (!/^-?\d+$/.test(text)) throw new ExpansionError(`exit: Illegal number: ${text}`);
-  return Number(text) & 255;
 }
