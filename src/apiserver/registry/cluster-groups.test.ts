@@ -470,6 +470,13 @@ describe('warnings and statuses', () => {
     expect((await on('endpoints').get('it')).warnings).toEqual([deprecated]);
   });
 
+  test('a slice of names causes a warning when it is created', async () => {
+    const addressed = { addressType: 'FQDN', endpoints: [{ addresses: ['a.example.com'] }] };
+    const { warnings, object } = await on('endpointSlice').create(make('endpointSlice', addressed));
+    expect(warnings).toEqual(['spec.addressType: FQDN endpoints are deprecated']);
+    expect((await on('endpointSlice').put('it', object)).warnings).toEqual([]);
+  });
+
   test('an ingress with the class annotation causes a warning', async () => {
     const annotations = { 'kubernetes.io/ingress.class': 'a' };
     const { warnings } = await on('ingress').create(

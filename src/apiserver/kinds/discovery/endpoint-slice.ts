@@ -40,14 +40,11 @@ function withoutTopology(slice: EndpointSlice, old?: EndpointSlice): EndpointSli
 const CONTROLLERS = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io'];
 
 /**
- * Returns the warnings. The controllers of slices write valid addresses, so their objects are not
- * checked.
+ * Returns the warnings about addresses. The controllers of slices write valid ones, so their objects
+ * are not checked.
  */
-function warnings({ metadata, addressType, endpoints }: EndpointSlice): string[] {
-  if (
-    addressType === 'FQDN' ||
-    CONTROLLERS.includes(metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ?? '')
-  )
+function addressWarnings({ metadata, endpoints }: EndpointSlice): string[] {
+  if (CONTROLLERS.includes(metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ?? ''))
     return [];
   return (endpoints ?? []).flatMap(({ addresses }, index) => {
     const at = field.path('endpoints').index(index).child('addresses');
@@ -62,8 +59,12 @@ const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
     desiredStateChanged(slice, old) || !semanticEqual(slice.metadata.labels, old.metadata.labels),
   prepareForCreate: (slice) => withoutTopology(slice),
   prepareForUpdate: (slice, old) => withoutTopology(slice, old),
-  warningsOnCreate: (slice) => warnings(slice),
-  warningsOnUpdate: (slice) => warnings(slice),
+  warningsOnCreate: (slice) => [
+    // The path is upstream's: the type has no spec.
+    ...(slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : []),
+    ...addressWarnings(slice),
+  ],
+  warningsOnUpdate: (slice) => addressWarnings(slice),
   validate: (slice) => validateEndpointSlice(slice),
   validateUpdate: (slice, old) => validateEndpointSliceUpdate(slice, old),
 };
