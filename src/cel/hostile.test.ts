@@ -15,6 +15,10 @@ function run(source: string, object: unknown = {}) {
   return program.evaluate({ object });
 }
 
+test.each(['constructor', '__proto__', 'toString'])('double(%j) is an error', (text) => {
+  expect(run(`double('${text}')`).error).toBeInstanceOf(EvaluationError);
+});
+
 /** Returns the elapsed processor time: other processes may be running. */
 function secondsSince(began: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(began);

@@ -1,5 +1,6 @@
 // Conversions between types: int(x), string(x) … and type(x), dyn(x).
 
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { doubleToInt } from '../arithmetic.ts';
 import { traversesFirst } from '../cost.ts';
 import { global, type Functions } from '../declarations.ts';
@@ -60,7 +61,7 @@ const SPECIAL_DOUBLES: Readonly<Record<string, number>> = {
 };
 
 function parseDouble(text: string): Double {
-  const special = SPECIAL_DOUBLES[text.toLowerCase()];
+  const special = ownValue(SPECIAL_DOUBLES, text.toLowerCase());
   if (special !== undefined) return new Double(special);
   const value = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)
     ? Number(text)

@@ -116,7 +116,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
  */
 export function signInProblem(hash: string): string | undefined {
   const [, reason] = /^#sign-in=([a-z-]{1,40})$/.exec(hash) ?? [];
-  return reason === undefined ? undefined : (PROBLEMS[reason] ?? PROBLEMS['provider-error']);
+  if (reason === undefined) return undefined;
+  return PROBLEMS[Object.hasOwn(PROBLEMS, reason) ? reason : 'provider-error'];
 }
 
 /** Returns the address at which a sign-in at the provider begins, and comes back to the route. */
