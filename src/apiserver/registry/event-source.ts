@@ -17,13 +17,14 @@ import { nextTurn } from '#machinery/turn.ts';
 import { WatchQueue, type WatchStream } from '#machinery/watch.ts';
 import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
+import { Change, type ChangeEvent, keyOf, statesOf } from './change.ts';
 import { FreshObject, type ServedObject, SharedWatchEvent } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { ConversionError } from './object-converter.ts';
 import type { RenewedStates } from './renewed-states.ts';
 import type { SelectableFields } from './selectable-fields.ts';
 import type { Selection } from './selection.ts';
-import { type ChangedPlace, concerns, type Place, SubscriberIndex } from './subscriber-index.ts';
+import { concerns, type Place, SubscriberIndex } from './subscriber-index.ts';
 import { storageToStatus, watchErrorEvent } from './storage-errors.ts';
 
 export interface EventSourceConfig {
@@ -83,53 +84,6 @@ const HISTORY_LENGTH = 128;
 
 const NO_VALUES: readonly string[] = [];
 const NO_EVENTS: readonly StorageEvent[] = [];
-
-type ChangeEvent = Exclude<StorageEvent, { type: 'progress' }>;
-
-/** One change, with the values that all of its watchers share. */
-class Change implements ChangedPlace {
-  readonly revision: number;
-  readonly namespace: string;
-  readonly name: string;
-  readonly values: readonly string[];
-  /** The new state. Absent: the object was deleted. */
-  readonly current: ServedObject | undefined;
-  readonly previous: ServedObject | undefined;
-  #added: SharedWatchEvent | undefined;
-  #modified: SharedWatchEvent | undefined;
-  #deleted: SharedWatchEvent | undefined;
-
-  constructor(
-    revision: number,
-    { namespace, name, values }: ChangedPlace,
-    current: ServedObject | undefined,
-    previous: ServedObject | undefined,
-  ) {
-    this.revision = revision;
-    this.namespace = namespace;
-    this.name = name;
-    this.values = values;
-    this.current = current;
-    this.previous = previous;
-  }
-
-  /**
-   * Returns the event for a watcher with a selection: an object that begins to match is added, one
-   * that ceases to match is deleted. Undefined: the change is not visible to it.
-   */
-  seenThrough(selection: Selection, fields: SelectableFields): SharedWatchEvent | undefined {
-    const { current, previous } = this;
-    const is = current !== undefined && selection.matches(current, fields);
-    const was = previous !== undefined && selection.matches(previous, fields);
-    if (is && current !== undefined) {
-      if (was) return (this.#modified ??= new SharedWatchEvent('MODIFIED', current));
-      return (this.#added ??= new SharedWatchEvent('ADDED', current));
-    }
-    if (!was || previous === undefined) return undefined;
-    // The last visible state, with the revision of the change that ended its visibility.
-    return (this.#deleted ??= new SharedWatchEvent('DELETED', previous.at(this.revision)));
-  }
-}
 
 interface BookmarkParts {
   readonly annotations?: Readonly<Record<string, string>>;
@@ -637,14 +591,4 @@ export class EventSource {
     }
     return values;
   }
-}
-
-function keyOf(event: ChangeEvent): string {
-  return event.type === 'put' ? event.kv.key : event.key;
-}
-
-function statesOf(event: StorageEvent): readonly KeyValue[] {
-  if (event.type === 'progress') return [];
-  const previous = event.previous === undefined ? [] : [event.previous];
-  return event.type === 'put' ? [event.kv, ...previous] : previous;
 }
