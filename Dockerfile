@@ -2,12 +2,12 @@
 # The kubeconfig is /data/kubeconfig. Its server is the container's address: replace it with https://127.0.0.1:6443 outside.
 # For tests (Testcontainers and the like): the container is healthy when the cluster is ready; docs/testing.md has an example.
 
-FROM node:22-slim AS build
+FROM node:24-slim AS build
 WORKDIR /src
 COPY . .
 RUN npm install --no-audit --no-fund && npm run build && npm pack --ignore-scripts --pack-destination /
 
-FROM node:22-slim
+FROM node:24-slim
 # The service proxy makes its rules with nft.
 RUN apt-get update && apt-get install -y --no-install-recommends nftables && rm -rf /var/lib/apt/lists/*
 COPY --from=build /coxswain-*.tgz /tmp/
