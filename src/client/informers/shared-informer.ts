@@ -187,10 +187,8 @@ export class SharedInformer<T extends KubeObject> {
    */
   async #replace(objects: readonly T[]): Promise<void> {
     const initial = !this.#synced;
-    const present = new Set<string>();
-    for (const object of objects) present.add(objectKey(object));
-    const gone = [...this.#store.keys()].filter((key) => !present.has(key));
-    for (const key of gone) this.#delete(key, undefined);
+    // The first list, of all pods for example, need not be searched for those that are gone.
+    if (this.#store.size > 0) this.#deleteOthers(objects);
     for (const [index, object] of objects.entries()) {
       if (index > 0 && index % PUBLISHED_PER_TURN === 0) {
         await nextTurn();
@@ -201,6 +199,14 @@ export class SharedInformer<T extends KubeObject> {
     if (!initial) return;
     this.#synced = true;
     this.#resolveSynced();
+  }
+
+  /** Deletes the objects that are not among these. */
+  #deleteOthers(objects: readonly T[]): void {
+    const present = new Set<string>();
+    for (const object of objects) present.add(objectKey(object));
+    const gone = [...this.#store.keys()].filter((key) => !present.has(key));
+    for (const key of gone) this.#delete(key, undefined);
   }
 
   #call(handle: () => void): void {

@@ -29,7 +29,7 @@ import {
   WatchedObject,
 } from './received-object.ts';
 import { SiblingParts } from './shared-parts.ts';
-import { ListedStates } from './state-memo.ts';
+import { WeakStateMemo } from './state-memo.ts';
 
 interface WatchedEvent {
   readonly type: WatchEventType;
@@ -51,8 +51,6 @@ interface Call {
   readonly warnings: string[];
   /** The items received so far of a list that arrives in several messages. */
   items?: ListedObject[];
-  /** Set with `items`: called when the list has ended. */
-  listEnds?: () => void;
   events?: WatchQueue<WatchedEvent>;
   chunks?: WatchQueue<Uint8Array>;
   /** Stops listening to the caller's signal. */
@@ -113,7 +111,7 @@ export class ThreadClients {
   constructor(port: MessagePort, sharing: Partial<ObjectSharing> = {}) {
     this.#port = port;
     this.#sharing = {
-      states: sharing.states ?? new ListedStates(),
+      states: sharing.states ?? new WeakStateMemo(),
       parts: sharing.parts ?? new SiblingParts(),
     };
     // Requests have no bytes.
@@ -176,7 +174,7 @@ export class ThreadClients {
         if (!withdraw()) gate.leave();
       };
       entered.release = call.onAbort(() => {
-        this.#drop(id, entered);
+        this.#calls.delete(id);
         entered.leave();
         if (sent) this.#outbox.send({ kind: 'abort', id });
         failed(call.reason);
@@ -238,10 +236,7 @@ export class ThreadClients {
       case 'items': {
         const items = this.#itemsOf(message.items, reader);
         if (call === undefined) break;
-        if (call.items === undefined) {
-          call.items = [];
-          call.listEnds = this.#sharing.states.listBegins();
-        }
+        call.items ??= [];
         for (const item of items) {
           call.items.push(item);
           listed.push(item);
@@ -331,15 +326,9 @@ export class ThreadClients {
   }
 
   #forget(id: number, call: Call): void {
-    this.#drop(id, call);
+    this.#calls.delete(id);
     call.leave();
     call.release();
-  }
-
-  #drop(id: number, call: Call): void {
-    this.#calls.delete(id);
-    call.listEnds?.();
-    call.listEnds = undefined;
   }
 }
 

@@ -83,7 +83,6 @@ describe('lists between threads', () => {
         parsed++;
         return parse();
       },
-      listBegins: noStateMemo.listBegins,
     };
     const stored = items.map((item, i) => {
       const json = Buffer.from(JSON.stringify(item.object()));

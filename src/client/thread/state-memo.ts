@@ -6,55 +6,30 @@ export interface StateMemo {
    * Returns the object of the state with this revision. Calls `parse` if there is none in memory.
    */
   objectOf(revision: number, parse: () => object): object;
-  /** Called when a long list begins. Returns a function that is called when it has ended. */
-  listBegins(): () => void;
 }
 
-/**
- * Has the objects of the lists that are being received, and of those before them until V8 collects the
- * whole heap. A weak reference for each object would be a part of each such collection that nothing
- * else can run beside.
- */
-export class ListedStates implements StateMemo {
-  /** Empty while no long list is being received. */
-  #objects = new Map<number, object>();
-  /** The objects then. */
-  #former: WeakRef<Map<number, object>> | undefined = new WeakRef(new Map());
-  #lists = 0;
+/** Knows the objects of a state as long as a reader holds them. */
+export class WeakStateMemo implements StateMemo {
+  readonly #objects = new Map<number, WeakRef<object>>();
+  readonly #collected = new FinalizationRegistry<number>((state) => {
+    // The state may have been parsed again in the meantime.
+    if (this.#objects.get(state)?.deref() === undefined) this.#objects.delete(state);
+  });
 
-  objectOf(revision: number, parse: () => object): object {
-    const objects = this.#current();
-    const present = objects.get(revision);
+  /** The number of states that are remembered. */
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  objectOf(state: number, parse: () => object): object {
+    const present = this.#objects.get(state)?.deref();
     if (present !== undefined) return present;
     const object = parse();
-    objects.set(revision, object);
+    this.#objects.set(state, new WeakRef(object));
+    this.#collected.register(object, state);
     return object;
-  }
-
-  listBegins(): () => void {
-    if (this.#lists++ === 0) {
-      this.#objects = this.#current();
-      this.#former = undefined;
-    }
-    return () => {
-      if (--this.#lists > 0) return;
-      this.#former = new WeakRef(this.#objects);
-      this.#objects = new Map();
-    };
-  }
-
-  #current(): Map<number, object> {
-    if (this.#former === undefined) return this.#objects;
-    const former = this.#former.deref();
-    if (former !== undefined) return former;
-    const objects = new Map<number, object>();
-    this.#former = new WeakRef(objects);
-    return objects;
   }
 }
 
 /** Parses each object of each list: the plain form. */
-export const noStateMemo: StateMemo = {
-  objectOf: (_revision, parse) => parse(),
-  listBegins: () => () => undefined,
-};
+export const noStateMemo: StateMemo = { objectOf: (_state, parse) => parse() };

@@ -7,6 +7,7 @@ import { Reflector } from '#client/informers/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import { apiVersionOf, type DiscoveredResource } from '../discovery.ts';
 import type { Graph } from './graph.ts';
 
@@ -25,6 +26,9 @@ const DEFINITIONS: ReadonlySet<string> = new Set([
   'customresourcedefinitions.apiextensions.k8s.io',
   'apiservices.apiregistration.k8s.io',
 ]);
+
+/** The number of objects of a first list that are put into the graph in one turn of the event loop. */
+const PUT_PER_TURN = 1000;
 
 const NOTHING = (): void => undefined;
 
@@ -95,10 +99,16 @@ export class Monitors {
           graph.delete(object.metadata.uid);
           onChange();
         },
-        replace: (objects) => {
-          // Without a list, deleted objects would only be found by a search of the whole graph.
+        replace: async (objects) => {
+          // Deleted objects are only found by a search of the whole graph.
           if (listed) graph.replace(objects, type);
-          else for (const object of objects) graph.put(object, type);
+          else {
+            for (const [index, object] of objects.entries()) {
+              if (index > 0 && index % PUT_PER_TURN === 0) await nextTurn();
+              if (stop.signal.aborted) return;
+              graph.put(object, type);
+            }
+          }
           listed = true;
           resolveSynced();
           onChange();
