@@ -34,7 +34,7 @@ export function readKms(
   const timeoutMs = readTimeout(fields['timeout'], path.child('timeout'), errors);
   const endpoint = readEndpoint(fields['endpoint'], path.child('endpoint'), errors);
   const size = fields['cachesize'];
-  if (size !== undefined && size !== null)
+  if (size !== undefined && size !== null && versionOf(fields['apiVersion']) === 'v2')
     errors.push(field.invalid(path.child('cachesize'), size, 'cachesize is not supported in v2'));
   readVersion(fields['apiVersion'], path.child('apiVersion'), errors);
   return errors.length > before ? [] : [{ name, endpoint, timeoutMs }];
@@ -89,8 +89,10 @@ function readEndpoint(value: unknown, at: FieldPath, errors: FieldErrorList): st
   return path.startsWith('/@') ? path.slice(1) : path;
 }
 
+const versionOf = (value: unknown): string => String(value ?? '') || 'v1';
+
 function readVersion(value: unknown, at: FieldPath, errors: FieldErrorList): void {
-  const version = String(value ?? '') || 'v1';
+  const version = versionOf(value);
   if (version === 'v2') return;
   errors.push(
     version === 'v1'

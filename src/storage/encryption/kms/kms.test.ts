@@ -301,6 +301,12 @@ test('values of the plain AES-GCM keys of early versions are read, and are stale
   expect(revision).toBeGreaterThan(before!.modRevision);
 });
 
+test('the size of a cache, which plugins of version 1 have, is no mistake of its own there', () => {
+  const read = (kms: object) => () => readEncryptionConfiguration(configurationOf(kms));
+  expect(read({ apiVersion: 'v1', cachesize: 10 })).not.toThrow('cachesize');
+  expect(read({ apiVersion: 'v1', cachesize: 10 })).toThrow('KMS v1 is not supported');
+});
+
 test.each<[object, string]>([
   [
     { apiVersion: 'v1' },
