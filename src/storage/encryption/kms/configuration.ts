@@ -1,5 +1,6 @@
 // Reads the provider kms of an EncryptionConfiguration. The messages are upstream's.
 
+import { HAS_ABSTRACT_SOCKETS } from '#machinery/grpc/connection.ts';
 import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -86,6 +87,8 @@ function readEndpoint(value: unknown, at: FieldPath, errors: FieldErrorList): st
     );
   else if (!path.startsWith('/'))
     errors.push(field.invalid(at, endpoint, 'must be unix:// and the absolute path of a socket'));
+  else if (path.startsWith('/@') && !HAS_ABSTRACT_SOCKETS)
+    errors.push(field.invalid(at, endpoint, 'abstract sockets need Node 22 or later'));
   return path.startsWith('/@') ? path.slice(1) : path;
 }
 
