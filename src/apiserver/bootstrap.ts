@@ -9,6 +9,7 @@ import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { keepFlowControlObjects } from './kinds/flowcontrol/bootstrap.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { StartWrites } from './start-writes.ts';
@@ -24,6 +25,7 @@ export interface BootstrapConfig {
   /** The port at which the API server listens. */
   readonly port: number;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Runs writes that webhooks may reject. */
   readonly writes: StartWrites;
 }
@@ -60,7 +62,22 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
   await writes.attempt('flow control objects', async () => {
     if (serves(flowSchemas.group)) await keepFlowControlObjects(config.client);
   });
-  await writes.attempt('the Service kubernetes', () => keepKubernetesService(config));
+  await writes.attempt('the Service kubernetes', () => beginKubernetesService(config));
+}
+
+/**
+ * Creates the Service. It cannot be had where the stored objects are of another family of addresses
+ * than the server's range. The server starts all the same, as upstream: the Service is kept later.
+ */
+async function beginKubernetesService(config: BootstrapConfig): Promise<void> {
+  try {
+    await keepKubernetesService(config);
+  } catch (error) {
+    if (!apierrors.isInvalid(error)) throw error;
+    config.logger.error('API server: initializing the Service kubernetes failed, will retry', {
+      err: error,
+    });
+  }
 }
 
 async function createNamespace(client: Client, name: string): Promise<void> {

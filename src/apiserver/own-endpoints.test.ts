@@ -51,6 +51,17 @@ test('the server publishes its address, and again when it has changed', async ()
   expect(await published()).toEqual(expected('2001:db8::1', 7443, 'IPv6'));
 });
 
+test('servers with ports of their own are in the order of their addresses', async () => {
+  await publishEndpoints(t.client, [
+    { address: '192.0.2.3', port: 1001 },
+    { address: '192.0.2.1', port: 1003 },
+    { address: '192.0.2.2', port: 1002 },
+  ]);
+  const { subsets } = await t.client.resource(endpoints).namespace('default').get('kubernetes');
+  const addresses = subsets?.flatMap((subset) => subset.addresses?.map(({ ip }) => ip));
+  expect(addresses).toEqual(['192.0.2.1', '192.0.2.2', '192.0.2.3']);
+});
+
 describe('servers on one store', () => {
   /**
    * Returns 'address:port' of all servers, which must be the same in slices and in the Endpoints.

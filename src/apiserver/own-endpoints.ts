@@ -129,9 +129,10 @@ export async function publishEndpoints(
   for (const { address, port } of servers) {
     if (address.includes(':') === family) byPort.set(port, [...(byPort.get(port) ?? []), address]);
   }
+  // In the order of addresses, as where all servers have the same port.
   const groups = [...byPort]
-    .toSorted(([a], [b]) => a - b)
-    .map(([port, list]) => ({ port, addresses: list.toSorted() }));
+    .map(([port, list]) => ({ port, addresses: list.toSorted() }))
+    .toSorted(byAddress);
   await patiently(() => publishAsEndpoints(client, groups));
   await patiently(() => publishAsSlices(client, groups, family ? 'IPv6' : 'IPv4'));
 }
@@ -139,6 +140,12 @@ export async function publishEndpoints(
 interface Group {
   readonly port: number;
   readonly addresses: readonly string[];
+}
+
+function byAddress(a: Group, b: Group): number {
+  const [first = '', second = ''] = [a.addresses[0], b.addresses[0]];
+  if (first === second) return a.port - b.port;
+  return first < second ? -1 : 1;
 }
 
 const portOf = ({ port }: Group) => ({ name: 'https', port, protocol: 'TCP' as const });

@@ -98,7 +98,7 @@ export class ServerStart {
       'start-service-ip-repair-controllers',
       'start-kubernetes-service-cidr-controller',
     );
-    await createBootstrapObjects({ client, catalog, serviceIp, port, clock, writes });
+    await createBootstrapObjects({ client, catalog, serviceIp, port, clock, logger, writes });
     await aggregator.start();
     await writes.attempt('API services', () => aggregator.registerLocal());
     health.finish(

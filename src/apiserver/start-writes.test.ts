@@ -7,15 +7,14 @@ import { validatingWebhookConfigurations } from '#api/groups/admissionregistrati
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
+import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { StartWrites } from './start-writes.ts';
 import { startTestServer } from './testing/server.ts';
 
-test('the server starts on another port, and repeats its writes once the webhook is deleted', async () => {
-  const clock = new VirtualClock();
-  const storage = createMemoryStorage({ clock, logger: recordingLogger() });
-  // The storage outlives the first server.
-  const keep = new Proxy(storage, {
+/** Returns a storage that outlives its servers. */
+const kept = (storage: Storage): Storage =>
+  new Proxy(storage, {
     get: (target, name) => {
       if (name === 'close') return () => Promise.resolve();
       const value: unknown = Reflect.get(target, name);
@@ -24,6 +23,11 @@ test('the server starts on another port, and repeats its writes once the webhook
         : value;
     },
   });
+
+test('the server starts on another port, and repeats its writes once the webhook is deleted', async () => {
+  const clock = new VirtualClock();
+  const storage = createMemoryStorage({ clock, logger: recordingLogger() });
+  const keep = kept(storage);
   const first = await startTestServer({ clock, storage: keep, port: 6443 });
   await first.client.resource(clusterRoles).delete('view');
   await first.client.resource(validatingWebhookConfigurations).create({
@@ -58,6 +62,20 @@ test('the server starts on another port, and repeats its writes once the webhook
   await second.client.resource(validatingWebhookConfigurations).delete('closed');
   await clock.advance('11s');
   expect([await targetPort(), await hasRole()]).toEqual([7443, true]);
+  await second.stop();
+  await storage.close();
+});
+
+test('a server with a range of another family starts, and keeps the Service it cannot change', async () => {
+  const clock = new VirtualClock();
+  const storage = createMemoryStorage({ clock, logger: recordingLogger() });
+  const config = { clock, storage: kept(storage) };
+  const first = await startTestServer({ ...config, serviceCidr: '10.0.0.0/24', port: 6443 });
+  await first.stop();
+  const second = await startTestServer({ ...config, serviceCidr: 'fd00::/112', port: 7443 });
+  const { spec } = await second.client.resource(services).namespace('default').get('kubernetes');
+  expect([spec.clusterIP, spec.ports?.[0]?.targetPort]).toEqual(['10.0.0.1', 6443]);
+  expect(second.logger.errors.join()).toContain('initializing the Service kubernetes failed');
   await second.stop();
   await storage.close();
 });

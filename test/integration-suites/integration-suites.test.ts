@@ -27,6 +27,7 @@ test('a test is one result, with its failed subtests and their message', () => {
     'printed without a newline--- PASS: TestOther (0.01s)',
     '=== RUN   TestServer',
     '    server_test.go:3: not for another program',
+    '    features.go:9: I1128 06:21:45.470987] Updated featureGates={}',
     '--- SKIP: TestServer (0.00s)',
     '=== RUN   TestPanic',
     'panic: test timed out after 30m',

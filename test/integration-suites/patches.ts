@@ -40,6 +40,9 @@ export const patches: readonly Patch[] = [
 	if !fs.Lookup("authorization-mode").Changed && !fs.Lookup("authorization-config").Changed {
 		extra = append(extra, "--authorization-mode=AlwaysAllow")
 	}
+	if fs.Lookup("advertise-address").Changed {
+		extra = append(extra, "--advertise-address="+s.GenericServerRunOptions.AdvertiseAddress.String())
+	}
 	if instanceOptions.RequestTimeout > 0 {
 		extra = append(extra, "--request-timeout="+instanceOptions.RequestTimeout.String())
 	}

@@ -13,7 +13,8 @@ const OUTCOMES = { PASS: 'passed', FAIL: 'failed', SKIP: 'skipped' } as const;
 /** The output of a test that prints without a newline stands before the result. */
 const RESULT = /( *)--- (PASS|FAIL|SKIP): (\S+) \(\d+\.\d+s\)$/u;
 const BEGIN = /^=== (?:RUN|CONT|NAME) +(\S+)$/u;
-const MESSAGE = /^ +\S+\.go:\d+: (.*\S.*)$/u;
+/** A log line of the Go code under test, as `I1128 06:21:45.470987] …`, is no reason. */
+const MESSAGE = /^ +\S+\.go:\d+: (?![IW]\d{4} )(.*\S.*)$/u;
 const MESSAGE_CHARACTERS = 200;
 
 /**

@@ -10,6 +10,10 @@ import { readResults, type TestResult } from './results.ts';
 
 /** A program that takes longer is ended; its tests that have not begun run in another one. */
 const TIMEOUT = '30m';
+/** The last line of a program with a test that has failed. */
+const FAILED = /^FAIL$/mu;
+/** How often the log is looked at, in ms. */
+const LOOK_MS = 5000;
 
 export interface RunOptions {
   /** The program that stands for the API server: it is called as `PROGRAM apiserver FLAGS`. */
@@ -52,7 +56,8 @@ export async function runProgram(
       const log = `${base}.part.log`;
       // The program's name is that of managers of fields, which tests expect as Go's tools have it.
       const argv0 = `${basename(test.package)}.test`;
-      const status = await runLogged(spawnTo(log, test.path, args, { cwd: test.dir, env, argv0 }));
+      const child = spawnTo(log, test.path, args, { cwd: test.dir, env, argv0 });
+      const status = await runLogged(child, () => FAILED.test(readFileSync(log, 'utf8')));
       const text = readFileSync(log, 'utf8');
       rmSync(log);
       appendFileSync(`${base}.log`, text);
@@ -114,9 +119,20 @@ function spawnTo(
   return child;
 }
 
-/** Resolves with the exit status. Rejects if the program cannot be started. */
-const runLogged = async (child: ChildProcess): Promise<number | null> =>
-  await new Promise((settle, reject) => {
-    child.once('error', reject);
-    child.once('close', settle);
-  });
+/**
+ * Resolves with the exit status. Rejects if the program cannot be started. After a failure upstream's
+ * programs look for ten minutes whether what the test has left behind ends: they are ended instead.
+ */
+async function runLogged(child: ChildProcess, hasFailed: () => boolean): Promise<number | null> {
+  const looking = setInterval(() => {
+    if (hasFailed()) child.kill('SIGKILL');
+  }, LOOK_MS);
+  try {
+    return await new Promise((settle, reject) => {
+      child.once('error', reject);
+      child.once('close', settle);
+    });
+  } finally {
+    clearInterval(looking);
+  }
+}

@@ -54,7 +54,6 @@ export const suites: readonly Suite[] = [
       'namespace',
       'network',
       'node',
-      'objectmeta',
       'podgc',
       'pods',
       'pvc',

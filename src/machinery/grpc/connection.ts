@@ -175,11 +175,21 @@ export function socketPath(endpoint: string): string {
 }
 
 /**
+ * Whether other programs find the abstract sockets of this Node, and it theirs: Node 20 fills names
+ * up with zeros, which are part of the name.
+ */
+export const HAS_ABSTRACT_SOCKETS = Number(process.versions.node.split('.', 1)[0]) >= 22;
+
+/**
  * Returns the address of a socket as Node takes it. A path that begins with `@` is the name of an
  * abstract socket, as in Go: Linux keeps it without a file, for every user of the network namespace.
+ * Throws an Error for those without HAS_ABSTRACT_SOCKETS.
  */
-export const socketAddress = (path: string): string =>
-  path.startsWith('@') ? `\0${path.slice(1)}` : path;
+export function socketAddress(path: string): string {
+  if (!path.startsWith('@')) return path;
+  if (!HAS_ABSTRACT_SOCKETS) throw new Error(`${path}: abstract sockets need Node 22 or later`);
+  return `\0${path.slice(1)}`;
+}
 
 function deadlineExceeded(cause: Error): RpcError {
   return new RpcError('DEADLINE_EXCEEDED', 'context deadline exceeded', { cause });

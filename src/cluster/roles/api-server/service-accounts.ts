@@ -10,6 +10,7 @@ import {
   EXTENDED_TOKEN_SECONDS,
   MOUNTED_TOKEN_SECONDS,
 } from '#apiserver/authentication/service-account-tokens.ts';
+import { HAS_ABSTRACT_SOCKETS } from '#machinery/grpc/connection.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
@@ -73,6 +74,10 @@ function externalKeys(config: ApiServerRoleConfig, endpoint: string): ExternalAc
   if (endpoint.startsWith('@') && !ABSTRACT_SOCKET.test(endpoint))
     throw new UserError(
       `--service-account-signing-endpoint: ${endpoint} is no name of an abstract socket`,
+    );
+  if (endpoint.startsWith('@') && !HAS_ABSTRACT_SOCKETS)
+    throw new UserError(
+      `--service-account-signing-endpoint=${endpoint}: abstract sockets need Node 22 or later`,
     );
   return { signingEndpoint: endpoint };
 }

@@ -1,5 +1,6 @@
 // Reads the provider kms of an EncryptionConfiguration. The messages are upstream's.
 
+import { HAS_ABSTRACT_SOCKETS } from '#machinery/grpc/connection.ts';
 import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -34,7 +35,7 @@ export function readKms(
   const timeoutMs = readTimeout(fields['timeout'], path.child('timeout'), errors);
   const endpoint = readEndpoint(fields['endpoint'], path.child('endpoint'), errors);
   const size = fields['cachesize'];
-  if (size !== undefined && size !== null)
+  if (size !== undefined && size !== null && versionOf(fields['apiVersion']) === 'v2')
     errors.push(field.invalid(path.child('cachesize'), size, 'cachesize is not supported in v2'));
   readVersion(fields['apiVersion'], path.child('apiVersion'), errors);
   return errors.length > before ? [] : [{ name, endpoint, timeoutMs }];
@@ -86,11 +87,15 @@ function readEndpoint(value: unknown, at: FieldPath, errors: FieldErrorList): st
     );
   else if (!path.startsWith('/'))
     errors.push(field.invalid(at, endpoint, 'must be unix:// and the absolute path of a socket'));
+  else if (path.startsWith('/@') && !HAS_ABSTRACT_SOCKETS)
+    errors.push(field.invalid(at, endpoint, 'abstract sockets need Node 22 or later'));
   return path.startsWith('/@') ? path.slice(1) : path;
 }
 
+const versionOf = (value: unknown): string => String(value ?? '') || 'v1';
+
 function readVersion(value: unknown, at: FieldPath, errors: FieldErrorList): void {
-  const version = String(value ?? '') || 'v1';
+  const version = versionOf(value);
   if (version === 'v2') return;
   errors.push(
     version === 'v1'
