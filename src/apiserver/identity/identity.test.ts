@@ -78,19 +78,19 @@ test('what others write stays, and a Lease that they delete comes again', async 
   expect((await own()).metadata.annotations).toEqual(annotations);
   await inSystem().delete(ID);
   await clock.advance('11s');
-  expect((await own()).metadata.uid).not.toBe(lease.metadata.uid);
+  expect((await own()).metadata.creationTimestamp).not.toBe(lease.metadata.creationTimestamp);
 });
 
 test('the Lease ends with its server, and a new server has another', async () => {
   await clock.advance('1s');
-  const { uid } = (await own()).metadata;
+  const { creationTimestamp } = (await own()).metadata;
   await t.server.stop();
   t = await startTestServer({ clock, storage: t.storage });
   expect(await exists(ID)).toBe(false);
   await t.server.stop();
   t = await startTestServer({ clock, storage: t.storage, hostname: HOST });
-  await clock.advance('1s');
-  expect((await own()).metadata.uid).not.toBe(uid);
+  await clock.advance('1m');
+  expect((await own()).metadata.creationTimestamp).not.toBe(creationTimestamp);
 });
 
 test('an expired Lease of a server is deleted', async () => {

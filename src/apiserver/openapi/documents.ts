@@ -86,11 +86,26 @@ export function kindOf({ action, gvk }: Operation): OpenApiSchema {
 export const schemaNameOf = (body: OpenApiType | 'patch'): string =>
   body === 'patch' ? PATCH_DEFINITION : body.name;
 
-/** Returns a v3 document. `groupVersions`: see definitionsOf. */
+export interface V3Options {
+  /** Absent: the document is that of custom kinds, which has upstream's own title and version. */
+  readonly info?: DocumentInfo;
+  /** See definitionsOf. */
+  readonly groupVersions?: readonly GroupVersion[];
+}
+
+const CUSTOM_INFO: DocumentInfo = { title: 'Kubernetes CRD Swagger', version: 'v0.1.0' };
+const SECURITY_SCHEMES = {
+  BearerToken: {
+    type: 'apiKey',
+    description: 'A bearer token.',
+    name: 'authorization',
+    in: 'header',
+  },
+};
+
 export function* documentV3(
   operations: readonly Operation[],
-  info: DocumentInfo,
-  groupVersions?: readonly GroupVersion[],
+  { info, groupVersions }: V3Options,
 ): Steps<OpenApiSchema> {
   const schemas = yield* definitionsOf(operations, 3, groupVersions);
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
@@ -109,7 +124,7 @@ export function* documentV3(
   };
   return {
     openapi: '3.0.0',
-    info,
+    info: info ?? CUSTOM_INFO,
     paths: yield* byPath(operations, (operation) => ({
       tags: [operation.tag],
       description: operation.description,
@@ -135,14 +150,7 @@ export function* documentV3(
     })),
     components: {
       ...(Object.keys(schemas).length > 0 && { schemas }),
-      securitySchemes: {
-        BearerToken: {
-          type: 'apiKey',
-          description: 'A bearer token.',
-          name: 'authorization',
-          in: 'header',
-        },
-      },
+      ...(info !== undefined && { securitySchemes: SECURITY_SCHEMES }),
     },
   };
 }

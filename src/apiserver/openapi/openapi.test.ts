@@ -8,6 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { Api } from '../testing/api.ts';
+import { define, definitionOf } from '../testing/custom-resources.ts';
 import { type RawResponse, send } from '../testing/requests.ts';
 import { startTestServer, type TestServer } from '../testing/server.ts';
 import { readDocument } from '../testing/openapi-protobuf.ts';
@@ -296,6 +297,25 @@ describe('version 3', () => {
       const { json } = await send(other.server, { path: `/openapi/v3/${path}`, headers: {} });
       expect(Object.keys((json as unknown as { paths: object }).paths)).toEqual([`/${path}/`]);
     }
+    await other.stop();
+  });
+
+  test('has documents of custom kinds in upstream’s form', async () => {
+    const other = await startTestServer();
+    await define(other.client, definitionOf());
+    const { json } = await send(other.server, { path: '/openapi/v3/apis/example.com/v1' });
+    const document = json as unknown as {
+      info: object;
+      paths: Record<string, Record<string, Operation>>;
+      components: object;
+    };
+    expect(document.info).toEqual({ title: 'Kubernetes CRD Swagger', version: 'v0.1.0' });
+    expect(document.components).not.toHaveProperty('securitySchemes');
+    const namesOf = (path: string, method: string): string[] =>
+      (document.paths[path]?.[method]?.parameters ?? []).map(({ name }) => name);
+    const collection = '/apis/example.com/v1/namespaces/{namespace}/widgets';
+    expect(namesOf(`${collection}/{name}`, 'get')).toContain('resourceVersion');
+    expect(namesOf(collection, 'delete').toSorted()).toEqual(namesOf(collection, 'get').toSorted());
     await other.stop();
   });
 

@@ -97,6 +97,11 @@ const SELECTION = [
   query('labelSelector', 'string', 'Restricts the list of returned objects by their labels.'),
   query('fieldSelector', 'string', 'Restricts the list of returned objects by their fields.'),
 ];
+const RESOURCE_VERSION = query(
+  'resourceVersion',
+  'string',
+  'The minimum revision of a read, or the revision from which a watch begins.',
+);
 const LIST = [
   PRETTY,
   ...SELECTION,
@@ -106,11 +111,7 @@ const LIST = [
     'The maximum number of items. The response has a continue token for the next page.',
   ),
   query('continue', 'string', 'The continue token of the previous page.'),
-  query(
-    'resourceVersion',
-    'string',
-    'The minimum revision of a read, or the revision from which a watch begins.',
-  ),
+  RESOURCE_VERSION,
   query('resourceVersionMatch', 'string', 'The meaning of resourceVersion: Exact or NotOlderThan.'),
   query('timeoutSeconds', 'integer', 'The timeout of the request in seconds.'),
   query('sendInitialEvents', 'boolean', 'Begins a watch with the existing objects.'),
@@ -194,6 +195,7 @@ class ResourceContext {
     const type = this.#type;
     const { kind } = type;
     const { openApi: object, openApiList: list } = this.#codec;
+    const isCustom = this.#served.isCustom === true;
     const status = commonType(this.#scheme, 'Status');
     const collection = type.namespaced
       ? `${this.#root}/namespaces/{namespace}/${type.resource}`
@@ -251,10 +253,11 @@ class ResourceContext {
           'deletecollection',
           `delete${this.#idGroup}Collection${this.#scope()}${kind}`,
           `Delete objects of kind ${kind}.`,
-          [...DELETE, ...LIST.slice(1)],
+          isCustom ? [...LIST, ...WATCH] : [...DELETE, ...LIST.slice(1)],
           {
-            // Upstream describes no body for custom kinds, although it accepts one.
-            ...(this.#served.isCustom !== true && {
+            // Upstream describes the parameters of a list and no body for custom kinds, although it
+            // accepts those of a deletion.
+            ...(!isCustom && {
               body: commonType(this.#scheme, 'DeleteOptions'),
             }),
             answer: status,
@@ -409,7 +412,7 @@ class ResourceContext {
           'get',
           `read${id}`,
           `Read ${what}.`,
-          [PRETTY],
+          this.#served.isCustom === true ? [PRETTY, RESOURCE_VERSION] : [PRETTY],
           { answer: object },
           gvk,
         ),

@@ -160,7 +160,7 @@ export class V3Documents {
     if (document === undefined) {
       const info = this.#info;
       function* make(): Steps<OpenApiDocument> {
-        return yield* jsonDocument(yield* documentV3([operation], info));
+        return yield* jsonDocument(yield* documentV3([operation], { info }));
       }
       document = runStepsInTurns(make());
       this.#plain.set(path, document);
@@ -183,17 +183,16 @@ export class V3Documents {
     const { group, version, published } = index;
     const root = `/${pathOf(index)}/`;
     const operations = published.flatMap((kind) => operationsOf(kind, this.#scheme));
-    if (!index.hasTypedKind) return documentV3(operations, this.#info);
+    if (!index.hasTypedKind) return documentV3(operations, {});
     // As upstream, only versions of typed kinds have their discovery described.
     const discovery = discoveryOperations(new Map([[group, [version]]]), this.#scheme).filter(
       ({ path }) => path === root,
     );
     const core = { group: '', version: 'v1' };
-    return documentV3(
-      [...discovery, ...operations],
-      this.#info,
-      group === '' ? [core] : [core, { group, version }],
-    );
+    return documentV3([...discovery, ...operations], {
+      info: this.#info,
+      groupVersions: group === '' ? [core] : [core, { group, version }],
+    });
   }
 }
 
