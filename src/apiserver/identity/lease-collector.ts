@@ -5,6 +5,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
+import { KeyedHeap } from '#machinery/collections/heap.ts';
 import type { Logger } from '#machinery/log.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { parseTime } from '#machinery/text/time.ts';
@@ -15,6 +16,12 @@ import { COMPONENT, IDENTITY_LABEL, IDENTITY_NAMESPACE } from './identity-lease.
 
 /** After this time a Lease that could not be deleted is tried again, in ms. */
 const PERIOD_MS = 3_600_000;
+
+interface KnownLease {
+  readonly name: string;
+  /** In ms since the epoch. */
+  readonly expiry: number;
+}
 
 export interface LeaseCollectorConfig {
   readonly catalog: Catalog;
@@ -27,8 +34,11 @@ export interface LeaseCollectorConfig {
 export class LeaseCollector {
   readonly #config: LeaseCollectorConfig;
   readonly #follower: Follower;
-  /** When each Lease expires, by its key. */
-  readonly #expiry = new Map<string, number>();
+  /** The Leases, the one that expires first on top. */
+  readonly #leases = new KeyedHeap<string, KnownLease>({
+    keyOf: ({ name }) => name,
+    less: (a, b) => a.expiry < b.expiry,
+  });
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -45,10 +55,11 @@ export class LeaseCollector {
       leases.resource,
       {
         set: (object) => {
-          this.#expiry.set(object.metadata.name, expiryOf(object as Immutable<Lease>));
+          const { name } = object.metadata;
+          this.#leases.put({ name, expiry: expiryOf(object as Immutable<Lease>) });
           this.#schedule();
         },
-        delete: (key) => this.#expiry.delete(key.slice(IDENTITY_NAMESPACE.length + 1)),
+        delete: (key) => this.#leases.delete(key.slice(IDENTITY_NAMESPACE.length + 1)),
       },
       { namespace: IDENTITY_NAMESPACE, selection: new Selection({ labels: selector }) },
     );
@@ -63,19 +74,25 @@ export class LeaseCollector {
   /** Waits until the next Lease expires. */
   #schedule(): void {
     this.#timer?.cancel();
-    if (this.#stopped || this.#expiry.size === 0) return;
+    const next = this.#leases.peek();
+    if (this.#stopped || next === undefined) return;
     const { clock } = this.#config;
-    const leftMs = Math.min(...this.#expiry.values()) + 1 - clock.now();
+    const leftMs = Math.max(0, next.expiry + 1 - clock.now());
     this.#timer = clock.setTimer(Math.min(leftMs, PERIOD_MS), () => void this.#collect());
   }
 
   async #collect(): Promise<void> {
     const now = this.#config.clock.now();
-    const expired = [...this.#expiry].filter(([, expiry]) => expiry < now);
-    for (const [name] of expired) {
+    for (
+      let lease = this.#leases.peek();
+      lease && lease.expiry < now;
+      lease = this.#leases.peek()
+    ) {
+      const { name } = lease;
       const expiry = await this.#deleteExpired(name);
-      if (expiry === undefined) this.#expiry.delete(name);
-      else this.#expiry.set(name, expiry);
+      if (this.#stopped) return;
+      if (expiry === undefined) this.#leases.delete(name);
+      else this.#leases.put({ name, expiry });
     }
     this.#schedule();
   }
@@ -107,5 +124,5 @@ export class LeaseCollector {
 function expiryOf({ spec }: Immutable<Lease>): number {
   const renewed = parseTime(spec?.renewTime);
   const seconds = spec?.leaseDurationSeconds;
-  return renewed === undefined || seconds === undefined ? -Infinity : renewed + seconds * 1000;
+  return renewed === undefined || seconds === undefined ? 0 : renewed + seconds * 1000;
 }

@@ -137,18 +137,18 @@ describe('WorkerLog', () => {
     await closed;
   });
 
-  test('publishes a long backlog in larger parts, at most 256 writes in a turn', async () => {
+  test('publishes a long backlog in larger parts, at most 128 writes in a turn', async () => {
     const { worker, sink, append } = setup();
     append(8000);
     await turn();
     worker.answer();
     const counts = sink.received.map((received) => received.split(' ').length - 1);
-    expect(counts).toEqual([256]);
+    expect(counts).toEqual([128]);
     while (sink.received.join(' ').match(/\d+/g)!.length < 8000) {
       await turn();
     }
     const sizes = sink.received.map((received) => received.split(' ').length - 1);
-    expect(Math.max(...sizes)).toBe(256);
+    expect(Math.max(...sizes)).toBe(128);
     expect(sizes.at(-1)).toBeLessThanOrEqual(24);
     expect(sizes.length).toBeLessThan(100);
     const revisions = sink.received.flatMap((received) => received.split(' ').slice(1).map(Number));

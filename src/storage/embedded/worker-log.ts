@@ -40,7 +40,7 @@ const PUBLISHED_PER_TURN = 24;
  * turns: a turn of a busy server takes milliseconds, and every later write waits for all of them.
  */
 const BACKLOG_TURNS = 8;
-const MAX_PUBLISHED_PER_TURN = 256;
+const MAX_PUBLISHED_PER_TURN = 128;
 
 /** The part of a worker thread that the log uses. */
 export interface WorkerPort {
