@@ -8,7 +8,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { ApiResponse } from '../request.ts';
 import type { RequestState } from '../request-state.ts';
 import { respond } from './respond.ts';
-import type { ResponseSink } from './response-sink.ts';
+import type { ResponseHeaders, ResponseSink } from './response-sink.ts';
 
 /** The reason with which a request is aborted when its client disconnects. */
 export const CLIENT_GONE = new Error('the client has gone');
@@ -93,7 +93,7 @@ export class Http1Sink implements ConnectionSink {
   }
 
   /** Closes the connection after a 413, because the rest of the body is not read. */
-  #closeAfter(code: number, headers: Record<string, string | readonly string[]>): void {
+  #closeAfter(code: number, headers: ResponseHeaders): void {
     if (code !== 413) return;
     headers['connection'] = 'close';
     this.#closing();
@@ -107,11 +107,7 @@ export class Http1Sink implements ConnectionSink {
     return this.writable.headersSent;
   }
 
-  begin(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    length: number | undefined,
-  ): void {
+  begin(code: number, headers: ResponseHeaders, length: number | undefined): void {
     if (length !== undefined) headers['content-length'] = String(length);
     this.#closeAfter(code, headers);
     this.writable.writeHead(code, headers as Record<string, string>);
@@ -119,11 +115,7 @@ export class Http1Sink implements ConnectionSink {
     if (length === undefined) this.writable.flushHeaders();
   }
 
-  whole(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    body: Uint8Array | undefined,
-  ): void {
+  whole(code: number, headers: ResponseHeaders, body: Uint8Array | undefined): void {
     headers['content-length'] = String(body?.length ?? 0);
     this.#closeAfter(code, headers);
     this.writable.writeHead(code, headers as Record<string, string>);

@@ -2,6 +2,7 @@
 
 import type { ServerHttp2Stream } from 'node:http2';
 import type { ConnectionSink } from './http1.ts';
+import type { ResponseHeaders } from './response-sink.ts';
 
 export class Http2Sink implements ConnectionSink {
   readonly writable: ServerHttp2Stream;
@@ -18,11 +19,7 @@ export class Http2Sink implements ConnectionSink {
     return this.writable.headersSent;
   }
 
-  begin(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    length: number | undefined,
-  ): void {
+  begin(code: number, headers: ResponseHeaders, length: number | undefined): void {
     if (!this.open) return;
     this.writable.respond({
       ':status': code,
@@ -31,11 +28,7 @@ export class Http2Sink implements ConnectionSink {
     });
   }
 
-  whole(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    body: Uint8Array | undefined,
-  ): void {
+  whole(code: number, headers: ResponseHeaders, body: Uint8Array | undefined): void {
     if (!this.open) return;
     if (body === undefined) {
       this.writable.respond({ ':status': code, ...headers }, { endStream: true });

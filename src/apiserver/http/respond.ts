@@ -16,7 +16,7 @@ import type {
 } from '../request.ts';
 import { EncodingSlices, jsonLayout, type ListLayout, protobufLayout } from './list-layout.ts';
 import { readableList } from './readable-list.ts';
-import { type ResponseSink, write } from './response-sink.ts';
+import { type ResponseHeaders, type ResponseSink, write } from './response-sink.ts';
 import { sendWatch } from './send-watch.ts';
 import { sentWarnings, warningHeader } from './warnings.ts';
 
@@ -28,8 +28,6 @@ const GZIP_THRESHOLD_BYTES = 128 * 1024;
 /** The fastest level: the purpose is to save network bandwidth, not the last percent. */
 const GZIP_LEVEL = 1;
 const DEFAULT_FORMAT: ResponseFormat = { mediaType: 'application/json' };
-
-type Headers = Record<string, string | readonly string[]>;
 
 /**
  * Writes the response. Resolves when it has been handed to the connection completely, or the client
@@ -58,8 +56,8 @@ function observeSize(request: ApiRequest | undefined, length: number): void {
   request?.responseSizes?.observe(length);
 }
 
-function headersOf(request: ApiRequest | undefined, response: ApiResponse): Headers {
-  const headers: Headers = { 'cache-control': NO_CACHE, ...response.headers };
+function headersOf(request: ApiRequest | undefined, response: ApiResponse): ResponseHeaders {
+  const headers: ResponseHeaders = { 'cache-control': NO_CACHE, ...response.headers };
   const auditId = request?.auditId;
   // A proxied API server may have set its own.
   if (auditId !== undefined && headers['audit-id'] === undefined) headers['audit-id'] = auditId;
@@ -159,7 +157,7 @@ async function sendComplete(
   request: ApiRequest | undefined,
   sink: ResponseSink,
   code: number,
-  headers: Headers,
+  headers: ResponseHeaders,
   body: Uint8Array,
   head: boolean,
 ): Promise<void> {
@@ -203,7 +201,7 @@ async function sendList(
   request: ApiRequest | undefined,
   sink: ResponseSink,
   code: number,
-  headers: Headers,
+  headers: ResponseHeaders,
   list: ListLayout,
 ): Promise<void> {
   const { head, tail, count } = list;
@@ -325,7 +323,7 @@ async function sendCompressed(
   request: ApiRequest | undefined,
   sink: ResponseSink,
   code: number,
-  headers: Headers,
+  headers: ResponseHeaders,
   { stream, length, gzip }: Extract<ResponseBody, { kind: 'stream' }>,
 ): Promise<void> {
   const compressed = acceptsGzip(request) ? gzip : undefined;

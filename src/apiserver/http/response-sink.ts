@@ -2,6 +2,9 @@
 
 import type { Writable } from 'node:stream';
 
+/** With lower-case names. Only set-cookie has a list: its values cannot be joined. */
+export type ResponseHeaders = Record<string, string | readonly string[]>;
+
 /** The part of a response that differs between the versions of HTTP. */
 export interface ResponseSink {
   readonly writable: Writable;
@@ -10,17 +13,9 @@ export interface ResponseSink {
   /** True once status line and headers have been sent. Absent if nothing is sent. */
   readonly begun?: boolean;
   /** Sends the status line and headers. `length`: the body's length, if known. */
-  begin(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    length: number | undefined,
-  ): void;
+  begin(code: number, headers: ResponseHeaders, length: number | undefined): void;
   /** Sends a complete response. */
-  whole(
-    code: number,
-    headers: Record<string, string | readonly string[]>,
-    body: Uint8Array | undefined,
-  ): void;
+  whole(code: number, headers: ResponseHeaders, body: Uint8Array | undefined): void;
 }
 
 /**
