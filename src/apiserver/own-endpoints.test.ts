@@ -1,17 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpoints, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import { VirtualClock } from '#machinery/clock.ts';
 import { advertisedAddress, OwnEndpoints, publishEndpoints } from './own-endpoints.ts';
-import { startTestServer, type TestServer } from './testing/server.ts';
+import { serverPerTest } from './testing/server-per-test.ts';
 
-let t: TestServer;
-let clock: VirtualClock;
-beforeEach(async () => {
-  clock = new VirtualClock();
-  t = await startTestServer({ clock });
-});
-afterEach(() => t.stop());
+const t = serverPerTest();
 
 async function published(): Promise<readonly unknown[]> {
   const { subsets, metadata } = await t.client
@@ -80,7 +73,15 @@ describe('servers on one store', () => {
   }
   const server = (address: string, port = 6443): OwnEndpoints => {
     const { client, storage, logger } = t;
-    return new OwnEndpoints({ client, storage, clock, logger, address, port, shared: true });
+    return new OwnEndpoints({
+      client,
+      storage,
+      clock: t.clock,
+      logger,
+      address,
+      port,
+      shared: true,
+    });
   };
 
   test('are all published, until they stop or die', async () => {
@@ -89,10 +90,10 @@ describe('servers on one store', () => {
     for (const each of [one, two, three]) await each.join();
     expect(await all()).toBe('192.0.2.1:6443 192.0.2.2:6443 192.0.2.3:7443');
     const runs = [one.run(stopped.signal), two.run(killed.signal), three.run(stopped.signal)];
-    await clock.advance('1m');
+    await t.clock.advance('1m');
     expect(await all()).toBe('192.0.2.1:6443 192.0.2.2:6443 192.0.2.3:7443');
     killed.abort();
-    await clock.advance('30s');
+    await t.clock.advance('30s');
     expect(await all()).toBe('192.0.2.1:6443 192.0.2.3:7443');
     await three.leave();
     stopped.abort();
@@ -128,7 +129,7 @@ test('the Service kubernetes is created again when it is deleted', async () => {
     ...(await inDefault.get('kubernetes')).spec,
   };
   await inDefault.delete('kubernetes');
-  await clock.advance('1s');
+  await t.clock.advance('1s');
   const { metadata, spec } = await inDefault.get('kubernetes');
   expect(metadata.uid).not.toBe(uid);
   expect(spec).toEqual(before);

@@ -1,16 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
-import { startTestServer, type TestServer } from './testing/server.ts';
+import { serverPerTest } from './testing/server-per-test.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 describe('ApiServer, in-process', () => {
   test('starts with the namespaces of every cluster', async () => {

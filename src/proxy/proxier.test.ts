@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { createLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
@@ -12,8 +11,7 @@ import { ProxyMetrics } from './metrics.ts';
 import type { RulesUpdate } from './model.ts';
 import { addressesForNodePorts, Proxier, type ProxierNetwork } from './proxier.ts';
 
-let server: TestServer;
-let clock: VirtualClock;
+const server = serverPerTest();
 let updates: RulesUpdate[];
 let fail: Error | undefined;
 let lines: string[];
@@ -24,17 +22,14 @@ let abort: AbortController;
 let running: Promise<void> | undefined;
 
 beforeEach(async () => {
-  clock = new VirtualClock();
-  server = await startTestServer({ clock });
   [updates, lines, fail, running] = [[], [], undefined, undefined];
-  metrics = new ProxyMetrics({ clock, families: ['IPv4'] });
-  health = new ProxyHealth({ clock, families: ['IPv4'] });
+  metrics = new ProxyMetrics({ clock: server.clock, families: ['IPv4'] });
+  health = new ProxyHealth({ clock: server.clock, families: ['IPv4'] });
   abort = new AbortController();
 });
 afterEach(async () => {
   abort.abort(new Error('over'));
   await running;
-  await server.stop();
 });
 
 /** Uses the proxy's account: its role must allow every request. */
@@ -57,7 +52,7 @@ function start(): void {
     machineAddresses: () => ['127.0.0.1', '192.168.0.1'],
     reservedPorts: [],
     nodePortAddresses: 'all',
-    clock,
+    clock: server.clock,
     random: new SeededRandom('proxy'),
     logger: createLogger({ destination: { write: (line) => lines.push(line) } }),
     metrics,
@@ -90,7 +85,7 @@ const createSlice = (addresses: string[], of = 'web') =>
  * targets.
  */
 async function seen(): Promise<string[]> {
-  await clock.advance(100);
+  await server.clock.advance(100);
   return updates.splice(0).map(({ complete, changes }) => {
     const texts = [...changes]
       .filter(([key]) => key !== 'default/kubernetes')
@@ -135,18 +130,18 @@ test('after a failure everything is applied again, with growing delays', async (
   fail = new Error('no');
   start();
   expect(await seen()).toEqual(['complete default/web=']);
-  await clock.advance(900);
+  await server.clock.advance(900);
   expect(updates.splice(0)).toHaveLength(1);
-  await clock.advance(1900);
+  await server.clock.advance(1900);
   expect(updates.splice(0)).toHaveLength(0);
   expect(metrics.text()).toContain(
     'kubeproxy_sync_proxy_rules_nftables_sync_failures_total{ip_family="IPv4"} 2',
   );
   expect(lines.filter((line) => line.includes('proxy: sync failed, retrying'))).toHaveLength(2);
-  await clock.advance(60_000);
+  await server.clock.advance(60_000);
   expect(health.healthy).toBe(false);
   fail = undefined;
-  await clock.advance(31_000);
+  await server.clock.advance(31_000);
   expect(health.healthy).toBe(true);
   expect(updates.at(-1)?.complete).toBe(true);
 });
@@ -177,7 +172,7 @@ test('a new zone or address of the node changes all decisions; other changes do 
 test('once an hour the rules are compared with the system', async () => {
   start();
   await seen();
-  await clock.advance('1h');
+  await server.clock.advance('1h');
   expect((await seen())[0]).toBe('complete');
 });
 

@@ -3,24 +3,22 @@
 // was issued for, and for no others.
 
 import { generateKeyPairSync } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const API_SERVER = 'https://kubernetes.default.svc.cluster.local';
 const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   .privateKey.export({ type: 'pkcs8', format: 'pem' })
   .toString();
 
-let t: TestServer;
+const t = serverPerTest({
+  tokens: new Map([['static', { name: 'admin', groups: ['system:masters'] }]]),
+  serviceAccounts: { signingKey, maxExpirationSeconds: 7200 },
+});
 beforeEach(async () => {
-  t = await startTestServer({
-    tokens: new Map([['static', { name: 'admin', groups: ['system:masters'] }]]),
-    serviceAccounts: { signingKey, maxExpirationSeconds: 7200 },
-  });
   await post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'builder' } });
 });
-afterEach(() => t.stop());
 
 const post = (path: string, body: object) => send(t.server, { method: 'POST', path, body });
 const request = async (spec: object) =>

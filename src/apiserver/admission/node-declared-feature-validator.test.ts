@@ -1,22 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const POD_LEVEL = 'InPlacePodLevelResourcesVerticalScaling';
 const INIT_CONTAINERS = 'InPlacePodVerticalScalingInitContainers';
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const amounts = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
 

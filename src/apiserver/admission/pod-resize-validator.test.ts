@@ -1,15 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 
-let t: TestServer;
-let api: Api;
+const t = serverPerTest();
+const api = new Api(t);
 beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
   const node = async (name: string, os: string | undefined, allocatable: object | undefined) => {
     const labels = os === undefined ? {} : { 'kubernetes.io/os': os };
     await api.post('/api/v1/nodes', {
@@ -21,10 +19,6 @@ beforeEach(async () => {
   await node('linux', 'linux', { cpu: '4', memory: '1Gi' });
   await node('windows', 'windows', { cpu: '4', memory: '1Gi' });
   await node('empty', undefined, undefined);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
 });
 
 const create = (nodeName: string | undefined, spec: object = {}) =>

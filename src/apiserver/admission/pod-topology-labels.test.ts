@@ -1,26 +1,20 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { Api } from '../testing/api.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const ZONE = 'topology.kubernetes.io/zone';
 const REGION = 'topology.kubernetes.io/region';
 
-let t: TestServer;
-let api: Api;
+const t = serverPerTest();
+const api = new Api(t);
 beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
   const node = (name: string, labels?: object) =>
     api.post('/api/v1/nodes', { metadata: { name, labels } });
   await node('both', { [ZONE]: 'z', [REGION]: 'r', 'kubernetes.io/os': 'linux' });
   await node('zoned', { [ZONE]: 'z' });
   await node('bare');
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
 });
 
 const pod = (labels: object | undefined, nodeName?: string) => ({

@@ -1,22 +1,15 @@
 // The secrets that the ServiceAccount of a pod allows, and what mirror pods may refer to. The other
 // behaviour of the plugin is in admission.test.ts.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';
 const MAIN = { name: 'c', image: 'i' };
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer({ disableAdmissionPlugins: ['TaintNodesByCondition'] });
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest({ disableAdmissionPlugins: ['TaintNodesByCondition'] });
 
 async function account(annotations: Readonly<Record<string, string>>): Promise<void> {
   const { code } = await send(t.server, {

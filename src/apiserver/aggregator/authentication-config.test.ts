@@ -1,19 +1,15 @@
 // Concurrent writes of the ConfigMap for extension API servers by several servers.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { Follower } from '../catalog/follow.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 import { AuthenticationConfig } from './authentication-config.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer({ clock: systemClock });
-});
-afterEach(() => t.stop());
+const t = serverPerTest({ clock: systemClock });
 
 test.each([0, 1])('all add their authorities, %i of them before', async (before) => {
   const names = ['one', 'two', 'three', 'four'];

@@ -89,7 +89,7 @@ test('the level Metadata has no objects, the level Request none of responses', a
   const events = await audited(
     `{level: Metadata, verbs: [create]}, {level: Request, ${CONFIG_MAPS}}`,
   );
-  const api = new Api(t.server);
+  const api = new Api(t);
   await api.post(maps, { metadata: { name: 'a' } });
   await api.patch(`${maps}/a`, { data: { y: '2' } });
   await api.delete(`${maps}/a`, { propagationPolicy: 'Background' });
@@ -108,7 +108,7 @@ test('lists are recorded without the kinds of their items', async () => {
   const many = Array.from({ length: 60 }, (_, n) => `m${n}`);
   for (const name of many)
     await t.client.resource(configMaps).create({ metadata: { name, namespace: 'default' } });
-  await new Api(t.server).get(maps);
+  await new Api(t).get(maps);
   const { responseObject } = events.at(-1) as unknown as {
     readonly responseObject: { readonly kind: string; readonly items: readonly object[] };
   };
@@ -195,7 +195,7 @@ test('a watch has a stage for its beginning, and one for its end', async () => {
 
 test('pod security and validating policies add annotations', async () => {
   const events = await audited('{level: Metadata, verbs: [create]}');
-  const api = new Api(t.server);
+  const api = new Api(t);
   await api.post('/api/v1/namespaces', {
     metadata: { name: 'team', labels: { 'pod-security.kubernetes.io/audit': 'restricted' } },
   });
@@ -286,7 +286,7 @@ test('webhooks add annotations: their own, what they changed, and that they fail
       },
     ],
   });
-  const api = new Api(t.server);
+  const api = new Api(t);
   const group = '/apis/admissionregistration.k8s.io/v1';
   for (const [name, { url }] of Object.entries({ changes, fails }))
     await api.post(
@@ -327,7 +327,7 @@ test('the credentials of a new token are recorded, and the use of a stale one', 
     clock,
     serviceAccounts: { signingKey, extendExpiration: true },
   });
-  const api = new Api(t.server);
+  const api = new Api(t);
   await api.post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'a' } });
   await api.post('/api/v1/namespaces/default/pods', {
     metadata: { name: 'p' },

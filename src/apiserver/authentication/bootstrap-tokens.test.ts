@@ -1,19 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { secrets } from '#api/groups/core/v1/index.ts';
-import { VirtualClock } from '#machinery/clock.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const TOKEN = 'abcdef.0123456789abcdef';
 
-let t: TestServer;
-let clock: VirtualClock;
-
-beforeEach(async () => {
-  clock = new VirtualClock();
-  t = await startTestServer({ clock, bootstrapTokens: true });
-});
-afterEach(() => t.stop());
+const t = serverPerTest({ bootstrapTokens: true });
 
 const data = {
   'token-id': 'abcdef',
@@ -92,9 +84,9 @@ test.each([
 });
 
 test('a token expires', async () => {
-  await store({ expiration: new Date(clock.now() + 60_000).toISOString() });
+  await store({ expiration: new Date(t.clock.now() + 60_000).toISOString() });
   expect((await review(TOKEN)).authenticated).toBe(true);
-  await clock.advance('1m');
+  await t.clock.advance('1m');
   expect((await review(TOKEN)).authenticated).not.toBe(true);
 });
 

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 
 const AUTHENTICATED = ['system:authenticated'];
@@ -10,14 +10,7 @@ const user = (name: string, ...groups: string[]) => ({
   groups: [...groups, ...AUTHENTICATED],
 });
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 describe('without a rule that allows it', () => {
   test.each([

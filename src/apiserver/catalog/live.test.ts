@@ -1,14 +1,14 @@
 // A kind that is installed into a running server and uninstalled: every consumer of the catalog
 // follows.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { APIGroupDiscoveryList } from '#api/groups/apidiscovery/v2/index.ts';
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import type { APIResourceList } from '#api/machinery/meta/v1/index.ts';
 import { Api } from '../testing/api.ts';
 import { type Answer, type RawResponse, send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 import { type Widget, widgetKind, widgetType } from '../testing/widgets.ts';
 import type { Kind } from './kind.ts';
 
@@ -19,13 +19,8 @@ const V1 = widgetType();
 const V2 = widgetType('v2');
 const GADGETS = widgetType('v1', 'example.com', 'gadgets');
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
-});
-afterEach(() => t.stop());
+const t = serverPerTest();
+const api = new Api(t);
 
 const code = async (path: string): Promise<number> => (await api.get(path)).code;
 const widget = (name: string) => ({

@@ -1,10 +1,10 @@
 // Invalid metadata from clients and from admission.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 
 const owner = (uid: string, name = 'p') => ({ apiVersion: 'v1', kind: 'Pod', name, uid });
@@ -13,11 +13,7 @@ const TEXT = (when: string, uids: string): string =>
   'references in 1.20+, and may reject such requests ' +
   `as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids}`;
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(() => t.stop());
+const t = serverPerTest();
 
 test('duplicate owners of a create, an update and a patch are dropped with a warning', async () => {
   const path = '/api/v1/namespaces/default/configmaps';

@@ -1,28 +1,18 @@
 // Server-side apply and managed fields, through the whole chain. The engine has its own tests
 // (src/api/machinery/managed-fields); these test the endpoints.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { type Answer, type RawResponse, send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const SETS = '/apis/apps/v1/namespaces/default/replicasets';
 const APPLY = 'application/apply-patch+yaml';
 const MERGE = 'application/merge-patch+json';
 
-let t: TestServer;
-let clock: VirtualClock;
-beforeEach(async () => {
-  clock = new VirtualClock();
-  t = await startTestServer({ clock });
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 const patch = (
   path: string,
@@ -316,7 +306,7 @@ describe('managed fields of other writes', () => {
 
   test('an unchanged write stores nothing, for any manager', async () => {
     const { json } = await applyTo(`${MAPS}/a`, map({ k: 'v' }));
-    await clock.advance(60_000);
+    await t.clock.advance(60_000);
     const same = await patch(`${MAPS}/a`, MERGE, { data: { k: 'v' } }, 'other/1');
     expect(same.json).toEqual(json);
   });
@@ -328,7 +318,7 @@ describe('managed fields of other writes', () => {
     const containers = [{ name: 'c', image: 'i' }];
     const spec = { template: { metadata: { labels, annotations: {} }, spec: { containers } } };
     const set = await applyTo(`${SETS}/a`, replicaSet(spec));
-    await clock.advance(60_000);
+    await t.clock.advance(60_000);
     expect((await applyTo(`${MAPS}/a`, same)).json).toEqual(json);
     expect((await applyTo(`${SETS}/a`, replicaSet(spec))).json).toEqual(set.json);
   });

@@ -1,21 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { allSchemas } from '#api/all-schemas.ts';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
 import { handle, type RawRequest, send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 const PODS = '/api/v1/namespaces/default/pods';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 const post = (body: RawRequest['body'], type = 'application/json', path = PATH) =>
   send(t.server, { method: 'POST', path, headers: { 'content-type': type }, body });

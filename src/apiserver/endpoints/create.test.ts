@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { startTestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 const configMap = (name: string, more: object = {}) => ({
@@ -13,14 +14,7 @@ const configMap = (name: string, more: object = {}) => ({
   ...more,
 });
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 describe('create', () => {
   test('fills in the server’s fields', async () => {

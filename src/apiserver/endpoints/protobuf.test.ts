@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import {
@@ -21,21 +21,14 @@ import {
   type RawResponse,
   send,
 } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const METADATA = `${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1`;
 const NAMESPACE = '/api/v1/namespaces/default';
 const PATH = `${NAMESPACE}/configmaps`;
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 function opened(bytes: Uint8Array): Answer {
   const envelope = openEnvelope(bytes);

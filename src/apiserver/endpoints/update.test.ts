@@ -1,14 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { type Answer, send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
-let t: TestServer;
+const t = serverPerTest();
 let a: Answer;
 beforeEach(async () => {
-  t = await startTestServer();
   a = (
     await send(t.server, {
       method: 'POST',
@@ -16,10 +15,6 @@ beforeEach(async () => {
       body: { metadata: { name: 'a', labels: { l: '1' } }, data: { k: 'v' } },
     })
   ).json;
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
 });
 
 const put = (body: object, path = `${PATH}/a`) => send(t.server, { method: 'PUT', path, body });

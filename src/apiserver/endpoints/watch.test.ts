@@ -1,23 +1,16 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { VirtualClock } from '#machinery/clock.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { type Answer, handle, send } from '../testing/requests.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
-let t: TestServer;
-const clock = () => t.clock as VirtualClock;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const clock = () => t.clock;
 
 const create = async (
   name: string,

@@ -1,25 +1,14 @@
 // Definitions in a group that the server has itself: their kinds exist in other versions only.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '../testing/api.ts';
 import { define, definitionOf, definitionVersion } from '../testing/custom-resources.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
-let clock: VirtualClock;
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  clock = new VirtualClock();
-  t = await startTestServer({ clock });
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 async function defineIn(group: string): Promise<void> {
   const versions = [definitionVersion('v1'), definitionVersion('vother', { storage: false })];
@@ -65,6 +54,6 @@ test('other versions of the group are served, and share the objects', async () =
   expect(versions.map(({ version }) => version)).toEqual(['vother', 'v1']);
   // The objects end with the definition, though they are stored in the version that is not served.
   await t.client.resource(customResourceDefinitions).delete(`widgets.${group}`);
-  await clock.advance('1m');
+  await t.clock.advance('1m');
   expect((await t.storage.list(`/registry/${group}/widgets/`)).items).toEqual([]);
 });

@@ -1,28 +1,21 @@
 // Custom objects through the server, from the definition to the last deletion.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { encodeForStorage } from '#api/machinery/codec/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { type Widget, widgetType } from '#apiserver/testing/widgets.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const widget = (name: string, spec: object = {}) => ({
   apiVersion: 'example.com/v1',
@@ -160,7 +153,7 @@ test('nothing is created while the definition is being deleted; other requests a
   expect(resources[0]?.verbs).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch']);
   expect((await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: null } })).code).toBe(200);
   // The remaining objects are checked again after a pause.
-  await (t.clock as VirtualClock).advance('10s');
+  await (t.clock).advance('10s');
   await eventually(async () => (await api.get(WIDGETS)).code === 404);
 });
 
@@ -169,7 +162,7 @@ test('definitions and objects exist after a restart', async () => {
   await api.post(WIDGETS, widget('a', { size: 1 }));
   await t.server.stop();
   const again = await startTestServer({ storage: t.storage });
-  expect((await new Api(again.server).get(`${WIDGETS}/a`)).json.spec).toEqual({
+  expect((await new Api(again).get(`${WIDGETS}/a`)).json.spec).toEqual({
     color: 'red',
     size: 1,
   });
@@ -178,7 +171,7 @@ test('definitions and objects exist after a restart', async () => {
 
 test('servers with one storage serve each other’s definitions', async () => {
   const other = await startTestServer({ storage: t.storage });
-  const otherApi = new Api(other.server);
+  const otherApi = new Api(other);
   await define(t.client, definitionOf());
   await eventually(async () => (await otherApi.get(WIDGETS)).code === 200);
   await api.post(WIDGETS, widget('a', { size: 1 }));

@@ -138,7 +138,7 @@ describe('version 2', () => {
     group.replace('.k8s.io', '').replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase());
 
   test('has every verb of discovery', async () => {
-    const api = new Api(t.server);
+    const api = new Api(t);
     const actions = new Map<string, Set<string>>();
     for (const { path, operation } of operationsOf(v2)) {
       const resource = path

@@ -1,18 +1,11 @@
 // The kinds of the groups rbac, networking, discovery, policy, scheduling and node, through the
 // server: defaults, validation, immutability, and tables.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { requestsOf, type ResourceRequests } from '../testing/workloads.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 const RBAC = 'rbac.authorization.k8s.io';
 const PATHS = {

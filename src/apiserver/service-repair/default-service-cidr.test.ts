@@ -1,15 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import { serverPerTest } from '../testing/server-per-test.ts';
 import { DefaultServiceCidr } from './default-service-cidr.ts';
 
-let t: TestServer;
+const t = serverPerTest({ serviceCidr: '10.0.0.0/24' });
 let reported: string[];
 beforeEach(async () => {
-  t = await startTestServer({ serviceCidr: '10.0.0.0/24' });
   reported = [];
 });
-afterEach(() => t.stop());
 
 const range = () => t.client.resource(serviceCIDRs).get('kubernetes');
 const keeperOf = (...cidrs: string[]): DefaultServiceCidr =>

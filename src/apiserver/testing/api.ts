@@ -1,16 +1,17 @@
 // An API client for tests: objects are given as YAML, responses are returned as JSON.
 
 import { parseYaml } from '#api/machinery/codec/index.ts';
-import type { ApiServer } from '../server.ts';
 import { type RawResponse, send } from './requests.ts';
+import type { TestServer } from './server.ts';
 
 type Body = string | object;
 
 export class Api {
-  readonly #server: ApiServer;
+  readonly #test: Pick<TestServer, 'server'>;
 
-  constructor(server: ApiServer) {
-    this.#server = server;
+  /** Each request goes to the server that `test` has at that time. */
+  constructor(test: Pick<TestServer, 'server'>) {
+    this.#test = test;
   }
 
   get(path: string): Promise<RawResponse> {
@@ -40,7 +41,7 @@ export class Api {
     body?: Body,
     type = 'application/json',
   ): Promise<RawResponse> {
-    return send(this.#server, {
+    return send(this.#test.server, {
       method,
       path,
       ...(body !== undefined && {

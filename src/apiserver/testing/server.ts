@@ -36,10 +36,10 @@ export class RecordingLogger implements Logger {
   }
 }
 
-export interface TestServer {
+export interface TestServer<C extends Clock = Clock> {
   readonly server: ApiServer;
   readonly storage: Storage;
-  readonly clock: Clock;
+  readonly clock: C;
   readonly logger: RecordingLogger;
   /** A client with the user ADMIN. */
   readonly client: Client;
@@ -47,12 +47,19 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-export type TestServerConfig = Partial<ApiServerConfig> & { readonly start?: boolean };
+export type TestServerConfig<C extends Clock = VirtualClock> = Partial<ApiServerConfig> & {
+  readonly start?: boolean;
+  /** Default: a virtual clock. */
+  readonly clock?: C;
+};
 
 /** Starts a server, with the bootstrap objects unless `start` is false. */
-export async function startTestServer(config: TestServerConfig = {}): Promise<TestServer> {
+export async function startTestServer<C extends Clock = VirtualClock>(
+  config: TestServerConfig<C> = {},
+): Promise<TestServer<C>> {
   const logger = new RecordingLogger();
-  const clock = config.clock ?? new VirtualClock();
+  // The default of the type parameter.
+  const clock = config.clock ?? (new VirtualClock() as Clock as C);
   const storage = config.storage ?? createMemoryStorage({ clock, logger });
   const server = new ApiServer({
     random: new SeededRandom('test'),

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { secrets } from '#api/groups/core/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { type Decision, DecisionLog } from '#scheduler/decisions.ts';
@@ -22,19 +21,15 @@ const decision = (pod: string, message = ''): Omit<Decision, 'timeMs'> => ({
   scores: [],
 });
 
-let clock: VirtualClock;
-let server: TestServer;
+const server = serverPerTest();
 let log: DecisionLog;
 let running: AbortController;
 beforeEach(async () => {
-  clock = new VirtualClock();
-  server = await startTestServer({ clock });
-  log = new DecisionLog(clock);
+  log = new DecisionLog(server.clock);
   running = new AbortController();
 });
 afterEach(async () => {
   running.abort();
-  await server.stop();
 });
 
 /** Starts the scheduler's side. Returns the number of requests that it has made. */
@@ -50,14 +45,18 @@ function startRecorder(configuration?: unknown): () => number {
     return request.apply(client.transport, args) as never;
   };
   void recordDecisions(
-    { client, clock, logger: silentLogger, decisions: log, configuration },
+    { client, clock: server.clock, logger: silentLogger, decisions: log, configuration },
     running.signal,
   );
   return () => requests;
 }
 
 const newReader = (): RecordReader =>
-  new RecordReader({ client: () => server.client, clock, random: new SeededRandom(1) });
+  new RecordReader({
+    client: () => server.client,
+    clock: server.clock,
+    random: new SeededRandom(1),
+  });
 const podsOf = async (reader: RecordReader): Promise<string[]> =>
   (await reader.decisions()).map(({ pod }) => pod);
 
@@ -66,28 +65,28 @@ test('decisions are recorded while a reader wants them, and no longer', async ()
   await RecordReader.grant(server.client);
   const requests = startRecorder();
   log.add(decision('first'));
-  await clock.advance('1h');
+  await server.clock.advance('1h');
   const quiet = requests();
   expect(quiet).toBeLessThan(5);
   const reader = newReader();
   await reader.decisions();
-  await clock.advance('1s');
+  await server.clock.advance('1s');
   expect(await podsOf(reader)).toEqual(['first']);
   // From now on the scheduler keeps scores.
   expect(log.wantsScores).toBe(true);
   log.add(decision('second'));
   for (let seconds = 0; seconds < 60; seconds += 2) {
-    await clock.advance('2s');
+    await server.clock.advance('2s');
     await reader.decisions();
   }
   log.add(decision('third'));
-  await clock.advance('3s');
+  await server.clock.advance('3s');
   expect(await podsOf(newReader())).toEqual(['third', 'second', 'first']);
-  await clock.advance('2m');
+  await server.clock.advance('2m');
   expect(log.wantsScores).toBe(false);
   const before = requests();
   log.add(decision('unread'));
-  await clock.advance('10m');
+  await server.clock.advance('10m');
   expect(requests() - before).toBeLessThan(5);
 });
 
@@ -96,14 +95,14 @@ test('a reader gets the configuration of the scheduler', async () => {
   startRecorder({ percentageOfNodesToScore: 50 });
   const reader = newReader();
   const asked = reader.configuration();
-  await clock.advance('1s');
+  await server.clock.advance('1s');
   expect(await asked).toEqual({ percentageOfNodesToScore: 50 });
 });
 
 test('a scheduler that does not answer is waited for once', async () => {
   const reader = newReader();
   const asked = reader.configuration();
-  await clock.advance('4s');
+  await server.clock.advance('4s');
   expect(await asked).toBeUndefined();
   expect(await reader.configuration()).toBeUndefined();
 });
@@ -112,12 +111,12 @@ test('without permission the scheduler goes on, and records once it has it', asy
   startRecorder();
   log.add(decision('first'));
   const reader = newReader();
-  await clock.advance('30s');
+  await server.clock.advance('30s');
   expect(await podsOf(reader)).toEqual([]);
   await RecordReader.grant(server.client);
-  await clock.advance('2m');
+  await server.clock.advance('2m');
   await reader.decisions();
-  await clock.advance('3s');
+  await server.clock.advance('3s');
   expect(await podsOf(reader)).toEqual(['first']);
 });
 

@@ -8,7 +8,8 @@ import {
   type Pod,
 } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { ADMIN } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import type { Client } from '#client/client.ts';
@@ -16,7 +17,6 @@ import type { Runtime } from '#cri/index.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
@@ -25,8 +25,7 @@ import { DormantNodes } from './dormant-nodes.ts';
 
 const NAMES = ['node-1', 'node-2', 'node-3'];
 
-let clock: VirtualClock;
-let server: TestServer;
+const server = serverPerTest();
 let abort: AbortController;
 let runtimes: Map<string, Runtime>;
 let kubelets: Map<string, Kubelet>;
@@ -39,22 +38,22 @@ let requests: string[];
 let refuses = false;
 
 beforeEach(async () => {
-  clock = new VirtualClock();
-  server = await startTestServer({ clock });
   for (const name of ['default', 'kube-node-lease'])
     await server.client
       .resource(namespaces)
       .create({ metadata: { name } })
       .catch(() => undefined);
   runtimes = new Map(
-    NAMES.map((name) => [name, createSimulatedRuntime({ clock, random: new SeededRandom(name) })]),
+    NAMES.map((name) => [
+      name,
+      createSimulatedRuntime({ clock: server.clock, random: new SeededRandom(name) }),
+    ]),
   );
   await begin();
 });
 
 afterEach(async () => {
   await end();
-  await server.stop();
 });
 
 /** Starts the nodes, as a process does. */
@@ -65,7 +64,7 @@ async function begin(): Promise<void> {
   requests = [];
   dormant = new DormantNodes({
     client: server.client,
-    clock,
+    clock: server.clock,
     random: new SeededRandom('dormant'),
     logger: server.logger,
     signal: abort.signal,
@@ -90,11 +89,11 @@ async function begin(): Promise<void> {
   const counts: number[] = [];
   await dormant.start(NAMES, (count) => counts.push(count));
   expect(counts.at(-1)).toBe(NAMES.length);
-  await clock.advance('1s');
+  await server.clock.advance('1s');
 }
 
 async function untilBegun(name: string): Promise<void> {
-  await clock.runUntil(() => Promise.resolve(begun.length > 0));
+  await server.clock.runUntil(() => Promise.resolve(begun.length > 0));
   expect(begun).toEqual([name]);
 }
 
@@ -114,7 +113,7 @@ function configOf(nodeName: string): KubeletConfig {
   return {
     client: recordedClient(),
     runtime: runtimes.get(nodeName)!,
-    clock,
+    clock: server.clock,
     random: new SeededRandom(nodeName),
     logger: server.logger,
     nodeName,
@@ -152,7 +151,7 @@ async function runPod(name: string, nodeName: string, spec: New<Pod['spec']> = {
     metadata: { name },
     spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], ...spec },
   });
-  await clock.runUntil(async () => (await inDefault().get(name)).status.phase === 'Running');
+  await server.clock.runUntil(async () => (await inDefault().get(name)).status.phase === 'Running');
 }
 
 /** Requests a path of the node's server. Resolves with the response as it is sent. */
@@ -167,7 +166,7 @@ async function request(node: string, path: string): Promise<string> {
 
 describe('nodes without pods', () => {
   test('are registered, and stay Ready without a kubelet', async () => {
-    await clock.advance('10m');
+    await server.clock.advance('10m');
     const { items } = await server.client.resource(nodes).list();
     const ready = items.filter(({ status }) =>
       status.conditions?.some((each) => each.type === 'Ready' && each.status === 'True'),
@@ -208,7 +207,7 @@ describe('after a restart, a node whose pods run', () => {
 
   test('stays dormant, and no pod is written', async () => {
     const before = await inDefault().list();
-    await clock.advance('30m');
+    await server.clock.advance('30m');
     expect(begun).toEqual([]);
     expect((await inDefault().list()).items).toEqual(before.items);
   });
@@ -217,7 +216,7 @@ describe('after a restart, a node whose pods run', () => {
     await inDefault().patch('web', 'application/merge-patch+json', {
       metadata: { labels: { a: 'b' }, annotations: { c: 'd' } },
     });
-    await clock.advance('10m');
+    await server.clock.advance('10m');
     expect(begun).toEqual([]);
   });
 
@@ -236,10 +235,10 @@ describe('after a restart, a node whose pods run', () => {
         { subresource: 'status' },
       );
     const restored = async (name: string): Promise<Immutable<Pod>['status']> => {
-      await clock.advance('1s');
-      const marked = clock.now();
+      await server.clock.advance('1s');
+      const marked = server.clock.now();
       await markNotReady(name);
-      await clock.runUntil(async () => isReady(await inDefault().get(name)));
+      await server.clock.runUntil(async () => isReady(await inDefault().get(name)));
       const { status } = await inDefault().get(name);
       const conditions = (status.conditions ?? []).map((condition) => {
         const time = Date.parse(condition.lastTransitionTime ?? '');
@@ -251,7 +250,7 @@ describe('after a restart, a node whose pods run', () => {
     test('stays dormant, and the conditions are what a kubelet writes', async () => {
       const first = await restored('web');
       const second = await restored('web');
-      await clock.advance('1m');
+      await server.clock.advance('1m');
       expect(begun).toEqual([]);
       await dormant.wake('node-1');
       const byKubelet = await restored('web');
@@ -265,8 +264,8 @@ describe('after a restart, a node whose pods run', () => {
 
     test('stays dormant when the pod is marked again before its conditions are written', async () => {
       await Promise.all([markNotReady('web'), markNotReady('web')]);
-      await clock.runUntil(async () => isReady(await inDefault().get('web')));
-      await clock.advance('1m');
+      await server.clock.runUntil(async () => isReady(await inDefault().get('web')));
+      await server.clock.advance('1m');
       expect(isReady(await inDefault().get('web'))).toBe(true);
       expect(begun).toEqual([]);
     });
@@ -284,9 +283,9 @@ describe('after a restart, a node whose pods run', () => {
     test('begins if the conditions cannot be written', async () => {
       refuses = true;
       await markNotReady('web');
-      await clock.runUntil(() => Promise.resolve(begun.length > 0));
+      await server.clock.runUntil(() => Promise.resolve(begun.length > 0));
       refuses = false;
-      await clock.runUntil(async () => isReady(await inDefault().get('web')));
+      await server.clock.runUntil(async () => isReady(await inDefault().get('web')));
       expect(begun).toEqual(['node-1']);
     });
   });
@@ -297,14 +296,14 @@ describe('after a restart, a node whose pods run', () => {
     });
     await untilBegun('node-1');
     await inDefault().delete('web', { gracePeriodSeconds: 0 });
-    await clock.runUntil(async () => {
+    await server.clock.runUntil(async () => {
       const { runtime } = runtimes.get('node-1')!;
       return (await runtime.listContainers({})).length === 0;
     });
   });
 
   test('begins when a container ends', async () => {
-    await clock.advance('61m');
+    await server.clock.advance('61m');
     expect(begun).toEqual(['node-2']);
     expect((await inDefault().get('ends')).status.containerStatuses?.[0]?.restartCount).toBe(1);
   });
@@ -312,7 +311,7 @@ describe('after a restart, a node whose pods run', () => {
   test('begins when an object changes that a pod refers to', async () => {
     const resource = server.client.resource(configMaps).namespace('default');
     await resource.create({ metadata: { name: 'other' } });
-    await clock.advance('10s');
+    await server.clock.advance('10s');
     expect(begun).toEqual([]);
     await resource.patch('settings', 'application/merge-patch+json', { data: { a: '2' } });
     await untilBegun('node-1');
@@ -324,7 +323,7 @@ describe('after a restart, a node whose pods run', () => {
     await runPod('second', 'node-1', {
       volumes: [{ name: 'v', configMap: { name: 'settings' } }],
     });
-    await clock.advance('1s');
+    await server.clock.advance('1s');
     expect(requests.filter((each) => each.endsWith('/configmaps'))).toEqual([]);
     await inDefault().create({
       metadata: { name: 'waits' },
@@ -335,12 +334,12 @@ describe('after a restart, a node whose pods run', () => {
         ],
       },
     });
-    await clock.advance('1s');
+    await server.clock.advance('1s');
     expect((await inDefault().get('waits')).status.phase).toBe('Pending');
     await resource.create({ metadata: { name: 'later' } });
-    await clock.runUntil(async () => isReady(await inDefault().get('waits')));
+    await server.clock.runUntil(async () => isReady(await inDefault().get('waits')));
     await resource.delete('settings');
-    await clock.advance('1s');
+    await server.clock.advance('1s');
     await inDefault().create({
       metadata: { name: 'third' },
       spec: {
@@ -350,7 +349,7 @@ describe('after a restart, a node whose pods run', () => {
         ],
       },
     });
-    await clock.advance('5s');
+    await server.clock.advance('5s');
     expect((await inDefault().get('third')).status.phase).toBe('Pending');
   });
 
@@ -365,9 +364,12 @@ describe('after a restart, a node whose pods run', () => {
 
   test('begins at once when the containers were gone before', async () => {
     await end();
-    runtimes.set('node-1', createSimulatedRuntime({ clock, random: new SeededRandom('new') }));
+    runtimes.set(
+      'node-1',
+      createSimulatedRuntime({ clock: server.clock, random: new SeededRandom('new') }),
+    );
     await begin();
-    await clock.runUntil(
+    await server.clock.runUntil(
       async () => (await inDefault().get('web')).status.containerStatuses?.[0]?.restartCount === 1,
     );
     expect(begun).toEqual(['node-1']);
@@ -377,7 +379,7 @@ describe('after a restart, a node whose pods run', () => {
     await end();
     await inDefault().delete('web', { gracePeriodSeconds: 0 });
     await begin();
-    await clock.runUntil(async () => {
+    await server.clock.runUntil(async () => {
       const { runtime } = runtimes.get('node-1')!;
       return (await runtime.listContainers({})).length === 0;
     });
@@ -401,10 +403,10 @@ describe('a node that has been idle', () => {
   );
 
   test('goes back to sleep, and stays Ready without an event or a write of a pod', async () => {
-    await clock.advance('20s');
+    await server.clock.advance('20s');
     const [before, said] = [await inDefault().list(), await eventsAbout('node-1')];
-    await clock.runUntil(() => isAsleep('node-1'));
-    await clock.advance('30m');
+    await server.clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.advance('30m');
     expect(await isAsleep('node-1')).toBe(true);
     expect(begun).toEqual(['node-1']);
     expect((await inDefault().list()).items).toEqual(before.items);
@@ -414,12 +416,12 @@ describe('a node that has been idle', () => {
   });
 
   test('wakes for its next pod, and sleeps again after that', async () => {
-    await clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.runUntil(() => isAsleep('node-1'));
     await runPod('second', 'node-1');
-    await clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.runUntil(() => isAsleep('node-1'));
     await inDefault().delete('web');
-    await clock.runUntil(async () => (await inDefault().list()).items.length === 1);
-    await clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.runUntil(async () => (await inDefault().list()).items.length === 1);
+    await server.clock.runUntil(() => isAsleep('node-1'));
     expect(begun).toEqual(['node-1', 'node-1', 'node-1']);
     const { runtime } = runtimes.get('node-1')!;
     expect((await runtime.listPodSandbox({})).map(({ metadata }) => metadata?.name)).toEqual([
@@ -428,29 +430,29 @@ describe('a node that has been idle', () => {
   });
 
   test('wakes without a read, and leaves the pods alone that are at rest', async () => {
-    await clock.runUntil(() => isAsleep('node-1'));
-    await clock.advance('1s');
+    await server.clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.advance('1s');
     requests = [];
     await runPod('second', 'node-1');
-    await clock.advance('100ms');
+    await server.clock.advance('100ms');
     const path = '/api/v1/namespaces/default/pods/second/status';
     expect(new Set(requests)).toEqual(
       new Set([`PATCH ${path}`, 'POST /api/v1/namespaces/default/events']),
     );
     const leases = server.client.resource(leaseType).namespace('kube-node-lease');
-    await clock.advance('9s');
+    await server.clock.advance('9s');
     const renewed = Date.parse((await leases.get('node-1')).spec?.renewTime ?? '');
-    expect(clock.now() - renewed).toBeLessThanOrEqual(10_000);
+    expect(server.clock.now() - renewed).toBeLessThanOrEqual(10_000);
   });
 
   test('wakes without reading the pods at rest from the runtime, until they are asked for', async () => {
-    await clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.runUntil(() => isAsleep('node-1'));
     const { runtime } = runtimes.get('node-1')!;
     const [container] = await runtime.listContainers({});
     const read = vi.spyOn(runtime, 'containerStatus');
     const isRead = (): boolean => read.mock.calls.some(([id]) => id === container!.id);
     await runPod('second', 'node-1');
-    await clock.advance('100ms');
+    await server.clock.advance('100ms');
     expect(read).toHaveBeenCalled();
     expect(isRead()).toBe(false);
     expect(await request('node-1', '/runningpods/')).toMatch(/^HTTP\/1\.1 200 /);
@@ -459,7 +461,7 @@ describe('a node that has been idle', () => {
 
   describe('and wakes for another pod, goes on with the first one:', () => {
     beforeEach(async () => {
-      await clock.runUntil(() => isAsleep('node-1'));
+      await server.clock.runUntil(() => isAsleep('node-1'));
       await runPod('second', 'node-1');
     });
 
@@ -471,7 +473,7 @@ describe('a node that has been idle', () => {
         { status: { podIP: '192.0.2.1', podIPs: [{ ip: '192.0.2.1' }] } },
         { subresource: 'status' },
       );
-      await clock.runUntil(
+      await server.clock.runUntil(
         async () => (await inDefault().get('web')).status.podIP === status.podIP,
       );
       expect((await inDefault().get('web')).status).toEqual(status);
@@ -488,7 +490,7 @@ describe('a node that has been idle', () => {
         },
         { subresource: 'resize' },
       );
-      await clock.runUntil(
+      await server.clock.runUntil(
         async () =>
           (await inDefault().get('web')).status.containerStatuses?.[0]?.resources?.requests?.[
             'cpu'
@@ -502,7 +504,7 @@ describe('a node that has been idle', () => {
       const containers = await runtime.listContainers({});
       for (const { id } of containers) await runtime.stopContainer(id, 0);
       for (const name of ['web', 'second'])
-        await clock.runUntil(
+        await server.clock.runUntil(
           async () =>
             (await inDefault().get(name)).status.containerStatuses?.[0]?.restartCount === 1,
         );
@@ -510,9 +512,9 @@ describe('a node that has been idle', () => {
 
     test('a deletion ends it', async () => {
       await inDefault().delete('web');
-      await clock.runUntil(async () => (await inDefault().list()).items.length === 1);
+      await server.clock.runUntil(async () => (await inDefault().list()).items.length === 1);
       const { runtime } = runtimes.get('node-1')!;
-      await clock.runUntil(async () => (await runtime.listPodSandbox({})).length === 1);
+      await server.clock.runUntil(async () => (await runtime.listPodSandbox({})).length === 1);
     });
   });
 
@@ -522,26 +524,26 @@ describe('a node that has been idle', () => {
         { name: 'main', image: 'pause', livenessProbe: { exec: { command: ['true'] } } },
       ],
     });
-    await clock.advance('10m');
+    await server.clock.advance('10m');
     expect(await isAsleep('node-1')).toBe(false);
     await inDefault().delete('probed');
-    await clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.runUntil(() => isAsleep('node-1'));
   });
 
   test('stays awake while it is connected to, and for a while afterwards', async () => {
     const [near, far] = duplexPair();
     kubelets.get('node-1')!.handleConnection(far, { name: 'system:apiserver', groups: [] });
-    await clock.advance('10m');
+    await server.clock.advance('10m');
     expect(await isAsleep('node-1')).toBe(false);
     near.destroy();
-    await clock.advance('50s');
+    await server.clock.advance('50s');
     expect(await isAsleep('node-1')).toBe(false);
-    await clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.runUntil(() => isAsleep('node-1'));
   });
 
   test('wakes for what happens while it goes to sleep', async () => {
     let changed = false;
-    await clock.runUntil(async () => {
+    await server.clock.runUntil(async () => {
       // The kubelet has been stopped, and the dormant one has not been registered.
       if (!kubelets.has('node-1') && !changed) {
         changed = true;
@@ -550,28 +552,28 @@ describe('a node that has been idle', () => {
       const { runtime } = runtimes.get('node-1')!;
       return changed && (await runtime.listContainers({})).length === 0;
     });
-    await clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.runUntil(() => isAsleep('node-1'));
   });
 
   test('wakes when a container ends', async () => {
-    await clock.runUntil(() => isAsleep('node-1'));
+    await server.clock.runUntil(() => isAsleep('node-1'));
     const { runtime } = runtimes.get('node-1')!;
     const [container] = await runtime.listContainers({});
     await runtime.stopContainer(container?.id ?? '', 0);
-    await clock.runUntil(
+    await server.clock.runUntil(
       async () => (await inDefault().get('web')).status.containerStatuses?.[0]?.restartCount === 1,
     );
     // The ended container of a restarted one stays, so a kubelet has to know of it.
-    await clock.advance('10m');
+    await server.clock.advance('10m');
     expect(await isAsleep('node-1')).toBe(false);
   });
 });
 
 test('nothing is left behind when the nodes stop while one goes to sleep', async () => {
   await runPod('web', 'node-1');
-  await clock.runUntil(() => Promise.resolve(!kubelets.has('node-1')));
+  await server.clock.runUntil(() => Promise.resolve(!kubelets.has('node-1')));
   await end();
   await begin();
-  await clock.advance('1m');
+  await server.clock.advance('1m');
   expect(begun).toEqual([]);
 });

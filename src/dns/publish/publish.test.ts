@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import type { Client } from '#client/client.ts';
-import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { resolveWith } from '../resolve.ts';
 import { DnsServer } from '../serving/dns-server.ts';
@@ -17,13 +16,7 @@ import {
   withdrawDnsEndpoint,
 } from './publish.ts';
 
-let api: TestServer;
-let clock: VirtualClock;
-beforeEach(async () => {
-  clock = new VirtualClock();
-  api = await startTestServer({ clock, serviceCidr: '10.96.0.0/16' });
-});
-afterEach(() => api.stop());
+const api = serverPerTest({ serviceCidr: '10.96.0.0/16' });
 
 const slices = async (client: Client) =>
   (await client.resource(endpointSlices).namespace('kube-system').list()).items.map(
@@ -47,14 +40,14 @@ test('both users may do what the server does, and no more', async () => {
     const server = new DnsServer({
       client,
       sockets: new MemorySockets(),
-      clock,
+      clock: api.clock,
       random: new SeededRandom('publish'),
       logger: api.logger,
       listen: [],
       allowedClients: [],
     });
     await server.start();
-    await clock.advance(50);
+    await api.clock.advance(50);
     await server.waitForSync(AbortSignal.timeout(5000));
     expect(
       (await resolveWith(server, 'kube-dns.kube-system.svc.cluster.local', 'A')).answers,

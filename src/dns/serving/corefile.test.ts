@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RecordType } from 'dns-packet';
 import { namespaces, services } from '#api/groups/core/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { FollowedCorefile } from '../config/corefile/follow.ts';
 import { MemoryFiles } from '../testing/memory-files.ts';
@@ -15,16 +14,13 @@ import { DnsServer } from './dns-server.ts';
 const POD = { address: '10.244.0.9', port: 40_000 };
 const PATH = '/etc/coredns/Corefile';
 
-let api: TestServer;
-let clock: VirtualClock;
+const api = serverPerTest({ serviceCidr: '10.96.0.0/16' });
 let sockets: MemorySockets;
 let files: MemoryFiles;
 let server: DnsServer;
 let lines: string[];
 
 beforeEach(async () => {
-  clock = new VirtualClock();
-  api = await startTestServer({ clock, serviceCidr: '10.96.0.0/16' });
   await api.client.resource(namespaces).create({ metadata: { name: 'shop' } });
   await api.client
     .resource(services)
@@ -40,7 +36,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await server.stop();
-  await api.stop();
 });
 
 async function start(text: string, withCluster = true): Promise<void> {
@@ -50,10 +45,17 @@ async function start(text: string, withCluster = true): Promise<void> {
   server = new DnsServer({
     client: withCluster ? api.client : undefined,
     sockets,
-    clock,
+    clock: api.clock,
     random,
     logger,
-    corefile: await FollowedCorefile.load({ path: PATH, files, env: {}, clock, random, logger }),
+    corefile: await FollowedCorefile.load({
+      path: PATH,
+      files,
+      env: {},
+      clock: api.clock,
+      random,
+      logger,
+    }),
     listen: [{ address: '0.0.0.0', port: 53 }],
     readyListen: [{ address: '0.0.0.0', port: 8181 }],
     healthListen: [{ address: '0.0.0.0', port: 8080 }],
@@ -64,7 +66,7 @@ async function start(text: string, withCluster = true): Promise<void> {
 }
 
 const synced = async (): Promise<void> => {
-  await clock.advance(20);
+  await api.clock.advance(20);
   await server.waitForSync(AbortSignal.timeout(5000));
 };
 
@@ -169,10 +171,11 @@ test('/ready waits for the records, /health does not', async () => {
 test('a changed file is in force at once, an unusable one is counted', async () => {
   await start('. {\n reload 2s 1s\n hosts {\n 192.0.2.1 a.test\n }\n}\n', false);
   files.texts.set(PATH, '. {\n reload 2s 1s\n hosts {\n 192.0.2.2 a.test\n }\n}\n');
-  await clock.advance(3000);
+  await api.clock.advance(3000);
   expect((await ask('a.test', 'A')).answers[0]).toContain('192.0.2.2');
   files.texts.set(PATH, 'nonsense\n nonsense');
-  await clock.advance(3000);
+  await api.clock.advance(3000);
   expect((await ask('a.test', 'A')).answers[0]).toContain('192.0.2.2');
   expect(server.metrics.text()).toContain('coredns_reload_failed_total 1');
+  expect(api.logger.errors.splice(0)).toEqual([expect.stringContaining('orefile')]);
 });

@@ -4,8 +4,7 @@ import type { Answer, RecordType } from 'dns-packet';
 import { configMaps, namespaces, services, type Service } from '#api/groups/core/v1/index.ts';
 import { endpointSlices, type EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { framed, MemoryConnection, MemorySockets } from '../testing/memory-sockets.ts';
 import { answerTo, query, read, type QueryOptions, type Read } from '../testing/queries.ts';
@@ -13,19 +12,16 @@ import { DnsServer } from './dns-server.ts';
 
 const POD = { address: '10.244.0.9', port: 40_000 };
 
-let api: TestServer;
+const api = serverPerTest({ serviceCidr: '10.96.0.0/16,fd00:96::/112' });
 let sockets: MemorySockets;
 let server: DnsServer;
-let clock: VirtualClock;
 
 beforeEach(async () => {
-  clock = new VirtualClock();
-  api = await startTestServer({ clock, serviceCidr: '10.96.0.0/16,fd00:96::/112' });
   sockets = new MemorySockets();
   server = new DnsServer({
     client: api.client,
     sockets,
-    clock,
+    clock: api.clock,
     random: new SeededRandom('dns'),
     logger: api.logger,
     listen: [{ address: '10.96.0.10', port: 53 }],
@@ -35,7 +31,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await server.stop();
-  await api.stop();
 });
 
 async function started(): Promise<void> {
@@ -45,7 +40,7 @@ async function started(): Promise<void> {
 }
 
 /** Lets work in flight finish. */
-const settle = (ms = 20): Promise<void> => clock.advance(ms);
+const settle = (ms = 20): Promise<void> => api.clock.advance(ms);
 
 const create = (object: New<Service>) =>
   api.client.resource(services).namespace('shop').create(object);
@@ -306,14 +301,14 @@ describe('clients', () => {
     );
     expect(connection.written).toHaveLength(1);
     expect(connection.paused).toBe(true);
-    await clock.advance(4000);
+    await api.clock.advance(4000);
     connection.drain();
     connection.writable = true;
     await settle();
     expect(connection.written).toHaveLength(40);
     connection.writable = false;
     connection.send(framed(query('web.shop.svc.cluster.local', 'A')));
-    await clock.advance(5001);
+    await api.clock.advance(5001);
     expect(connection.destroyed).toBe(true);
   });
 
@@ -323,7 +318,7 @@ describe('clients', () => {
     sockets.connect(slow);
     for (let i = 0; i < 11; i++) {
       slow.send(Buffer.from([1]));
-      await clock.advance(1000);
+      await api.clock.advance(1000);
     }
     expect([silent.destroyed, slow.destroyed]).toEqual([true, true]);
   });

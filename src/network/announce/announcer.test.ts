@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { events, nodes, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { createLogger } from '#machinery/log.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -60,20 +59,16 @@ class FakeLink {
   }
 }
 
-let server: TestServer;
-let clock: VirtualClock;
+const server = serverPerTest();
 let link: FakeLink;
 let running: { name: string; stop: () => Promise<void> }[];
 
 beforeEach(async () => {
-  clock = new VirtualClock();
-  server = await startTestServer({ clock });
   link = new FakeLink();
   running = [];
 });
 afterEach(async () => {
   for (const { stop } of running) await stop();
-  await server.stop();
 });
 
 function start(name: string): ReturnType<FakeLink['machine']> {
@@ -85,7 +80,7 @@ function start(name: string): ReturnType<FakeLink['machine']> {
     nodeName: name,
     pool: IpPool.parse('10.0.0.240-10.0.0.250'),
     system,
-    clock,
+    clock: server.clock,
     random: new SeededRandom(name),
     logger: createLogger({ destination: { write: () => undefined } }),
   });
@@ -116,7 +111,7 @@ const setReady = (name: string, status: string) =>
     );
 async function renew(name: string): Promise<void> {
   const inNamespace = server.client.resource(leases).namespace('kube-node-lease');
-  const renewTime = `${new Date(clock.now()).toISOString().slice(0, -1)}000Z`;
+  const renewTime = `${new Date(server.clock.now()).toISOString().slice(0, -1)}000Z`;
   const spec = { holderIdentity: name, renewTime };
   await inNamespace
     .patch(name, MERGE, { spec })
@@ -137,13 +132,13 @@ async function addService(name: string, ips: readonly string[], spec: object = {
   );
 }
 const settle = async (rounds = 1): Promise<void> => {
-  for (let round = 0; round < rounds; round++) await clock.advance('3s');
+  for (let round = 0; round < rounds; round++) await server.clock.advance('3s');
 };
 /** Lets time pass while these nodes renew their leases. */
 async function live(seconds: number, ...alive: string[]): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 5) {
     for (const name of alive) await renew(name);
-    await clock.advance('5s');
+    await server.clock.advance('5s');
   }
 }
 const eventsOf = async (name: string): Promise<readonly string[]> =>
@@ -233,7 +228,7 @@ describe('an address', () => {
     await addNode('a');
     const machine = start('a');
     await addService('old', ['10.0.0.240']);
-    await clock.advance('5s');
+    await server.clock.advance('5s');
     await addService('young', ['10.0.0.240'], { ports: [{ port: 81 }] });
     await settle();
     expect(machine.protected.map(({ service }) => service)).toEqual(['default/old']);

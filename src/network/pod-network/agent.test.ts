@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nodes } from '#api/groups/core/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { recordingLogger, type RecordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { runPodNetwork } from './agent.ts';
@@ -14,8 +13,7 @@ import { podNetworkNames } from './names.ts';
 import { grantPodNetworkPermissions } from './permissions.ts';
 import { FakeSystem, fakeLink } from './testing/fake-system.ts';
 
-let server: TestServer;
-let clock: VirtualClock;
+const server = serverPerTest();
 let dir: string;
 let system: FakeSystem;
 let logger: RecordingLogger;
@@ -24,8 +22,6 @@ let running: Promise<void>;
 let nudges: number;
 
 beforeEach(async () => {
-  clock = new VirtualClock();
-  server = await startTestServer({ clock });
   dir = mkdtempSync(join(tmpdir(), 'cox-network-'));
   system = new FakeSystem();
   logger = recordingLogger();
@@ -35,7 +31,6 @@ beforeEach(async () => {
 afterEach(async () => {
   abort.abort(new Error('over'));
   await running;
-  await server.stop();
   rmSync(dir, { recursive: true });
 });
 
@@ -56,7 +51,7 @@ function start(): void {
         serviceCidrs: [],
       },
       cni: { confDir: dir, dataDir: '/data', hostPorts: false },
-      clock,
+      clock: server.clock,
       random: new SeededRandom('network'),
       logger,
       system,
@@ -85,7 +80,7 @@ const condition = async () =>
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 5000; turn++) {
     if (await holds()) return;
-    await clock.advance(20);
+    await server.clock.advance(20);
     await new Promise(setImmediate);
   }
   throw new Error(`it never came to it: ${JSON.stringify(logger.records.slice(-5))}`);
@@ -145,7 +140,7 @@ test('links are watched once there are other nodes, and failures are retried', a
   );
   await server.client.resource(nodes).delete('near');
   const before = system.reads;
-  await clock.advance(10_000);
+  await server.clock.advance(10_000);
   expect(system.reads - before).toBeLessThan(5);
 });
 
@@ -157,7 +152,7 @@ test('a heartbeat of a node causes no pass', async () => {
   await until(async () => (await condition())?.status === 'False');
   const synced = () =>
     logger.records.filter(({ message }) => message === 'pod network: synced').length;
-  await clock.advance(1000);
+  await server.clock.advance(1000);
   const before = synced();
   const status = {
     conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }],
@@ -165,6 +160,6 @@ test('a heartbeat of a node causes no pass', async () => {
   await server.client
     .resource(nodes)
     .patch('near', 'application/strategic-merge-patch+json', { status }, { subresource: 'status' });
-  await clock.advance(5000);
+  await server.clock.advance(5000);
   expect(synced()).toBe(before);
 });

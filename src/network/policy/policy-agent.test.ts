@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { namespaces, pods } from '#api/groups/core/v1/index.ts';
 import { networkPolicies } from '#api/groups/networking/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
-import { VirtualClock } from '#machinery/clock.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { type RecordingLogger, recordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { Announcements } from './announcements.ts';
@@ -39,8 +38,7 @@ class FakeBackend implements PolicyBackend {
   }
 }
 
-let server: TestServer;
-let clock: VirtualClock;
+const server = serverPerTest({ disableAdmissionPlugins: ['ServiceAccount'] });
 let backend: FakeBackend;
 let announcements: Announcements;
 let logger: RecordingLogger;
@@ -50,8 +48,6 @@ let abort: AbortController;
 let running: Promise<void>;
 
 beforeEach(async () => {
-  clock = new VirtualClock();
-  server = await startTestServer({ clock, disableAdmissionPlugins: ['ServiceAccount'] });
   for (const name of ['x', 'y'])
     await server.client.resource(namespaces).create({ metadata: { name, labels: { team: name } } });
   backend = new FakeBackend();
@@ -68,7 +64,7 @@ beforeEach(async () => {
     nodeName: 'here',
     backend,
     announcements,
-    clock,
+    clock: server.clock,
     random: new SeededRandom('agent'),
     logger,
     onProgrammed: (keys) => {
@@ -80,10 +76,9 @@ beforeEach(async () => {
 afterEach(async () => {
   abort.abort(new Error('over'));
   await running;
-  await server.stop();
 });
 
-const until = (condition: () => boolean): Promise<void> => clock.runUntil(condition, '1m');
+const until = (condition: () => boolean): Promise<void> => server.clock.runUntil(condition, '1m');
 
 async function createPod(name: string, ip: string, node = 'here', labels = {}): Promise<void> {
   const inX = server.client.resource(pods).namespace('x');
@@ -189,10 +184,10 @@ test('rules that another program has removed are restored; once an hour all are 
   await createPolicy('p');
   await until(() => backend.syncs.length > 0);
   backend.present = false;
-  await clock.advance(60_000);
+  await server.clock.advance(60_000);
   backend.present = true;
   await until(() => backend.syncs.length === 2);
-  await clock.advance(3_600_000);
+  await server.clock.advance(3_600_000);
   await until(() => backend.syncs.length === 3);
   expect(backend.syncs.slice(1)).toEqual(['complete', 'complete']);
 });

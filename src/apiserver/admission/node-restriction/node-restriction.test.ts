@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 
 import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import {
   namespaces,
@@ -19,25 +19,20 @@ import { resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { csiDrivers } from '#api/groups/storage/v1/index.ts';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { type RawRequest, type RawResponse, send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const NODE = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 
-let t: TestServer;
+const t = serverPerTest({
+  serviceAccounts: { signingKey: (await makeTestAuthority().then((a) => a.client('sa'))).key },
+});
 let nodeUid: string;
 beforeEach(async () => {
-  t = await startTestServer({
-    serviceAccounts: { signingKey: (await makeTestAuthority().then((a) => a.client('sa'))).key },
-  });
   await t.client.resource(namespaces).create({ metadata: { name: 'x' } });
   nodeUid = (await t.client.resource(nodes).create({ metadata: { name: 'n1' } })).metadata.uid;
   await t.client.resource(nodes).create({ metadata: { name: 'n2' } });
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
 });
 
 const asNode = (raw: RawRequest): Promise<RawResponse> => send(t.server, { ...raw, user: NODE });

@@ -1,14 +1,10 @@
 // The plugin OwnerReferencesPermissionEnforcement on a server with RBAC.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { send } from '../../testing/requests.ts';
-import { startTestServer, type TestServer } from '../../testing/server.ts';
+import { serverPerTest } from '../../testing/server-per-test.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer({ enableAdmissionPlugins: ['OwnerReferencesPermissionEnforcement'] });
-});
-afterEach(() => t.stop());
+const t = serverPerTest({ enableAdmissionPlugins: ['OwnerReferencesPermissionEnforcement'] });
 
 const ADMIN = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
 const JOE = { name: 'joe', groups: ['system:authenticated'] };

@@ -25,19 +25,19 @@ let t: TestServer;
 let api: Api;
 async function start(podSecurity?: PodSecurityConfig): Promise<void> {
   t = await startTestServer({ ...(podSecurity !== undefined && { podSecurity }) });
-  api = new Api(t.server);
+  api = new Api(t);
 }
 /** Restarts on the storage of a server without the plugin, which has created the object. */
 async function startOver(created: object): Promise<void> {
   const before = await startTestServer({ disableAdmissionPlugins: ['PodSecurity'] });
-  await new Api(before.server).post(NAMESPACES, created);
+  await new Api(before).post(NAMESPACES, created);
   await before.server.stop();
   t = await startTestServer({
     storage: before.storage,
     start: false,
     disableAdmissionPlugins: ['ServiceAccount'],
   });
-  api = new Api(t.server);
+  api = new Api(t);
 }
 
 afterEach(async () => {

@@ -67,7 +67,7 @@ test('a webhook of the type gets the token, one of another type does not', async
     },
   });
   const t = await startTestServer({ webhookKubeconfigs: { validating: file } });
-  const api = new Api(t.server);
+  const api = new Api(t);
   for (const [resource, kind] of [
     ['mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'],
     ['validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'],

@@ -24,7 +24,7 @@ beforeEach(async () => {
   clock = new VirtualClock();
   const serviceAccounts = { signingEndpoint, maxExpirationSeconds: 7200 };
   t = await startTestServer({ clock, serviceAccounts });
-  api = new Api(t.server);
+  api = new Api(t);
   await api.post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'robot' } });
 });
 afterEach(async () => {

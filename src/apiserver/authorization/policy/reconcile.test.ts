@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import {
   clusterRoleBindings,
@@ -6,15 +6,11 @@ import {
   roleBindings,
   roles,
 } from '#api/groups/rbac/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { keepBootstrapPolicy } from './reconcile.ts';
 import { AUTO_UPDATE_ANNOTATION, can } from './words.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(() => t.stop());
+const t = serverPerTest();
 
 const MERGE = 'application/merge-patch+json';
 const revision = async () =>

@@ -1,6 +1,6 @@
 // Roles and bindings, through the server: they take effect at once, and end at once.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { namespaces, pods, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import {
@@ -11,7 +11,8 @@ import {
 } from '#api/groups/rbac/v1/index.ts';
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { can } from '../policy/words.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -19,7 +20,7 @@ const joe = { kind: 'User', apiGroup: GROUP, name: 'joe' };
 const toRole = (name: string) => ({ apiGroup: GROUP, kind: 'Role', name });
 const toClusterRole = (name: string) => ({ apiGroup: GROUP, kind: 'ClusterRole', name });
 
-let t: TestServer;
+const t = serverPerTest();
 const asJoe = (...groups: string[]): Client =>
   t.clientOf({ name: 'joe', groups: [...groups, 'system:authenticated'] });
 const why = async (attempt: Promise<unknown>): Promise<string> => {
@@ -31,12 +32,7 @@ const why = async (attempt: Promise<unknown>): Promise<string> => {
   }
 };
 beforeEach(async () => {
-  t = await startTestServer();
   for (const name of ['a', 'b']) await t.client.resource(namespaces).create({ metadata: { name } });
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
 });
 
 test('a review says which binding allows the request', async () => {

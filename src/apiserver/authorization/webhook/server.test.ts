@@ -87,7 +87,7 @@ test('the webhook allows, and what it fails at is an internal error', async () =
 });
 
 test('reviews report the failure', async () => {
-  const api = new Api(t.server);
+  const api = new Api(t);
   const spec = { user: 'broken', resourceAttributes: { verb: 'get', resource: 'pods' } };
   expect((await api.post(REVIEWS, { spec })).json['status']).toEqual({
     allowed: false,
@@ -117,7 +117,7 @@ test('reviews report the failure', async () => {
 });
 
 test('other authorizers are used from the next request on', async () => {
-  const api = new Api(t.server);
+  const api = new Api(t);
   authorizers = [{ type: 'RBAC' }];
   expect((await by('alice', PODS)).code).toBe(403);
   authorizers = [hook, { type: 'RBAC' }];

@@ -1,6 +1,6 @@
 // The deletion of a definition's objects when the definition is deleted.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import {
   type CustomResourceDefinition,
@@ -8,17 +8,10 @@ import {
 } from '#api/groups/apiextensions/v1/index.ts';
 import { define, definitionOf } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { systemClock } from '#machinery/clock.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer({ clock: systemClock });
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest({ clock: systemClock });
 
 const NAME = 'widgets.example.com';
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';

@@ -1,25 +1,18 @@
 // The status of definitions, through a server: names, conflicts of names and their resolution, and
 // deletion.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import {
   type CustomResourceDefinition,
   customResourceDefinitions,
 } from '#api/groups/apiextensions/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 type Definition = Immutable<CustomResourceDefinition>;
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 const definitions = () => t.client.resource(customResourceDefinitions);
 

@@ -80,7 +80,7 @@ beforeEach(async () => {
   isUnreachable = false;
   webhook.received.length = 0;
   t = await startTestServer({ clock: systemClock });
-  api = new Api(t.server);
+  api = new Api(t);
   const conversion = {
     strategy: 'Webhook',
     webhook: {

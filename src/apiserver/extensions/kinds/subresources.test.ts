@@ -1,21 +1,19 @@
 // Status, scale, columns and selectable fields of custom objects, through a server.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import type { Scale } from '#api/groups/autoscaling/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-let t: TestServer;
-let api: Api;
+const t = serverPerTest();
+const api = new Api(t);
 beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
   const schema = {
     openAPIV3Schema: {
       type: 'object',
@@ -45,10 +43,6 @@ beforeEach(async () => {
     additionalPrinterColumns: [{ name: 'Color', type: 'string', jsonPath: '.spec.color' }],
   });
   await define(t.client, definitionOf([version]));
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
 });
 
 const create = (name: string, spec: object = {}, status?: object) =>

@@ -1,18 +1,11 @@
 // Webhook configurations, admission policies and their bindings through the server.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 const on = (resource: string) => requestsOf(t, `/apis/admissionregistration.k8s.io/v1/${resource}`);
 
 const metadata = { name: 'it' };

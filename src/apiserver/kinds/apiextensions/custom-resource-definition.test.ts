@@ -1,20 +1,13 @@
 // Definitions through the server: defaults, allowed updates, and the first step of a deletion.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { encodeForStorage } from '#api/machinery/codec/index.ts';
 import { send } from '#apiserver/testing/requests.ts';
 
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 const definitions = () => requestsOf(t, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions');
 const NAME = 'widgets.example.com';

@@ -1,20 +1,13 @@
 // API services of the server's own groups, through the server.
 
 import type { ObjectMeta } from '#api/machinery/meta/v1/index.ts';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { widgetKind, widgetType } from '#apiserver/testing/widgets.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 const services = () => requestsOf(t, '/apis/apiregistration.k8s.io/v1/apiservices');
 const prioritiesOf = async (name: string): Promise<unknown[]> => {
   const { spec } = (await services().get(name)).object;

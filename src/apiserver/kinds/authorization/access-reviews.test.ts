@@ -1,24 +1,16 @@
 // Access reviews through the server, and their validation.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const GROUP = '/apis/authorization.k8s.io/v1';
 const LOCAL = `${GROUP}/namespaces/default/localsubjectaccessreviews`;
 const resourceAttributes = { verb: 'list', resource: 'pods' };
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 test('a review in a namespace is about that namespace', async () => {
   const inDefault = { ...resourceAttributes, namespace: 'default' };

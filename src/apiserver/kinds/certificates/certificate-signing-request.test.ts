@@ -6,7 +6,7 @@ import {
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '#api/groups/certificates/v1/signers.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const PATH = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -62,16 +62,8 @@ beforeAll(async () => {
   certificate = base64(`${selfSigned.toString('pem')}\n`);
 });
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const csr = (spec: object = {}) => ({
   metadata: { name: 'a' },

@@ -1,22 +1,14 @@
 // Namespaces through the API: their deletion waits for all finalizers.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const PATH = '/api/v1/namespaces';
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const manifest = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n${more}`;

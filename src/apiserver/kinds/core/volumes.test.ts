@@ -1,24 +1,13 @@
 // Persistent volumes and their claims through the API.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { send } from '#apiserver/testing/requests.ts';
 
-let t: TestServer;
-let api: Api;
-let clock: VirtualClock;
-beforeEach(async () => {
-  clock = new VirtualClock();
-  t = await startTestServer({ clock });
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const VOLUMES = '/api/v1/persistentvolumes';
 const CLAIMS = '/api/v1/namespaces/default/persistentvolumeclaims';
@@ -79,7 +68,7 @@ describe('persistent volumes', () => {
     const { json: before } = await api.post(VOLUMES, volume());
     const answer = await api.patch(`${VOLUMES}/v`, { status: { phase: 'Bound' } });
     expect(answer.json.status).toEqual(before.status);
-    await clock.advance(2000);
+    await t.clock.advance(2000);
     const { json } = await api.patch(`${VOLUMES}/v/status`, {
       status: { phase: 'Available' },
       spec: { storageClassName: 'x' },

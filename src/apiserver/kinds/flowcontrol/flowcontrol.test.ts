@@ -1,20 +1,13 @@
 // Flow schemas and priority levels through the server: the objects of every cluster, defaults and
 // validation.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
 const GROUP = '/apis/flowcontrol.apiserver.k8s.io/v1';
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 const schemas = () => requestsOf(t, `${GROUP}/flowschemas`);
 const levels = () => requestsOf(t, `${GROUP}/prioritylevelconfigurations`);
 

@@ -1,17 +1,10 @@
 // Validation of network policies, ingresses, slices, ranges and addresses, through the server.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { describe, expect, test } from 'vitest';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { requestsOf, type ResourceRequests } from '#apiserver/testing/workloads.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 
 const PATHS = {
   policy: '/apis/networking.k8s.io/v1/namespaces/default/networkpolicies',

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { namespaces } from '#api/groups/core/v1/index.ts';
 import {
@@ -8,13 +8,13 @@ import {
   roles,
 } from '#api/groups/rbac/v1/index.ts';
 import { can } from '#apiserver/authorization/policy/words.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 const user = (name: string) => ({ kind: 'User', apiGroup: GROUP, name });
 const toClusterRole = (name: string) => ({ apiGroup: GROUP, kind: 'ClusterRole', name });
 
-let t: TestServer;
+const t = serverPerTest();
 const joe = () => t.clientOf({ name: 'joe', groups: ['dev', 'system:authenticated'] });
 const why = async (attempt: Promise<unknown>): Promise<string> => {
   try {
@@ -27,7 +27,6 @@ const why = async (attempt: Promise<unknown>): Promise<string> => {
 
 /** joe may write roles and bindings everywhere, and read pods in `a`. */
 beforeEach(async () => {
-  t = await startTestServer();
   await t.client.resource(namespaces).create({ metadata: { name: 'a' } });
   await t.client.resource(clusterRoles).create({
     metadata: { name: 'writer' },
@@ -51,10 +50,6 @@ beforeEach(async () => {
       subjects: [user('joe')],
       roleRef: toClusterRole('look'),
     });
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
 });
 
 describe('a user who writes a role', () => {

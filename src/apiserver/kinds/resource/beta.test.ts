@@ -1,19 +1,13 @@
 // The kinds of resource.k8s.io in the beta versions, through the server.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { expect, test } from 'vitest';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer({
-    runtimeConfig: { 'resource.k8s.io/v1beta1': 'true', 'resource.k8s.io/v1beta2': 'true' },
-  });
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
+const t = serverPerTest({
+  runtimeConfig: { 'resource.k8s.io/v1beta1': 'true', 'resource.k8s.io/v1beta2': 'true' },
 });
 
 const metadata = { name: 'it' };

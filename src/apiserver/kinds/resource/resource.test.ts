@@ -1,27 +1,20 @@
 // Resource claims, slices and device classes through the server, and the API services of every
 // cluster.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import { type ResourceClaim, resourceClaims } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { can } from '#apiserver/authorization/policy/words.ts';
 import type { UserInfo } from '#apiserver/request.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
 
 type Status = Immutable<ResourceClaim>['status'];
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer();
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
 const GROUP = '/apis/resource.k8s.io/v1';
 const inDefault = (resource: string) => requestsOf(t, `${GROUP}/namespaces/default/${resource}`);
 const metadata = { name: 'it' };
@@ -189,7 +182,7 @@ test('API services', async () => {
     200,
   );
   // Waits for the server's own check.
-  await (t.clock as VirtualClock).settle();
+  await (t.clock).settle();
   const shown = (await services.table()).rows.find(([name]) => name === 'v1.example.com');
   expect(shown?.slice(1, 3)).toEqual(['default/s', 'False (ServiceNotFound)']);
 });

@@ -1,21 +1,13 @@
 // The kinds of the storage group through the API.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const GROUP = '/apis/storage.k8s.io/v1';
 const manifest = (kind: string, more: string, metadata = '{name: a}'): string =>

@@ -1,22 +1,15 @@
 // Storage version migrations through the API.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const PATH = '/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations';
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 
-let t: TestServer;
-beforeEach(async () => {
-  t = await startTestServer({ runtimeConfig: { 'api/beta': 'true' } });
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest({ runtimeConfig: { 'api/beta': 'true' } });
 
 const create = (resource: object) =>
   t.client.resource(storageVersionMigrations).create({

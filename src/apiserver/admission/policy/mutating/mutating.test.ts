@@ -1,6 +1,6 @@
 // Mutating policies, through a whole server.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import {
   mutatingAdmissionPolicies,
@@ -11,7 +11,7 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, pods } from '#api/groups/core/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 type Spec = admission.MutatingAdmissionPolicySpec;
 type Rule = admission.NamedRuleWithOperations;
@@ -24,16 +24,7 @@ const CONFIG_MAPS: Rule = {
 };
 const DEPLOYMENTS: Rule = { ...CONFIG_MAPS, apiGroups: ['apps'], resources: ['deployments'] };
 
-let api: TestServer;
-
-beforeEach(async () => {
-  api = await startTestServer();
-});
-
-afterEach(async () => {
-  expect(api.logger.errors).toEqual([]);
-  await api.stop();
-});
+const api = serverPerTest();
 
 async function policy(name: string, spec: Partial<Spec>): Promise<void> {
   await api.client.resource(mutatingAdmissionPolicies).create({

@@ -1,6 +1,6 @@
 // Validating policies through a whole server: rejections and their messages.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { type ConfigMap, configMaps, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import {
@@ -12,7 +12,8 @@ import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { ADMIN } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 type Spec = admission.ValidatingAdmissionPolicySpec;
 type BindingSpec = admission.ValidatingAdmissionPolicyBindingSpec;
@@ -31,17 +32,11 @@ const CONFIG_MAPS: Rule = {
   resources: ['configmaps'],
 };
 
-let api: TestServer;
+const api = serverPerTest();
 let warnings: string[];
 
 beforeEach(async () => {
-  api = await startTestServer();
   warnings = [];
-});
-
-afterEach(async () => {
-  expect(api.logger.errors).toEqual([]);
-  await api.stop();
 });
 
 async function policy(

@@ -15,7 +15,7 @@ let t: TestServer;
 let api: Api;
 beforeEach(async () => {
   t = await startTestServer();
-  api = new Api(t.server);
+  api = new Api(t);
 });
 afterEach(async () => {
   await t.stop();
@@ -433,7 +433,7 @@ test('objects that are stored in the first version are served, applied to, and m
   await t.storage.guaranteedUpdate(key, () => ({ action: 'put', value }));
   await t.server.stop();
   t = await startTestServer({ storage: t.storage, clock: t.clock });
-  api = new Api(t.server);
+  api = new Api(t);
   const isStoredIn = async (version: string): Promise<boolean> =>
     Buffer.from((await t.storage.get(key))?.value ?? []).includes(
       `"apiVersion":"autoscaling/${version}","metadata"`,

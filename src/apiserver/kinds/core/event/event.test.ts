@@ -1,25 +1,14 @@
 // Events through the API.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const PATH = '/api/v1/namespaces/default/events';
 
-let t: TestServer;
-let api: Api;
-let clock: VirtualClock;
-beforeEach(async () => {
-  clock = new VirtualClock();
-  t = await startTestServer({ clock });
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const manifest = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Event\nmetadata: {name: ${name}}\ninvolvedObject: {kind: Pod, name: ` +
@@ -34,11 +23,11 @@ test('may have any name that a path allows', async () => {
 
 test('expire an hour after the last change', async () => {
   await api.post(PATH, manifest('a'));
-  await clock.advance(59 * 60_000);
+  await t.clock.advance(59 * 60_000);
   expect((await api.patch(`${PATH}/a`, { count: 2 })).code).toBe(200);
-  await clock.advance(59 * 60_000);
+  await t.clock.advance(59 * 60_000);
   expect((await api.get(`${PATH}/a`)).json).toMatchObject({ count: 2 });
-  await clock.advance(2 * 60_000);
+  await t.clock.advance(2 * 60_000);
   expect((await api.get(`${PATH}/a`)).code).toBe(404);
 });
 

@@ -1,25 +1,17 @@
 // The same events in two groups.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { WatchEvent } from '#client/transport.ts';
 import { events as newerEvents } from '#api/groups/events/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const CORE = '/api/v1/namespaces/default/events';
 const NEWER = '/apis/events.k8s.io/v1/namespaces/default/events';
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const newer = (more: object = {}) => ({
   metadata: { name: 'a' },

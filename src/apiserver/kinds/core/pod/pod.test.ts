@@ -1,27 +1,16 @@
 // Pods through the API: defaults of new pods, status updates, bindings, deletion and eviction.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { indent } from '#api/testing/manifest.ts';
-import { VirtualClock } from '#machinery/clock.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const PATH = '/api/v1/namespaces/default/pods';
 
-let t: TestServer;
-let api: Api;
-let clock: VirtualClock;
-beforeEach(async () => {
-  clock = new VirtualClock();
-  t = await startTestServer({ clock });
-  api = new Api(t.server);
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
-});
+const t = serverPerTest();
+const api = new Api(t);
 
 const manifest = (name: string, spec = '', metadata = ''): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}${metadata}}\nspec:\n  containers: ` +
@@ -30,7 +19,7 @@ const create = (name: string, spec?: string, metadata?: string): Promise<RawResp
   api.post(PATH, manifest(name, spec, metadata));
 const pod = async (name: string) => (await api.get(`${PATH}/${name}`)).json;
 const statusOf = async (name: string) => (await pod(name)).status as Record<string, unknown>;
-const later = (): Promise<void> => clock.advance(60_000);
+const later = (): Promise<void> => t.clock.advance(60_000);
 
 describe('a new pod', () => {
   test('is pending, whatever status the client sends', async () => {

@@ -1,19 +1,17 @@
 // Running pods, through their subresources ephemeralcontainers and resize.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { type RawResponse, send } from '#apiserver/testing/requests.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 
 const PATH = '/api/v1/namespaces/default/pods';
 const STRATEGIC = 'application/strategic-merge-patch+json';
 
-let t: TestServer;
-let api: Api;
+const t = serverPerTest();
+const api = new Api(t);
 beforeEach(async () => {
-  t = await startTestServer();
-  api = new Api(t.server);
   await api.post('/api/v1/nodes', {
     metadata: { name: 'n1' },
     status: { allocatable: { cpu: '4', memory: '4Gi' } },
@@ -24,10 +22,6 @@ beforeEach(async () => {
       'containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}',
   );
   expect(outcome(created)).toBe('201');
-});
-afterEach(async () => {
-  await t.stop();
-  expect(t.logger.errors).toEqual([]);
 });
 
 const patch = (subresource: string, body: object): Promise<RawResponse> =>

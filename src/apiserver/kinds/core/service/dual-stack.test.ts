@@ -13,7 +13,7 @@ let t: TestServer;
 let api: Api;
 async function start(config: Parameters<typeof startTestServer>[0] = {}): Promise<void> {
   t = await startTestServer({ serviceCidr: '10.0.0.0/24,fd00::/120', ...config });
-  api = new Api(t.server);
+  api = new Api(t);
 }
 beforeEach(() => start());
 afterEach(async () => {
@@ -155,7 +155,7 @@ test('both addresses stay allocated after a restart', async () => {
     serviceCidr: '10.0.0.0/24,fd00::/120',
     storage: t.storage,
   });
-  api = new Api(again.server);
+  api = new Api(again);
   for (const clusterIP of there)
     expect(outcome(await create('thief', `clusterIP: "${clusterIP}"`))).toMatch(
       /already allocated/,

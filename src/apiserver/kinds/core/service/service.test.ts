@@ -16,7 +16,7 @@ let t: TestServer;
 let api: Api;
 async function start(config: Parameters<typeof startTestServer>[0] = {}): Promise<void> {
   t = await startTestServer({ serviceCidr: '10.0.0.0/24', ...config });
-  api = new Api(t.server);
+  api = new Api(t);
 }
 beforeEach(() => start());
 afterEach(async () => {

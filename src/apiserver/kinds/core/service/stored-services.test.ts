@@ -1,21 +1,16 @@
 // Services that older servers have stored: as they are read, and updated.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { encodeForStorage } from '#api/machinery/codec/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
-import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { completeStored } from './stored-services.ts';
 
 const PATH = '/api/v1/namespaces/default/services';
 
-let t: TestServer;
-let api: Api;
-beforeEach(async () => {
-  t = await startTestServer({ serviceCidr: '10.0.0.0/24' });
-  api = new Api(t.server);
-});
-afterEach(() => t.stop());
+const t = serverPerTest({ serviceCidr: '10.0.0.0/24' });
+const api = new Api(t);
 
 const stored = (spec: object) => ({
   kind: 'Service',
