@@ -19,7 +19,9 @@ import {
   type Scope,
   subresourceScope,
 } from './scope.ts';
-import { handleCreate, handlePatch, handleUpdate } from './write.ts';
+import { handleCreate } from './write/create.ts';
+import { handlePatch } from './write/patch.ts';
+import { handleUpdate } from './write/update.ts';
 
 interface Endpoint {
   readonly scope: Scope;

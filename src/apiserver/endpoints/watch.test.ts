@@ -1,7 +1,6 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
-import type { VirtualClock } from '#machinery/clock.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { type Answer, handle, send } from '../testing/requests.ts';

@@ -10,7 +10,6 @@ import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { type Widget, widgetType } from '#apiserver/testing/widgets.ts';
-import type { VirtualClock } from '#machinery/clock.ts';
 
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 

@@ -10,7 +10,6 @@ import { can } from '#apiserver/authorization/policy/words.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { serverPerTest } from '#apiserver/testing/server-per-test.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
-import type { VirtualClock } from '#machinery/clock.ts';
 
 type Status = Immutable<ResourceClaim>['status'];
 

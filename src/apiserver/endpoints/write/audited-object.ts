@@ -2,8 +2,8 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { nextTurn } from '#machinery/turn.ts';
-import type { RequestAudit } from '../request.ts';
-import type { Scope } from './scope.ts';
+import type { RequestAudit } from '../../request.ts';
+import type { Scope } from '../scope.ts';
 
 /** Resolves when the object is recorded. A `large` one takes turns of the event loop of its own. */
 export async function recordObject(

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { send } from '../testing/requests.ts';
-import { serverPerTest } from '../testing/server-per-test.ts';
+import { send } from '../../testing/requests.ts';
+import { serverPerTest } from '../../testing/server-per-test.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 
 const owner = (uid: string, name = 'p') => ({ apiVersion: 'v1', kind: 'Pod', name, uid });

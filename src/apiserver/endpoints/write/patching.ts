@@ -30,9 +30,9 @@ import {
   StrategicMergePatchError,
 } from '#machinery/patch/strategic-merge-patch.ts';
 import { isLarge, nextTurn } from '#machinery/turn.ts';
-import type { ApiRequest } from '../request.ts';
-import { contentTypeOf, isLargeBody, isTooMany } from './body.ts';
-import { NOT_UTF8, parseYamlBody } from './yaml-bodies.ts';
+import type { ApiRequest } from '../../request.ts';
+import { contentTypeOf, isLargeBody, isTooMany } from '../body.ts';
+import { NOT_UTF8, parseYamlBody } from '../yaml-bodies.ts';
 
 const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
