@@ -8,7 +8,7 @@ import { Stolen } from './stolen.ts';
 interface Options {
   readonly store: string;
   readonly h2: boolean;
-  readonly workers: string;
+  readonly workers?: string;
   readonly workload?: string;
   readonly endToEnd: boolean;
   readonly continue: boolean;
@@ -38,7 +38,10 @@ const program = new Command('npm run bench --')
   .argument('[names...]', 'default: all')
   .option('--store <name>', 'embedded or memory (load, replicaset, deployments)', 'embedded')
   .option('--h2', 'over HTTP/2 (load)', false)
-  .option('--workers <number>', 'API server workers beside the main process (load)', '0')
+  .option(
+    '--workers <numbers>',
+    'API server workers beside the main process (load: 0, cores: 0,1,2,3)',
+  )
   .option('--workload <name>', 'only this one (scheduler, extensions)')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
@@ -90,7 +93,7 @@ const program = new Command('npm run bench --')
 const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   store: ['load', 'replicaset', 'deployments'],
   h2: ['load'],
-  workers: ['load'],
+  workers: ['load', 'cores'],
   workload: ['scheduler', 'extensions'],
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
@@ -103,6 +106,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   dataDir: ['restart', 'grown'],
   nodeFlag: [
     'load',
+    'cores',
     'replicaset',
     'deployments',
     'scheduler',
@@ -160,8 +164,13 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       store,
       protocol: options.h2 ? 'h2' : 'h1',
       nodeFlags: options.nodeFlag,
-      workers: Number(options.workers),
+      workers: Number(options.workers ?? 0),
     });
+  },
+  async cores() {
+    const { cores } = await import('./cores/bench.ts');
+    const workers = (options.workers ?? '0,1,2,3').split(',').map(Number);
+    await cores({ workers, nodeFlags: options.nodeFlag });
   },
   async replicaset() {
     const { replicaSet } = await import('./replicaset/bench.ts');

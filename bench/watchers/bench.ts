@@ -2,15 +2,13 @@
 // HTTP/2 and TLS. The clients are a process of their own (client.ts) that shares the processors, so
 // the processor time of the server for one delivery says more than deliveries a second.
 
-import { fork, type ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import { BuiltCluster, type Target } from '../built-cluster.ts';
-import { connectTo } from '../connect.ts';
 import { residentMB, threadsMs } from '../process-usage.ts';
 import { heading, note, show } from '../report.ts';
 import { sending } from './sending.ts';
-import type { OpenOrder, RunOrder, RunReport } from './client.ts';
+import type { RunOrder, RunReport } from './client.ts';
+import { Clients } from './clients.ts';
+import { createWatched, watchedBody } from './watched-object.ts';
 
 export interface WatchersOptions {
   /** Numbers of watchers. */
@@ -27,10 +25,6 @@ export interface WatchersOptions {
   readonly perConnection?: number;
 }
 
-const NAMESPACE = 'fan-out';
-const NAME = 'watched';
-const collection = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
-const EVENT_BYTES = 4096;
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 /** Deliveries of a round. */
 const DELIVERIES = Number(process.env.DELIVERIES ?? 150_000);
@@ -79,15 +73,14 @@ interface Measured {
 }
 
 async function measure({ target, pid, count, perConnection }: Measured): Promise<void> {
-  const resourceVersion = await createObject(target);
+  const paths = await createWatched(target);
   const clients = new Clients();
   try {
     const before = pid === undefined ? Number.NaN : residentMB(pid);
     await clients.send({
       order: 'open',
       target,
-      watchPath: `${collection}?watch=1&resourceVersion=${resourceVersion}&fieldSelector=metadata.name%3D${NAME}`,
-      objectPath: `${collection}/${NAME}`,
+      ...paths,
       watchers: count,
       watchesPerConnection: perConnection,
     });
@@ -97,7 +90,7 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
         unit: 'KB',
         values: [((residentMB(pid) - before) * 1000) / count],
       });
-    const body = bodyOf();
+    const body = watchedBody();
     const events = Math.ceil(DELIVERIES / count);
     const round = async (order: Partial<RunOrder>): Promise<Round> => {
       const cpu = pid === undefined ? Number.NaN : threadsMs(pid);
@@ -119,15 +112,6 @@ async function measure({ target, pid, count, perConnection }: Measured): Promise
   } finally {
     clients.close();
   }
-}
-
-function bodyOf(): string {
-  return JSON.stringify({
-    kind: 'ConfigMap',
-    apiVersion: 'v1',
-    metadata: { name: NAME, namespace: NAMESPACE },
-    data: { filler: 'x'.repeat(EVENT_BYTES - 600), serial: '' },
-  }).slice(0, -3);
 }
 
 interface Round extends RunReport {
@@ -160,56 +144,6 @@ function print(what: string, rounds: readonly Round[], hasGoal = false): void {
     unit: 'µs',
     values: rounds.map(({ cpuMs, deliveries }) => (cpuMs * 1000) / deliveries),
   });
-}
-
-/** Creates the object. Returns the revision after which the watches begin. */
-async function createObject(target: Target): Promise<string> {
-  const { client, close } = connectTo(target);
-  try {
-    await client
-      .resource(namespaces)
-      .create({ metadata: { name: NAMESPACE } })
-      .catch((error: unknown) => {
-        // A server that was measured before has it.
-        if ((error as { code?: unknown }).code !== 409) throw error;
-      });
-    const maps = client.resource(configMaps).namespace(NAMESPACE);
-    const previous = (await maps.list()).items.find(({ metadata }) => metadata.name === NAME);
-    if (previous !== undefined) await maps.delete(NAME);
-    const { metadata } = await maps.create({ metadata: { name: NAME } });
-    return metadata.resourceVersion;
-  } finally {
-    close();
-  }
-}
-
-/** The process of the clients. */
-class Clients {
-  readonly #child: ChildProcess;
-
-  constructor() {
-    this.#child = fork(fileURLToPath(new URL('client.ts', import.meta.url)));
-  }
-
-  send(order: OpenOrder | RunOrder): Promise<RunReport | null> {
-    return new Promise((resolve, reject) => {
-      const ended = (): void => reject(new Error('the clients ended'));
-      this.#child.once('exit', ended);
-      this.#child.once(
-        'message',
-        (message: { readonly report?: RunReport | null; readonly error?: string }) => {
-          this.#child.off('exit', ended);
-          if (message.error === undefined) resolve(message.report ?? null);
-          else reject(new Error(`clients: ${message.error}`));
-        },
-      );
-      this.#child.send(order);
-    });
-  }
-
-  close(): void {
-    this.#child.kill();
-  }
 }
 
 /** Parses a list of numbers such as '1000,10000'. */
