@@ -8,12 +8,14 @@ import type { WatchStream } from '#machinery/watch.ts';
 import {
   type IndexListOptions,
   type KeyValue,
+  type ListOptions,
   type Revision,
   type Storage,
   StorageError,
   type StorageErrorReason,
   type StorageEvent,
   type UpdateDecision,
+  type ValuePatch,
 } from './interface.ts';
 import { listByScan } from './list-by-scan.ts';
 
@@ -226,6 +228,87 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await reasonOf(storage.list('/a/', { revision: revision + 1 }))).toBe(
           'FutureRevision',
         );
+      });
+    });
+
+    describe('patchTogether', () => {
+      const patch = (...texts: readonly string[]): ValuePatch => ({
+        places: texts.map((_text, i) => 2 * i),
+        texts: texts.map(bytes),
+      });
+
+      test('leaves what updates in the same order leave', async ({ skip }) => {
+        const { storage, reopen } = await make();
+        if (storage.patchTogether === undefined) return skip('this engine has single updates only');
+        for (const key of ['/p/a', '/p/b', '/p/c', '/q/d']) await put(storage, key, 'one two');
+        const start = await storage.currentRevision();
+        const stream = storage.watch('/p/', { afterRevision: start });
+        const seen: unknown[] = [];
+        const { states, done } = storage.patchTogether(
+          ['/p/c', '/p/none', '/q/d', '/p/a', '/p/b', '/p/a'],
+          (current, index) => {
+            seen.push([index, current.key, text(current.value)]);
+            return current.key === '/p/b' ? undefined : patch('O', '', String(index));
+          },
+        );
+        expect(seen).toEqual([
+          [0, '/p/c', 'one two'],
+          [2, '/q/d', 'one two'],
+          [3, '/p/a', 'one two'],
+          [4, '/p/b', 'one two'],
+          [5, '/p/a', 'One 3wo'],
+        ]);
+        const revisions = states.map((state) => state && state.modRevision - start);
+        expect(revisions).toEqual([1, undefined, 2, 3, undefined, 4]);
+        await done;
+        const values = async (options?: ListOptions): Promise<readonly unknown[]> =>
+          (await storage.list('/p/', options)).items.map((kv) => text(kv.value));
+        expect(await values()).toEqual(['One 5wo', 'one two', 'One 0wo']);
+        expect(await values({ revision: start + 3 })).toEqual(['One 3wo', 'one two', 'One 0wo']);
+        expect(await values({ revision: start })).toEqual(['one two', 'one two', 'one two']);
+        expect(await take(stream, 3)).toEqual([
+          `${start + 1} /p/c: one two -> One 0wo`,
+          `${start + 3} /p/a: one two -> One 3wo`,
+          `${start + 4} /p/a: One 3wo -> One 5wo`,
+        ]);
+        const read = await storage.get('/p/a');
+        expect(read).toMatchObject({ modRevision: start + 4, createRevision: start - 3 });
+        expect(read?.value).toEqual(states[5]!.value);
+        if (reopen === undefined) return;
+        const again = await reopen();
+        expect((await again.list('/p/')).items.map((kv) => text(kv.value))).toEqual([
+          'One 5wo',
+          'one two',
+          'One 0wo',
+        ]);
+      });
+
+      test('builds on writes under way, and other writes on its own', async ({ skip }) => {
+        const storage = await open();
+        if (storage.patchTogether === undefined) return skip('this engine has single updates only');
+        await put(storage, '/p/a', '10000');
+        const increments = Array.from({ length: 20 }, () => {
+          const one = storage.guaranteedUpdate('/p/a', increment);
+          const { done } = storage.patchTogether!(['/p/a'], ({ value }) =>
+            patch('', '', String(Number(text(value)!.slice(4)) + 1)),
+          );
+          return Promise.all([one, done]);
+        });
+        await Promise.all(increments);
+        const { kv } = await storage.guaranteedUpdate('/p/a', increment);
+        expect(text(kv?.value)).toBe(text((await storage.get('/p/a'))?.value));
+        expect(kv?.modRevision).toBe(kv!.createRevision + 41);
+      });
+
+      test('ends a time to live, and rejects after the end', async ({ skip }) => {
+        const { storage, advance } = await make();
+        if (storage.patchTogether === undefined) return skip('this engine has single updates only');
+        await put(storage, '/p/a', 'one', 10_000);
+        await storage.patchTogether(['/p/a'], () => patch('O')).done;
+        await advance(20_000);
+        expect(text((await storage.get('/p/a'))?.value)).toBe('One');
+        await storage.close();
+        expect(() => storage.patchTogether!(['/p/a'], () => patch('o'))).toThrow(StorageError);
       });
     });
 

@@ -161,6 +161,24 @@ export interface UpdateResult {
   readonly revision: Revision;
 }
 
+/** A change of some bytes of a value: `texts[i]` replaces as many bytes at `places[i]`. */
+export interface ValuePatch {
+  /** The texts do not overlap, and end where the value does, or before. */
+  readonly places: readonly number[];
+  readonly texts: readonly Uint8Array[];
+}
+
+/** The outcome of `Storage.patchTogether`. */
+export interface PatchedTogether {
+  /** The new state of each key, in the given order. It may be pending. Undefined: not written. */
+  readonly states: readonly (KeyValue | undefined)[];
+  /**
+   * Resolves when all of these states are committed and visible. Rejects with StorageError if one of
+   * them is not, or may not be.
+   */
+  readonly done: Promise<void>;
+}
+
 /** Synchronous reads of the latest committed state. They throw Closed. */
 export interface StorageNow {
   get(key: string): KeyValue | undefined;
@@ -236,6 +254,18 @@ export interface Storage {
     update: (current: KeyValue | undefined) => UpdateDecision | Promise<UpdateDecision>,
     options?: { readonly guess?: KeyValue },
   ): Promise<UpdateResult>;
+  /**
+   * Patches the values of many keys: what as many `guaranteedUpdate` would do in this order, where each
+   * key gets its own revision, event and history. `patchOf` gets the current state of each key that
+   * exists, which may be a pending write, and returns undefined to write nothing. It must have no side
+   * effects in the storage, and must not throw. The keys do not expire. Throws Closed, Unavailable.
+   *
+   * Absent: it would cost as much as single updates.
+   */
+  patchTogether?(
+    keys: readonly string[],
+    patchOf: (current: KeyValue, index: number) => ValuePatch | undefined,
+  ): PatchedTogether;
   /**
    * Deletes the key if its modRevision is `expectedRevision` (absent: at any revision). Returns the
    * deleted value and the revision of the deletion. Throws KeyNotFound, Conflict.

@@ -268,8 +268,9 @@ async function renew(name: string, text: string): Promise<number> {
   const key = `${PREFIX}ns/${name}`;
   const metadata = { name, namespace: 'ns', uid: 'u', resourceVersion: '', labels: { text } };
   const value = format.encode({ metadata: { ...metadata, creationTimestamp: '' } });
-  renewals.renewing(key, value);
-  const { revision } = await storage.guaranteedUpdate(key, () => ({ action: 'put', value }));
+  const revision = (await storage.currentRevision()) + 1;
+  renewals.add(revision, revision);
+  await storage.guaranteedUpdate(key, () => ({ action: 'put', value }));
   return revision;
 }
 

@@ -3,33 +3,40 @@
 
 import type { KeyValue, Revision } from '#storage/interface.ts';
 
-/** Reports whether the state was written by such a renewal, and is the latest one that was. */
+/** Reports whether the state was written by such a renewal, not too long ago. */
 export interface RenewedStates {
   has(state: KeyValue): boolean;
 }
 
+/** Revisions of renewals that were made together, one after the other. */
+interface Range {
+  readonly first: Revision;
+  readonly last: Revision;
+}
+
+/** With 500 Leases in each, more renewals than watchers get behind. */
+const MAX_RANGES = 1024;
+
 export class RenewalRecord implements RenewedStates {
-  /** By key: the revision of the last renewal, or its bytes while it is being written. */
-  readonly #latest = new Map<string, Revision | Uint8Array>();
+  /** In order of revision. */
+  #ranges: Range[] = [];
 
-  /** Must be called before the renewal is written: its event may come before its result. */
-  renewing(key: string, value: Uint8Array): void {
-    this.#latest.set(key, value);
+  /**
+   * Records renewals whose writes may be pending: their events may come before their results. They
+   * must be later than those before. Returns a function that takes it back, if they were not made:
+   * then other writes get these revisions.
+   */
+  add(first: Revision, last: Revision): () => void {
+    const range = { first, last };
+    this.#ranges.push(range);
+    if (this.#ranges.length > 2 * MAX_RANGES) this.#ranges = this.#ranges.slice(-MAX_RANGES);
+    return () => {
+      this.#ranges = this.#ranges.filter((each) => each !== range);
+    };
   }
 
-  /** Called with the result of the write. */
-  renewed(key: string, value: Uint8Array, revision: Revision): void {
-    if (this.#latest.get(key) === value) this.#latest.set(key, revision);
-  }
-
-  forget(key: string): void {
-    this.#latest.delete(key);
-  }
-
-  has(state: KeyValue): boolean {
-    const latest = this.#latest.get(state.key);
-    return typeof latest === 'number'
-      ? latest === state.modRevision
-      : latest !== undefined && latest === state.value;
+  has({ modRevision }: KeyValue): boolean {
+    const range = this.#ranges.findLast(({ first }) => first <= modRevision);
+    return range !== undefined && modRevision <= range.last;
   }
 }

@@ -13,17 +13,10 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { Slots } from '#machinery/slots.ts';
 import { nextTurn } from '#machinery/turn.ts';
-import {
-  type KeyValue,
-  type Storage,
-  StorageError,
-  type StorageNow,
-  type UpdateDecision,
-} from '#storage/interface.ts';
-import { passingValueOf } from '#storage/value.ts';
+import { type KeyValue, type Storage, StorageError } from '#storage/interface.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AuditLog } from '../audit/index.ts';
-import type { Authorizer } from '../authorization/authorizer.ts';
+import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/kind.ts';
 import { isServed } from '../catalog/snapshot.ts';
@@ -33,12 +26,19 @@ import { endpointLabels } from '../endpoints/router.ts';
 import { attributesOf } from '../filters/authorization.ts';
 import { parseRequestInfo } from '../filters/request-info.ts';
 import type { FlowControl } from '../flow-control/index.ts';
+import type { Classifier } from '../flow-control/classifier.ts';
 import type { Flow } from '../flow-control/flow.ts';
 import type { RenewalRecord } from '../registry/renewed-states.ts';
 import { storagePrefix } from '../registry/storage-prefix.ts';
 import type { UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
-import { type LeaseHolder, type LeasePlaces, leasePlaces, renewedLease } from './lease-template.ts';
+import {
+  type LeaseHolder,
+  type LeaseTemplate,
+  leaseTemplate,
+  type RenewalTimes,
+  renewalTimes,
+} from './lease-template.ts';
 
 /** Renewals of nodes' Leases at one time. */
 export interface LeaseRenewalBatch {
@@ -65,7 +65,7 @@ export interface LeaseRenewalsConfig {
   readonly flowControl: FlowControl;
   /** Absent: there is no audit log. */
   readonly audit?: AuditLog;
-  /** Gets each state before it is written. */
+  /** Gets the revisions of renewals before they are committed. */
   readonly renewed: RenewalRecord;
   /** Reports whether the server itself serves Leases, to clients in the process. */
   readonly serves: () => boolean;
@@ -83,34 +83,30 @@ const PER_TURN = 500;
  */
 const SLICES_IN_FLIGHT = 2;
 const OK = 200;
-const KEEP: UpdateDecision = { action: 'keep' };
-const NONE: ReadonlySet<string> = new Set();
 
-/** A node whose Lease has been renewed here. */
+/** A node whose Lease is renewed here. */
 interface RenewedNode {
+  readonly name: string;
   /** The key of the Lease. */
   readonly key: string;
   readonly user: UserInfo;
-  /** The state of the Lease to which `places` belongs. */
-  revision: number;
-  places: LeasePlaces | undefined;
+  /** The state of the Lease to which the next two belong. */
+  state: KeyValue | undefined;
+  /** Where renewals change the state. Undefined: they might change more. */
+  places: LeaseTemplate['places'] | undefined;
+  renewTime: string | undefined;
+  /** The flow of the requests, according to this classifier. */
+  flow: Flow | undefined;
+  classifier: Classifier | undefined;
 }
 
-/** A renewal that is about to be written. */
-interface Renewal {
-  readonly nodeName: string;
-  readonly node: RenewedNode;
-  /** The state to be written in the place of `current`. */
-  readonly value: Uint8Array;
-  readonly current: KeyValue;
-}
-
-/** Common to all renewals of a batch. Times are milliseconds since the epoch. */
-interface RenewalContext {
-  readonly now: StorageNow;
+/** Common to all renewals of a slice. */
+interface RenewalContext extends RenewalTimes {
   readonly holder: Omit<LeaseHolder, 'nodeName'>;
-  readonly renewedMs: number;
-  readonly nowMs: number;
+  /** The request of one of the nodes. */
+  readonly request: RequestState;
+  readonly kind: Kind;
+  readonly isKnown: boolean;
 }
 
 export class LeaseRenewals {
@@ -138,199 +134,198 @@ export class LeaseRenewals {
   }
 
   async #renewSlice(
-    batch: LeaseRenewalBatch,
-    nodes: readonly string[],
+    { renewedMs, leaseDurationSeconds, userAgent, isKnown = false }: LeaseRenewalBatch,
+    names: readonly string[],
   ): Promise<readonly string[]> {
-    const { catalog, flowControl } = this.#config;
+    const { catalog, clock, flowControl } = this.#config;
     const kind = catalog.snapshot().get(leases.group, leases.version, leases.resource);
-    if (kind === undefined || !isServed(kind) || !this.#config.serves()) return nodes;
-    const request = requestOf(nodes[0]!, batch.userAgent);
+    if (kind === undefined || !isServed(kind) || !this.#config.serves()) return names;
+    const request = requestOf(names[0]!, userAgent);
+    const holder = { leaseDurationSeconds, manager: managerOf(request, { fieldManager: '' }) };
     const refused = await Promise.all(
-      [...this.#byFlow(nodes, request)].map(async ([flow, ofFlow]) => {
-        const end = await flowControl.beginTogether(flow, ofFlow.length);
-        let written = NONE;
+      [...this.#byFlow(names, request)].map(async ([flow, nodes]) => {
+        const end = await flowControl.beginTogether(flow, nodes.length);
+        let written: readonly RenewedNode[] = [];
         try {
-          written = await this.#write(batch, ofFlow, kind, request);
+          const times = renewalTimes(renewedMs, clock.now());
+          written = await this.#renewNodes(nodes, { ...times, holder, request, kind, isKnown });
         } finally {
-          end(written.size);
+          end(written.length);
         }
-        return written.size === ofFlow.length ? [] : ofFlow.filter((name) => !written.has(name));
+        return this.#without(nodes, written);
       }),
     );
     return refused.flat();
   }
 
-  #byFlow(nodes: readonly string[], request: RequestState): ReadonlyMap<Flow, readonly string[]> {
+  #byFlow(
+    names: readonly string[],
+    request: RequestState,
+  ): ReadonlyMap<Flow, readonly RenewedNode[]> {
     const { classifier } = this.#config.flowControl;
-    const byFlow = new Map<Flow, string[]>();
-    for (const nodeName of nodes) {
-      const { user } = this.#nodeOf(nodeName);
-      const flow = classifier.flowOf({ info: infoOf(request, nodeName), user });
-      const ofFlow = byFlow.get(flow);
-      if (ofFlow === undefined) byFlow.set(flow, [nodeName]);
-      else ofFlow.push(nodeName);
+    const byFlow = new Map<Flow, RenewedNode[]>();
+    for (const name of names) {
+      const node = this.#nodeOf(name);
+      if (node.classifier !== classifier) {
+        node.classifier = classifier;
+        // The classifier remembers users as long as they live, and this one is asked about once.
+        node.flow = classifier.flowOf({ info: infoOf(request, name), user: userOf(name) });
+      }
+      const ofFlow = byFlow.get(node.flow!);
+      if (ofFlow === undefined) byFlow.set(node.flow!, [node]);
+      else ofFlow.push(node);
     }
     return byFlow;
   }
 
   /** Makes the renewals that may be made here. Resolves with their nodes. */
-  async #write(
-    batch: LeaseRenewalBatch,
-    nodes: readonly string[],
-    kind: Kind,
-    request: RequestState,
-  ): Promise<ReadonlySet<string>> {
-    const { metrics, audit } = this.#config;
-    const renewals = this.#renewalsOf(batch, nodes, request);
-    const [first] = renewals;
-    if (first === undefined) return NONE;
-    const countAdmission = this.#admit(kind, first, request);
-    if (countAdmission === undefined) return NONE;
-    const countRequests = metrics.beginTogether(request, renewals.length, endpointLabels(kind));
-    const written = new Set<string>();
+  async #renewNodes(
+    nodes: readonly RenewedNode[],
+    context: RenewalContext,
+  ): Promise<readonly RenewedNode[]> {
+    const { metrics, audit, renewed } = this.#config;
+    const { request, kind, isKnown } = context;
+    let forget: (() => void) | undefined;
     try {
-      await Promise.all(
-        renewals.map(async (renewal) => {
-          if (await this.#writeOne(renewal, batch.isKnown === true)) written.add(renewal.nodeName);
-        }),
-      );
-      return written;
-    } finally {
-      countAdmission(written.size);
-      countRequests(written.size, OK);
-      audit?.countUnrecorded(written.size);
-    }
-  }
-
-  /** Returns the renewals that may be made here. */
-  #renewalsOf(
-    { leaseDurationSeconds, renewedMs }: LeaseRenewalBatch,
-    nodes: readonly string[],
-    request: RequestState,
-  ): readonly Renewal[] {
-    const { clock, storage } = this.#config;
-    const { now } = storage;
-    if (now === undefined) return [];
-    const holder = {
-      leaseDurationSeconds,
-      manager: managerOf(request, { fieldManager: '' }),
-    };
-    const times = { renewedMs, nowMs: clock.now() };
-    return nodes.flatMap((nodeName) => {
+      const countAdmission = this.#admit(nodes, context);
+      if (countAdmission === undefined) return [];
+      const { written, done } = this.#write(nodes, context);
+      if (written.length === 0) return written;
+      if (isKnown)
+        forget = renewed.add(written[0]!.state!.modRevision, written.at(-1)!.state!.modRevision);
+      const countRequests = metrics.beginTogether(request, written.length, endpointLabels(kind));
+      let count = 0;
       try {
-        return this.#renewalOf(nodeName, request, { now, holder, ...times }) ?? [];
-      } catch (error) {
-        // The plain request reports it.
-        if (error instanceof StorageError) return [];
-        throw error;
+        await done;
+        count = written.length;
+      } finally {
+        countAdmission(count);
+        countRequests(count, OK);
+        audit?.countUnrecorded(count);
       }
-    });
-  }
-
-  /** Returns the renewal if the node's user may make it, and the Lease is in the expected state. */
-  #renewalOf(
-    nodeName: string,
-    request: RequestState,
-    { now, holder, renewedMs, nowMs }: RenewalContext,
-  ): Renewal | undefined {
-    const node = this.#nodeOf(nodeName);
-    const current = now.get(node.key);
-    if (current === undefined) {
-      this.#nodes.delete(nodeName);
-      this.#config.renewed.forget(node.key);
-      return undefined;
+      return written;
+    } catch (error) {
+      forget?.();
+      // The plain requests report it.
+      if (error instanceof StorageError) return [];
+      throw error;
     }
-    const places = placesIn(current, node, { ...holder, nodeName });
-    const value = places && renewedLease(passingValueOf(current), places, renewedMs, nowMs);
-    // The request decides what happens to a renewal of the same instant, among others.
-    if (value === undefined) return undefined;
-    const { authorizer, audit } = this.#config;
-    const { user } = node;
-    const attributes = attributesOf({
-      info: infoOf(request, nodeName),
-      user,
-      query: request.query,
-    });
-    const decided = authorizer.authorize(attributes);
-    if (decided instanceof Promise || decided.decision !== 'allow') return undefined;
-    if (audit !== undefined && audit.levelOf(attributes) !== 'None') return undefined;
-    return { nodeName, node, value, current };
   }
 
-  #nodeOf(nodeName: string): RenewedNode {
-    let node = this.#nodes.get(nodeName);
+  #nodeOf(name: string): RenewedNode {
+    let node = this.#nodes.get(name);
     if (node === undefined) {
       node = {
-        key: PREFIX + nodeName,
-        user: userOf(nodeName),
-        revision: 0,
+        name,
+        key: PREFIX + name,
+        user: userOf(name),
+        state: undefined,
         places: undefined,
+        renewTime: undefined,
+        flow: undefined,
+        classifier: undefined,
       };
-      this.#nodes.set(nodeName, node);
+      this.#nodes.set(name, node);
     }
     return node;
   }
 
-  /** Returns a function that counts admitted renewals; undefined if they are not all admitted. */
+  /**
+   * Returns a function that counts admitted renewals; undefined if they are not all admitted, or
+   * there are none. Throws StorageError.
+   */
   #admit(
-    kind: Kind,
-    { nodeName, node, current }: Renewal,
-    request: RequestState,
+    nodes: readonly RenewedNode[],
+    { holder, kind, request }: RenewalContext,
   ): ((renewals: number) => void) | undefined {
-    const object = decodeFromStorage<KubeObject>(current.value, current.modRevision);
-    return this.#config.admission.admitAlike({
-      operation: 'UPDATE',
-      kind: kind.type,
-      resource: kind.type,
-      subresource: '',
-      namespace: NAMESPACE,
-      name: nodeName,
-      object,
-      oldObject: object,
-      query: request.query,
-      dryRun: false,
-      user: node.user,
-      warnings: [],
-    });
+    const { storage, admission } = this.#config;
+    for (const node of nodes) {
+      const current = storage.now?.get(node.key);
+      if (current === undefined || placesIn(node, current, holder) === undefined) continue;
+      const object = decodeFromStorage<KubeObject>(current.value, current.modRevision);
+      return admission.admitAlike({
+        operation: 'UPDATE',
+        kind: kind.type,
+        resource: kind.type,
+        subresource: '',
+        namespace: NAMESPACE,
+        name: node.name,
+        object,
+        oldObject: object,
+        query: request.query,
+        dryRun: false,
+        user: node.user,
+        warnings: [],
+      });
+    }
+    return undefined;
   }
 
-  /** Reports whether the Lease was written. */
-  async #writeOne({ node, value, current }: Renewal, isKnown: boolean): Promise<boolean> {
-    const { storage, renewed } = this.#config;
-    const put: UpdateDecision = { action: 'put', value };
-    let isPut = false;
-    if (isKnown) renewed.renewing(node.key, value);
-    try {
-      const { revision } = await storage.guaranteedUpdate(
-        node.key,
-        (state) => {
-          isPut = state?.modRevision === current.modRevision;
-          return isPut ? put : KEEP;
-        },
-        { guess: current },
-      );
-      if (!isPut) return false;
-      if (isKnown) renewed.renewed(node.key, value, revision);
+  /**
+   * Writes the Leases that are in the expected state, if their nodes' users may, by requests that are
+   * not recorded. Returns these nodes, and the promise that all are written. Throws StorageError.
+   */
+  #write(
+    nodes: readonly RenewedNode[],
+    { holder, request, renewTime, texts }: RenewalContext,
+  ): { readonly written: readonly RenewedNode[]; readonly done: Promise<void> } {
+    const { storage } = this.#config;
+    if (storage.patchTogether === undefined) return { written: [], done: Promise.resolve() };
+    const { info, query } = request;
+    const first = attributesOf({ info, query, user: undefined });
+    const { states, done } = storage.patchTogether(
+      nodes.map(({ key }) => key),
+      (current, index) => {
+        const node = nodes[index]!;
+        const places = placesIn(node, current, holder);
+        // The request decides what happens to a renewal of the same instant, among others.
+        if (places === undefined || node.renewTime === renewTime) return undefined;
+        const { name, user } = node;
+        const isAllowed = this.#isAllowed({ ...first, user, name, path: PATH + name });
+        return isAllowed ? { places, texts } : undefined;
+      },
+    );
+    const written: RenewedNode[] = [];
+    for (const [index, node] of nodes.entries()) {
+      const state = states[index];
+      if (state === undefined) continue;
       // The new state has its times where the one before had them.
-      node.revision = revision;
-      return true;
-    } catch (error) {
-      // The plain request reports it.
-      if (error instanceof StorageError) return false;
-      throw error;
+      node.state = state;
+      node.renewTime = renewTime;
+      written.push(node);
     }
+    return { written, done };
+  }
+
+  /** Reports whether the request is allowed at once, and not recorded. */
+  #isAllowed(attributes: Attributes): boolean {
+    const { authorizer, audit } = this.#config;
+    const decided = authorizer.authorize(attributes);
+    if (decided instanceof Promise || decided.decision !== 'allow') return false;
+    return audit === undefined || audit.levelOf(attributes) === 'None';
+  }
+
+  /** Returns the names of the other nodes, and forgets these: they may have no Leases. */
+  #without(nodes: readonly RenewedNode[], written: readonly RenewedNode[]): readonly string[] {
+    if (written.length === nodes.length) return [];
+    const done = new Set(written);
+    const names = nodes.filter((node) => !done.has(node)).map(({ name }) => name);
+    for (const name of names) this.#nodes.delete(name);
+    return names;
   }
 }
 
-/** Returns where the times are in the state of a node's Lease. */
+/** Returns where a renewal changes this state of a node's Lease. */
 function placesIn(
-  { value, modRevision }: KeyValue,
   node: RenewedNode,
-  holder: LeaseHolder,
-): LeasePlaces | undefined {
-  if (node.revision !== modRevision) {
-    node.revision = modRevision;
-    node.places = leasePlaces(value, holder);
+  current: KeyValue,
+  holder: RenewalContext['holder'],
+): LeaseTemplate['places'] | undefined {
+  if (node.state !== current) {
+    const template = leaseTemplate(current.value, { ...holder, nodeName: node.name });
+    node.state = current;
+    node.places = template?.places;
+    node.renewTime = template?.renewTime;
   }
   return node.places;
 }

@@ -19,11 +19,11 @@ export interface LeaseHolder {
   readonly manager: string;
 }
 
-/** Offsets in the stored bytes of a Lease. */
-export interface LeasePlaces {
-  readonly renewTime: number;
-  /** The time of the only entry in the managed fields. */
-  readonly managedTime: number;
+/** A stored Lease whose renewals change nothing but two times. */
+export interface LeaseTemplate {
+  /** The offsets of the times: the renewTime, and that of the only entry in the managed fields. */
+  readonly places: readonly number[];
+  readonly renewTime: string;
 }
 
 const API_VERSION = apiVersionOf(leases);
@@ -45,36 +45,34 @@ const TIME_LENGTH = formatTime(0).length;
  * Returns where a renewal changes the stored bytes. Undefined if it might change anything else, or
  * if the times have another length than those that are written now.
  */
-export function leasePlaces(value: Uint8Array, holder: LeaseHolder): LeasePlaces | undefined {
+export function leaseTemplate(value: Uint8Array, holder: LeaseHolder): LeaseTemplate | undefined {
   const lease = decodeFromStorage<Immutable<Lease>>(value, 1);
   if (!isRenewedOnly(lease, holder)) return undefined;
-  const renewTime = placeOf(value, RENEW_TIME, lease.spec.renewTime, MICRO_TIME_LENGTH);
+  const { renewTime } = lease.spec;
   const { time } = lease.metadata.managedFields![0]!;
-  const managedTime = placeOf(value, MANAGED_TIME, time, TIME_LENGTH);
-  return renewTime === undefined || managedTime === undefined
-    ? undefined
-    : { renewTime, managedTime };
+  const places = [
+    placeOf(value, RENEW_TIME, renewTime, MICRO_TIME_LENGTH),
+    placeOf(value, MANAGED_TIME, time, TIME_LENGTH),
+  ];
+  return renewTime !== undefined && places.every(isPlace) ? { places, renewTime } : undefined;
+}
+
+const isPlace = (place: number | undefined): place is number => place !== undefined;
+
+/** The times of renewals that are made together. */
+export interface RenewalTimes {
+  readonly renewTime: string;
+  /** The bytes for the places of a template. */
+  readonly texts: readonly Uint8Array[];
 }
 
 /**
- * Returns the stored bytes after a renewal. `renewedMs`: the time that the kubelet says; `nowMs`:
- * the time of the write. Both in milliseconds since the epoch. Undefined: the Lease has this
- * renewTime, so a renewal is no change.
+ * Returns the times of a renewal. `renewedMs`: the time that the kubelet says; `nowMs`: the time of the
+ * write. Both in milliseconds since the epoch.
  */
-export function renewedLease(
-  value: Uint8Array,
-  places: LeasePlaces,
-  renewedMs: number,
-  nowMs: number,
-): Uint8Array | undefined {
+export function renewalTimes(renewedMs: number, nowMs: number): RenewalTimes {
   const renewTime = formatMicroTime(renewedMs);
-  const next = Buffer.allocUnsafe(value.length);
-  next.set(value);
-  const end = places.renewTime + MICRO_TIME_LENGTH;
-  if (next.toString('latin1', places.renewTime, end) === renewTime) return undefined;
-  next.write(renewTime, places.renewTime, 'latin1');
-  next.write(formatTime(nowMs), places.managedTime, 'latin1');
-  return next;
+  return { renewTime, texts: [renewTime, formatTime(nowMs)].map((text) => Buffer.from(text)) };
 }
 
 function isRenewedOnly(lease: Immutable<Lease>, holder: LeaseHolder): boolean {

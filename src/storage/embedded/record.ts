@@ -14,7 +14,7 @@
 import { crc32 } from 'node:zlib';
 import type { KeyValue, Revision } from '../interface.ts';
 import type { PendingWrite } from '../mvcc/commit-log.ts';
-import { sizeOf } from '../value.ts';
+import { passingValueOf, sizeOf } from '../value.ts';
 
 const CHECKSUM_BYTES = 4;
 const HEADER_BYTES = 36;
@@ -56,7 +56,7 @@ export class RecordWriter {
     const begin = this.#length;
     const keyBegin = begin + HEADER_BYTES;
     const keyBytes = this.#bytes.write(write.key, keyBegin, 'utf8');
-    const value = write.kv?.value;
+    const value = write.kv && passingValueOf(write.kv);
     const view = this.#view;
     view.setUint32(begin, 0, true);
     view.setUint32(begin + 4, keyBytes, true);

@@ -10,7 +10,8 @@ import {
   type StorageErrorReason,
 } from '../interface.ts';
 import type { CommitLog, CommitSink } from './commit-log.ts';
-import { type EngineOptions, type EngineWrite, MvccEngine } from './engine.ts';
+import { type EngineOptions, MvccEngine } from './engine.ts';
+import type { EngineWrite } from './engine-write.ts';
 import { MvccStore } from './store.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -180,6 +181,28 @@ describe('a commit without space', () => {
     expect((await again).modRevision).toBe(3);
     expect(text(await engine.get('/p/a'))).toBe('2');
     expect(text(await engine.get('/p/kept'))).toBe('1');
+  });
+
+  test('takes back keys that were patched together', async () => {
+    const { engine, log } = setup();
+    for (const key of ['/p/a', '/p/b']) void engine.create(key, bytes('1'));
+    log.commit();
+    const patch = { places: [0], texts: [bytes('2')] };
+    const { states, done } = engine.patchTogether(['/p/a', '/p/b'], () => patch);
+    const kept = engine.guaranteedUpdate('/p/a', () => ({ action: 'keep' }));
+    expect(states.map((kv) => text(kv))).toEqual(['2', '2']);
+    expect(text(await engine.get('/p/a'))).toBe('1');
+    log.commit(1);
+    expect(await outcome(done)).toBe('waiting');
+    log.sink.rolledBack(log.waiting.splice(0), new StorageError('NoSpace', 'no space'));
+    expect(await outcome(done)).toBe('NoSpace');
+    expect(text((await kept).kv)).toBe('2');
+    expect((await engine.list('/p/')).items.map(text)).toEqual(['2', '1']);
+    const again = engine.patchTogether(['/p/a', '/p/b'], () => patch);
+    expect(again.states.map((kv) => kv?.modRevision)).toEqual([5, 6]);
+    log.commit();
+    expect(await outcome(again.done)).toBe('done');
+    expect(await outcome(engine.patchTogether(['/p/c'], () => patch).done)).toBe('done');
   });
 
   test('does not keep expired keys forever', async () => {

@@ -23,6 +23,7 @@ import {
   type KeyValue,
   type ListOptions,
   type ListResult,
+  type PatchedTogether,
   type Revision,
   type Storage,
   StorageError,
@@ -31,11 +32,13 @@ import {
   type StorageNow,
   type UpdateDecision,
   type UpdateResult,
+  type ValuePatch,
   type WatchOptions,
 } from '../interface.ts';
 import { listByScan } from '../list-by-scan.ts';
 import { Beats } from './beats.ts';
 import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
+import type { EngineWrite } from './engine-write.ts';
 import { type Expiration, Expiry, type SharedExpirations } from './expiry.ts';
 import {
   DEFAULT_HISTORY_LIMITS,
@@ -45,6 +48,7 @@ import {
 } from './history-keeper.ts';
 import type { KeyIndex } from './key-index.ts';
 import { assertKey, assertPrefix } from './key-order.ts';
+import { PatchedWrites } from './patched-writes.ts';
 import { RevisionTimes } from './revision-times.ts';
 import type { ChangeEvent, MvccStore } from './store.ts';
 import { WatchHub } from './watch-hub.ts';
@@ -90,19 +94,6 @@ export interface EngineState {
   readonly samples: readonly RevisionSample[];
   readonly times: RevisionTimes;
   readonly decoded: DecodedValues;
-}
-
-/** A pending write, and the callers that wait for it. */
-export interface EngineWrite extends PendingWrite {
-  /**
-   * Resolves to `kv` when the write is committed and visible. Rejects with the StorageError that
-   * describes the failure.
-   */
-  readonly done: Promise<KeyValue | undefined>;
-  readonly resolve: (kv: KeyValue | undefined) => void;
-  readonly reject: (error: StorageError) => void;
-  /** No later write of the key is pending. */
-  isLast: boolean;
 }
 
 /** The delay in ms before expired keys are deleted again after a failure for lack of space. */
@@ -343,6 +334,27 @@ export class MvccEngine implements Storage {
     }
   }
 
+  patchTogether(
+    keys: readonly string[],
+    patchOf: (current: KeyValue, index: number) => ValuePatch | undefined,
+  ): PatchedTogether {
+    this.#checkWritable();
+    const writes = this.#log === undefined ? undefined : new PatchedWrites();
+    let isWritten = false;
+    const states = keys.map((key, index) => {
+      const pending = this.#pending.get(key);
+      const current = this.#head(key, pending);
+      const patch = current && patchOf(current, index);
+      if (patch === undefined) return undefined;
+      isWritten = true;
+      const kv = this.#store.patched(current!, patch, this.#headRevision + 1);
+      if (writes === undefined) void this.#write(key, kv, undefined, undefined);
+      else this.#append(writes.add(kv), pending);
+      return kv;
+    });
+    return { states, done: isWritten && writes !== undefined ? writes.done : Promise.resolve() };
+  }
+
   async delete(
     key: string,
     options: { readonly expectedRevision?: Revision } = {},
@@ -537,9 +549,9 @@ export class MvccEngine implements Storage {
     pending: EngineWrite | undefined,
     expiresAt: number | undefined,
   ): Awaitable<KeyValue | undefined> {
-    if (this.#log === undefined) this.beats?.beforeWrite(key);
-    const revision = ++this.#headRevision;
     if (this.#log === undefined) {
+      this.beats?.beforeWrite(key);
+      const revision = ++this.#headRevision;
       this.#apply(key, kv, expiresAt);
       this.#times.written(revision, this.#clock.now());
       this.#history.written();
@@ -547,24 +559,23 @@ export class MvccEngine implements Storage {
       return kv;
     }
     const { promise, resolve, reject } = withResolvers<KeyValue | undefined>();
-    const write: EngineWrite = {
-      key,
-      revision,
-      kv,
-      expiresAt,
-      done: promise,
-      resolve,
-      reject,
-      isLast: true,
-    };
+    const revision = this.#headRevision + 1;
+    const done = promise;
+    this.#append({ key, revision, kv, expiresAt, done, resolve, reject, isLast: true }, pending);
+    return promise;
+  }
+
+  /** Queues a write of the next revision. `pending`: the key's last pending write. */
+  #append(write: EngineWrite, pending: EngineWrite | undefined): void {
+    const { key } = write;
+    this.#headRevision = write.revision;
     if (this.#pending.size === 0) this.#lastCommit = this.#clock.monotonic();
     if (pending === undefined) this.#pending.add(key, write);
     else {
       pending.isLast = false;
       this.#pending.set(key, write);
     }
-    this.#log.append(write);
-    return promise;
+    this.#log!.append(write);
   }
 
   #apply(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): void {

@@ -12,6 +12,7 @@ import {
   type Revision,
   StorageError,
   type StorageEvent,
+  type ValuePatch,
 } from '../interface.ts';
 import { plainValues, type ValuePacking } from '../packing/index.ts';
 import { sizeOf } from '../value.ts';
@@ -307,6 +308,11 @@ export class MvccStore {
     return this.#packing.hold(kv);
   }
 
+  /** Returns the state that a patch makes of another one, in the form in which the store keeps it. */
+  patched(current: KeyValue, patch: ValuePatch, revision: Revision): KeyValue {
+    return this.#packing.patch(current, patch, revision);
+  }
+
   /** Keeps the value of a write of some time ago in less memory. Called after each write. */
   settle(): void {
     const event = this.#log.at(this.#log.length - 1 - PLAIN_WRITES);
@@ -465,7 +471,8 @@ export class MvccStore {
     if (first !== undefined && isTombstone(first) && first.modRevision <= revision) drop++;
     if (drop === 0) return;
     const own = this.#owned(entry);
-    own.past = drop === past.length ? undefined : past.slice(drop);
+    if (drop === past.length) own.past = undefined;
+    else own.past!.splice(0, drop);
     if (own.past === undefined && own.latest === undefined) this.#forget(key);
   }
 

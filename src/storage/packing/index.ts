@@ -7,10 +7,10 @@
 // the last hyphen of its name, and with the latest one of the same directory.
 
 import { LruCache } from '#machinery/collections/lru.ts';
-import type { KeyValue, Revision } from '../interface.ts';
-import type { MadeValue } from '../value.ts';
+import type { KeyValue, Revision, ValuePatch } from '../interface.ts';
 import { Model } from './differences.ts';
-import { applyDifferences } from './step-reader.ts';
+import { HeldKeyValue, MAX_PACKED_BYTES } from './held-value.ts';
+import { PatchedKeyValue, patchedValue } from './patched-value.ts';
 
 /** How a store keeps values. */
 export interface ValuePacking {
@@ -23,6 +23,8 @@ export interface ValuePacking {
   pack(kv: KeyValue): void;
   /** Returns a state that is read at the start, which packing all values would delay. */
   holdRestored(kv: KeyValue): KeyValue;
+  /** Returns the state that the patch makes of another one. */
+  patch(current: KeyValue, patch: ValuePatch, revision: Revision): KeyValue;
 }
 
 /** Keeps each value by itself: the plain form. */
@@ -30,12 +32,16 @@ export const plainValues: ValuePacking = {
   hold: (kv) => kv,
   pack: () => undefined,
   holdRestored: (kv) => kv,
+  patch: (current, patch, modRevision) => ({
+    key: current.key,
+    value: patchedValue(current, patch),
+    createRevision: current.createRevision,
+    modRevision,
+  }),
 };
 
 /** Smaller values stay as they are: what is saved would be little. */
 const MIN_BYTES = 256;
-/** Larger values stay as they are: many are packed in one turn of the event loop. */
-const MAX_BYTES = 16 * 1024;
 /** Differences that are more than this part of the value are not worth their reads. */
 const MAX_PART = 1 / 3;
 /** A model that is so many times as long as a value is not its model: it stays in memory with the value. */
@@ -71,10 +77,20 @@ export class SimilarValues implements ValuePacking {
     return held;
   }
 
+  patch(current: KeyValue, patch: ValuePatch, revision: Revision): KeyValue {
+    const base =
+      current instanceof PatchedKeyValue && current.places === patch.places
+        ? current.base
+        : current;
+    return base instanceof HeldKeyValue
+      ? new PatchedKeyValue(base, patch, revision)
+      : this.hold(plainValues.patch(current, patch, revision));
+  }
+
   pack(kv: KeyValue): void {
     if (!(kv instanceof HeldKeyValue) || kv.isPacked) return;
     const { key, value } = kv;
-    if (value.length < MIN_BYTES || value.length > MAX_BYTES) {
+    if (value.length < MIN_BYTES || value.length > MAX_PACKED_BYTES) {
       kv.keep(ownBytes(value));
       return;
     }
@@ -106,101 +122,4 @@ function ownBytes(value: Uint8Array): Uint8Array {
   const own = Buffer.allocUnsafeSlow(value.length);
   own.set(value);
   return own;
-}
-
-/** The place of what readers compare to find out what a value is: behind a header, and short. */
-const ALIKE_FROM = 8;
-const MAX_ALIKE = 200;
-
-/**
- * Values that are read are cut from one buffer after the other, since a buffer for each costs as
- * much as its bytes. Readers keep none of them for long.
- */
-const SLAB_BYTES = 256 * 1024;
-let slab = Buffer.allocUnsafeSlow(0);
-let slabUsed = 0;
-
-function room(length: number): Buffer {
-  if (length > SLAB_BYTES / 4) return Buffer.allocUnsafeSlow(length);
-  if (slabUsed + length > slab.length) {
-    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
-    slabUsed = 0;
-  }
-  return slab.subarray(slabUsed, (slabUsed += length));
-}
-
-/** The value that was read last: readers read a value several times in a row. */
-let lastRead: { readonly kv: HeldKeyValue; readonly value: Uint8Array } | undefined;
-
-/** Values that are read in passing, one at a time. `kv`: the state whose value is there. */
-const passing: { readonly bytes: Buffer; kv: HeldKeyValue | undefined } = {
-  bytes: Buffer.allocUnsafeSlow(MAX_BYTES),
-  kv: undefined,
-};
-
-/** A state whose value is kept as bytes at first, and later perhaps as differences from a model. */
-class HeldKeyValue implements MadeValue {
-  readonly key: string;
-  readonly createRevision: Revision;
-  readonly modRevision: Revision;
-  readonly size: number;
-  /** The value, or its model if there are differences. */
-  #bytes: Uint8Array;
-  #differences: string | undefined;
-  /** From ALIKE_FROM to here the value has the bytes of its model. */
-  #alikeTo = 0;
-
-  constructor(kv: KeyValue) {
-    this.key = kv.key;
-    this.createRevision = kv.createRevision;
-    this.modRevision = kv.modRevision;
-    const { value } = kv;
-    this.size = value.length;
-    this.#bytes = value;
-    this.#differences = undefined;
-  }
-
-  get isPacked(): boolean {
-    return this.#differences !== undefined;
-  }
-
-  /** Keeps these bytes, which are equal. */
-  keep(value: Uint8Array): void {
-    this.#bytes = value;
-  }
-
-  /** Keeps the value as its differences from a model. */
-  keepDifferences(model: Uint8Array, differences: string): void {
-    const value = this.#bytes;
-    let alike = Math.min(ALIKE_FROM, value.length);
-    while (alike < MAX_ALIKE && alike < value.length && value[alike] === model[alike]) alike++;
-    this.#alikeTo = alike;
-    this.#bytes = model;
-    this.#differences = differences;
-  }
-
-  get value(): Uint8Array {
-    if (this.#differences === undefined) return this.#bytes;
-    if (lastRead?.kv !== this) lastRead = { kv: this, value: this.start(this.size) };
-    return lastRead.value;
-  }
-
-  start(length: number, from = 0): Uint8Array {
-    if (this.#differences === undefined) return this.#bytes;
-    if (from >= ALIKE_FROM && length <= this.#alikeTo) return this.#bytes;
-    const target = room(Math.min(length, this.size));
-    applyDifferences(this.#differences, this.#bytes, target);
-    return target;
-  }
-
-  passing(): Uint8Array {
-    if (this.#differences === undefined) return this.#bytes;
-    if (lastRead?.kv === this) return lastRead.value;
-    const target = passing.bytes.subarray(0, this.size);
-    if (passing.kv !== this) {
-      applyDifferences(this.#differences, this.#bytes, target);
-      passing.kv = this;
-    }
-    return target;
-  }
 }

@@ -84,6 +84,34 @@ test('each start of a packed value can be read alone', () => {
     }
 });
 
+test('patched values are those of the plain form, packed or not', () => {
+  const packing = new SimilarValues();
+  const value = bytes(pod(22));
+  const plain: KeyValue[] = [state('/pods/b', value)];
+  const kept: KeyValue[] = [packing.hold(plain[0]!)];
+  pack(packing, state('/pods/a', bytes(pod(1))));
+  const places = [[100, 300], [value.length - 2], [0, 20, 40]];
+  for (let revision = 3; revision < 20; revision++) {
+    const ofPatch = places[revision < 12 ? 0 : revision % 3]!;
+    const texts = ofPatch.map((_place, i) => bytes(String((revision + i) % 100).padStart(2, '0')));
+    const patch = { places: ofPatch, texts };
+    plain.push(plainValues.patch(plain.at(-1)!, patch, revision));
+    kept.push(packing.patch(kept.at(-1)!, patch, revision));
+    if (revision === 8) for (const kv of kept) packing.pack(kv);
+  }
+  for (const read of [(kv: KeyValue) => kv.value, passingValueOf])
+    for (const [i, kv] of plain.entries()) expect(Buffer.compare(read(kept[i]!), kv.value)).toBe(0);
+  for (const [i, kv] of plain.entries()) {
+    const { key, createRevision, modRevision } = kept[i]!;
+    expect({ ...kv, key, createRevision, modRevision }).toEqual(kv);
+    expect(sizeOf(kept[i]!)).toBe(value.length);
+    for (const length of [10, 150, 310, value.length]) {
+      const start = startOf(kept[i]!, length).subarray(0, length);
+      expect(Buffer.compare(start, kv.value.subarray(0, length))).toBe(0);
+    }
+  }
+});
+
 test('any bytes are read as they were', () => {
   const random = new SeededRandom(7);
   const packing = new SimilarValues();
