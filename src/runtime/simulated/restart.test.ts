@@ -87,3 +87,40 @@ test('a loop after many iterations continues', async () => {
   );
   expect([lines, state]).toEqual([['tick', 'tick'], 'CONTAINER_RUNNING']);
 });
+
+test.each([
+  ['that are at rest', undefined],
+  ['that do something', ['sleep', '60']],
+])('a node has the images of its containers %s, by their names', async (_, command) => {
+  const journal = new SimulationJournal({
+    path: join(directory, 'journal'),
+    logger: silentLogger,
+  });
+  const begin = (): Runtime =>
+    createSimulatedRuntime({ clock: new VirtualClock(), journal: journal.node('n') });
+  const first = begin();
+  const config = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, logDirectory: directory };
+  const { image } = await first.images.imageStatus({ image: 'app:1' });
+  const pod = await first.runtime.runPodSandbox(config);
+  const id = await first.runtime.createContainer(
+    pod,
+    {
+      metadata: { name: 'c' },
+      // As the kubelet does.
+      image: { image: image?.id ?? '', userSpecifiedImage: 'app:1' },
+      ...(command !== undefined && { command }),
+    },
+    config,
+  );
+  await first.runtime.startContainer(id);
+  const before = await first.images.listImages();
+  // A node at rest needs no runtime, and gets another one later.
+  expect(first.release?.()).toBe(command === undefined);
+  await first.close();
+
+  const second = begin();
+  expect(await second.images.listImages()).toEqual(before);
+  expect(before.map(({ repoTags }) => repoTags)).toEqual([['docker.io/library/app:1']]);
+  await second.close();
+  journal.close();
+});

@@ -200,7 +200,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     if (idleImages === undefined) return false;
     const noted = new NamedImages({ clock: this.#clock, simulation: imageSimulation });
     try {
-      for (const { spec } of idleImages) noted.use(spec);
+      for (const { spec } of idleImages) noted.use(byName(spec));
     } catch (error) {
       // It has to be pulled in every run.
       if (!isCriError(error)) throw error;
@@ -291,7 +291,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
    */
   #noteImage(image: ImageSpec): void {
     try {
-      this.#images.use(image);
+      this.#images.use(byName(image));
     } catch (error) {
       if (!isCriError(error)) throw error;
     }
@@ -573,6 +573,15 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   protected override containerRemoved(containerId: string): void {
     this.#journal?.removed(containerId);
   }
+}
+
+/**
+ * Returns the image by the name in the pod. A kubelet makes containers from the ID that the runtime
+ * gave it, which says nothing to a node that does not have the image yet.
+ */
+function byName(image: ImageSpec): ImageSpec {
+  const { userSpecifiedImage } = image;
+  return userSpecifiedImage ? { ...image, image: userSpecifiedImage } : image;
 }
 
 /**
