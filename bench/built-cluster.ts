@@ -3,12 +3,12 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseYaml } from '#api/machinery/codec/yaml.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { endedWithRun, temporaryDirectory } from './clean-up.ts';
 
 /** Node's flags, the same as in bin/cox.js. */
 export const NODE_FLAGS: readonly string[] = [
@@ -58,16 +58,14 @@ export class BuiltCluster {
 
   static async start(options: BuiltClusterOptions): Promise<BuiltCluster> {
     if (!existsSync(PROGRAM)) throw new Error('there is no dist/cox.js: run `npm run build` first');
-    const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
+    const dataDir = options.dataDir ?? temporaryDirectory('coxswain-bench-');
     const began = systemClock.monotonic();
     // A later flag overrides an earlier one.
     const args = ['up', '--quiet', '--secure-port', '0', '--data-dir', dataDir, ...options.flags];
-    const child = spawn(
-      nodeProgram(),
-      [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args],
-      {
+    const child = endedWithRun(
+      spawn(nodeProgram(), [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args], {
         stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      }),
     );
     const seconds = await readySeconds(child);
     const wallMs = systemClock.monotonic() - began;

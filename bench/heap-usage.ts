@@ -1,14 +1,14 @@
 // Reads the heap of another Node process, after full collections: a module loaded with it writes the
 // figure into a file at each signal.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
+import { temporaryDirectory } from './clean-up.ts';
 
 export class HeapUsage {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'coxswain-heap-'));
+  readonly #directory = temporaryDirectory('coxswain-heap-');
   readonly #file = join(this.#directory, 'bytes');
 
   /** The flags that Node needs to answer. */

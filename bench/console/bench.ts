@@ -1,15 +1,14 @@
 // Measures the console's page in headless Chromium, with a list of many pods: opening, scrolling,
 // filtering, the tab's memory, and what the tab costs the server while pods change.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { findProgram, isRoot } from '#cluster/machine/install.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { connectTo } from '../connect.ts';
 import { threadsMs } from '../process-usage.ts';
 import { fillStore, NAMESPACE, podName } from './fill.ts';
@@ -47,7 +46,7 @@ export async function consolePage(config: ConsoleBenchConfig): Promise<void> {
     note('skipped: chromium is not installed (apt-get install chromium)');
     return;
   }
-  const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-console-'));
+  const dataDir = temporaryDirectory('coxswain-bench-console-');
   try {
     await fillStore({ dataDir, ...config });
     await measureCluster(program, dataDir, config);

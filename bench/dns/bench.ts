@@ -5,8 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +16,7 @@ import { startCluster, type EmbeddedCluster } from '#cluster/index.ts';
 import { nodeSockets } from '#dns/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
+import { endedWithRun, temporaryDirectory } from '../clean-up.ts';
 import { heading, note, quantile, show } from '../report.ts';
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
@@ -32,9 +32,11 @@ const NAMES = [
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const node = (file: string, args: readonly string[], flags: readonly string[] = []): ChildProcess =>
-  spawn(process.execPath, ['--import', 'tsx', ...flags, here(file), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  endedWithRun(
+    spawn(process.execPath, ['--import', 'tsx', ...flags, here(file), ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
+  );
 
 async function line(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('the process has no output');
@@ -54,7 +56,7 @@ async function load(port: number): Promise<number> {
 
 export async function dns(): Promise<void> {
   heading('DNS');
-  const dir = mkdtempSync(join(tmpdir(), 'dns-bench-'));
+  const dir = temporaryDirectory('dns-bench-');
   const cluster = await startCluster({
     nodes: 0,
     port: 0,
@@ -114,7 +116,7 @@ function startCoreDns(dir: string): ChildProcess | undefined {
 }
 `,
   );
-  return spawn(program, ['-conf', corefile], { stdio: 'ignore' });
+  return endedWithRun(spawn(program, ['-conf', corefile], { stdio: 'ignore' }));
 }
 
 async function ask(port: number, name: string): Promise<Buffer> {

@@ -2,13 +2,13 @@
 // of a small cluster, repeated (grow-state.ts), so 150,000 pods are there in minutes. Costs are
 // processor time and memory of the process.
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { BuiltCluster } from '../built-cluster.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { connectTo } from '../connect.ts';
 import { Http1Connection } from '../load/http1-connection.ts';
 import { mainThreadMs, peakResidentMB, residentMB, threadsMs } from '../process-usage.ts';
@@ -67,7 +67,7 @@ export async function grown(options: GrownOptions): Promise<void> {
   heading(
     `grown: ${nodes} nodes, ${pods} pods, ${kubelets ? 'all kubelets run' : 'one kubelet runs'}`,
   );
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coxswain-bench-grown-'));
+  const dataDir = options.dataDir ?? temporaryDirectory('coxswain-bench-grown-');
   try {
     if (!existsSync(join(dataDir, 'store'))) await fill(dataDir, options);
     await measure(dataDir, options);

@@ -4,14 +4,14 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '#cluster/machine/install.ts';
 import { Router } from '#ingress/routing/router.ts';
 import { World } from '#ingress/testing/world.ts';
+import { endedWithRun, temporaryDirectory } from '../clean-up.ts';
 import { heading, median, note, show } from '../report.ts';
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3);
@@ -33,6 +33,7 @@ async function start(
   const child = spawn(process.execPath, ['--import', 'tsx', file, role, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  endedWithRun(child);
   const [text] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return { child, port: Number(text) };
 }
@@ -54,9 +55,11 @@ http {
   }
 }`,
   );
-  return spawn(binary, ['-p', dir, '-c', join(dir, 'nginx.conf')], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
+  return endedWithRun(
+    spawn(binary, ['-p', dir, '-c', join(dir, 'nginx.conf')], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    }),
+  );
 }
 
 function load(port: number): Load {
@@ -82,7 +85,7 @@ export async function ingress(): Promise<void> {
   decision();
   if (findProgram('wrk') === undefined)
     return note('requests are not measured: wrk is not installed (apt-get install wrk)');
-  const dir = mkdtempSync(join(tmpdir(), 'ingress-bench-'));
+  const dir = temporaryDirectory('ingress-bench-');
   const backend = await start('backend');
   const ours = await start('proxy', String(backend.port));
   const bare = await start('bare', String(backend.port));

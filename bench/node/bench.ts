@@ -2,14 +2,14 @@
 // uses while they run. With upstream's kubelet, the two run one after the other, each with a
 // containerd of its own, against the same API server of ours.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { pauseImage } from '#runtime/containerd/index.ts';
 import { BuiltCluster } from '../built-cluster.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';
 import { heading, note, show } from '../report.ts';
@@ -45,7 +45,7 @@ const GOALS: Readonly<Record<number, { seconds: number; percent?: number; megaby
 
 export async function node(options: NodeBenchOptions): Promise<void> {
   heading(`one node with real containers: ${options.pods.join(', then ')} pods of one container`);
-  const dir = mkdtempSync(join(tmpdir(), 'coxswain-node-'));
+  const dir = temporaryDirectory('coxswain-node-');
   const dataDir = join(dir, 'cluster');
   const cluster = await BuiltCluster.start({
     flags: ['--store', 'memory', '--runtime', 'simulated', '--nodes', '1'],

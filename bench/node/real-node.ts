@@ -19,6 +19,7 @@ import { createContainerdRuntime } from '#runtime/containerd/index.ts';
 import { ensureCommand } from '../../test/conformance/binaries.ts';
 import { cleanUp, removeCgroup } from '../../test/conformance/clean-up.ts';
 import { NODE_FLAGS, PROGRAM } from '../built-cluster.ts';
+import { endedWithRun } from '../clean-up.ts';
 import { note } from '../report.ts';
 
 export type Maker = 'ours' | 'upstream';
@@ -225,7 +226,7 @@ function start(
   [program = '', ...args]: readonly string[],
 ): ChildProcess {
   const log = openSync(join(dir, `${name}.log`), 'w');
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', log] });
+  const child = endedWithRun(spawn(program, args, { stdio: ['ignore', 'pipe', log] }));
   closeSync(log);
   child.once('exit', (code) => {
     if (code !== 0 && code !== null)

@@ -1,9 +1,7 @@
 // Measures the pod network in network namespaces: the time from the creation of a Node until its
 // pods are reachable, and the cost of one more node when there are a thousand.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import type { NodeRecord } from '#network/pod-network/model.ts';
@@ -14,6 +12,7 @@ import {
 } from '#network/pod-network/index.ts';
 import { LabCluster, until } from '#network/pod-network/testing/cluster.ts';
 import { labIsMissing, type LabMachine, MachineLab } from '#network/pod-network/testing/lab.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { heading, note, quantile, show } from '../report.ts';
 
 const NODES = Number(process.env['NODES'] ?? 1000);
@@ -92,7 +91,7 @@ interface ManyNodes {
 
 async function manyNodes(mode: 'routes' | 'vxlan'): Promise<ManyNodes> {
   const lab = new MachineLab();
-  const dir = mkdtempSync(join(tmpdir(), 'cox-bench-'));
+  const dir = temporaryDirectory('cox-bench-');
   try {
     const machine = await lab.machine('a', 1);
     // All nodes have addresses on this link.

@@ -3,9 +3,8 @@
 // kernel has the change. KUBE_PROXY names upstream's kube-proxy, to be measured beside it.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -20,6 +19,7 @@ import { ProxyMetrics } from '#proxy/metrics.ts';
 import type { Backend } from '#proxy/model.ts';
 import { NftablesBackend } from '#proxy/nftables/nftables-backend.ts';
 import { Proxier } from '#proxy/proxier.ts';
+import { endedWithRun, temporaryDirectory } from '../clean-up.ts';
 import { heading, note, quantile, show } from '../report.ts';
 
 const SERVICES = Number(process.env['SERVICES'] ?? 10_000);
@@ -278,7 +278,7 @@ async function measureKubeProxy(
   },
   program: string,
 ): Promise<Theirs> {
-  const dir = mkdtempSync(join(tmpdir(), 'bench-proxy-'));
+  const dir = temporaryDirectory('bench-proxy-');
   const path = join(dir, 'api.sock');
   const relay = createServer((near) => {
     const far = connect(Number(new URL(cluster.url ?? '').port), '127.0.0.1');
@@ -297,7 +297,7 @@ async function measureKubeProxy(
   const children: ChildProcess[] = [];
   const run = (...args: string[]): void => {
     const [command = '', ...rest] = [...INSIDE, ...args];
-    children.push(spawn(command, rest, { stdio: 'ignore' }));
+    children.push(endedWithRun(spawn(command, rest, { stdio: 'ignore' })));
   };
   const metric = (name: string): number => {
     const [command = '', ...rest] = [...INSIDE, 'curl', '-s', 'http://127.0.0.1:10249/metrics'];

@@ -3,9 +3,7 @@
 // with the UIDs that the pods had before. Meanwhile a client sends small requests and measures the
 // latency of each.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { nodes as nodeType, pods, type Node, type Pod } from '#api/groups/core/v1/index.ts';
@@ -13,6 +11,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster, readKubeconfig, type Target } from '../built-cluster.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, mainThreadMs, peakResidentMB, residentMB } from '../process-usage.ts';
 import { pauseDeployment } from '../workloads.ts';
@@ -86,7 +85,7 @@ const GOAL_S = 30;
 export async function restart(options: RestartOptions): Promise<void> {
   const { nodes, pods: podCount, rounds } = options;
   heading(`restart: ${nodes} simulated nodes, ${podCount} pods, embedded store`);
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coxswain-bench-restart-'));
+  const dataDir = options.dataDir ?? temporaryDirectory('coxswain-bench-restart-');
   try {
     let before = await fill(dataDir, options);
     const results: Round[] = [];

@@ -3,14 +3,13 @@
 // processor time of its process, which a loaded machine hardly changes. Times, rates and memory are
 // printed for each size, with the goals that they have (goals.ts).
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { connectTo } from '../connect.ts';
 import { Http1Connection } from '../load/http1-connection.ts';
 import { mainThreadMs, peakResidentMB, residentMB, threadsMs } from '../process-usage.ts';
@@ -91,7 +90,7 @@ interface Measured<Name extends CostName> {
 }
 
 async function measure(size: Size, nodeFlags: readonly string[]): Promise<Measured<CostName>> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-scale-'));
+  const dataDir = temporaryDirectory('coxswain-bench-scale-');
   try {
     const running = await measureRunning(size, dataDir, nodeFlags);
     const restarted = await measureRestart(size, dataDir, nodeFlags);

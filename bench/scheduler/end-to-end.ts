@@ -1,11 +1,10 @@
 // Runs one workload as users have it: `cox up` in a process of its own, with the embedded store.
 // This process creates the pods and watches them, over TLS.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { nodes } from '#api/groups/core/v1/index.ts';
 import { BuiltCluster } from '../built-cluster.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';
 import { drive, type Measured } from './drive.ts';
@@ -22,7 +21,7 @@ export async function runEndToEnd(
   workload: Workload,
   nodeFlags: readonly string[],
 ): Promise<Measured> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
+  const dataDir = temporaryDirectory('coxswain-bench-');
   try {
     await keepOwnNodeFree(dataDir);
     return await runOn(dataDir, workload, nodeFlags);

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { NODE_FLAGS } from '../built-cluster.ts';
+import { endedWithRun } from '../clean-up.ts';
 import { heading, note } from '../report.ts';
 import { decide, type Decisions } from './decide.ts';
 import type { Measured } from './drive.ts';
@@ -205,6 +206,7 @@ async function inOwnProcess(
   const child = fork(await bundledWorkload(), [name, String(scale)], {
     execArgv: [...NODE_FLAGS, ...nodeFlags],
   });
+  endedWithRun(child);
   const exit = once(child, 'exit');
   let measured: Measured | undefined;
   child.once('message', (message) => (measured = message as Measured));

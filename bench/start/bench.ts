@@ -3,11 +3,11 @@
 // cluster, too.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster, PROGRAM } from '../built-cluster.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { mainThreadMs, residentMB, threadsMs } from '../process-usage.ts';
 import { heading, show } from '../report.ts';
 
@@ -21,7 +21,7 @@ export async function start({ rounds }: { readonly rounds: number }): Promise<vo
   const again: BuiltCluster[] = [];
   const mainThread: number[] = [];
   for (let i = 0; i < rounds; i++) {
-    const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
+    const dataDir = temporaryDirectory('coxswain-bench-');
     for (const clusters of [first, again]) {
       const cluster = await BuiltCluster.start({ flags: FLAGS, dataDir });
       if (clusters === again) mainThread.push(mainThreadMs(cluster.pid));

@@ -7,15 +7,14 @@
 // count. A promise that is broken fails the command.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { type EmbeddedEngine, openEmbeddedEngine } from '#storage/embedded/index.ts';
 import { DEFAULT_HISTORY_LIMITS, historyLimits } from '#storage/mvcc/history-keeper.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { heading, median, note, show } from '../report.ts';
 import { Turns } from '../thread-cpu.ts';
 import { Progress } from './progress.ts';
@@ -55,7 +54,7 @@ export async function history({ objects, megabytes }: HistoryOptions): Promise<v
     `history: ${objects.toLocaleString('en')} objects of 1 KB, ` +
       `${writes.toLocaleString('en')} writes (${megabytes.toLocaleString('en')} MB), embedded store`,
   );
-  const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
+  const dataDir = temporaryDirectory('coxswain-bench-');
   const open = (): Promise<EmbeddedEngine> =>
     openEmbeddedEngine({ clock, logger: silentLogger, dataDir });
   const promises: Promised[] = [];

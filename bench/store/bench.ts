@@ -4,12 +4,12 @@
 // SQLite alone. It measures a bare TLS server in Node with 64 clients, too, which shows the present
 // speed of the processors.
 
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { loadSqlite } from '#storage/embedded/sqlite.ts';
 import { BuiltCluster } from '../built-cluster.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { createNamespace, measureBare } from '../load/bench.ts';
 import type { RunReport } from '../load/generator.ts';
 import { GeneratorProcess } from '../load/generator-process.ts';
@@ -174,7 +174,7 @@ async function rawSqlite(records: number): Promise<Ceiling> {
 }
 
 function inDirectory<T>(use: (dir: string) => T): T {
-  const dir = mkdtempSync(join(tmpdir(), 'bench-store-'));
+  const dir = temporaryDirectory('bench-store-');
   try {
     return use(dir);
   } finally {

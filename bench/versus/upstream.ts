@@ -4,15 +4,15 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeKubeconfig } from '#cluster/credentials/kubeconfig.ts';
 import { Pki, type KeyPair } from '#cluster/credentials/pki.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { freePorts } from '#machinery/net/testing/free-ports.ts';
 import { systemRandom } from '#machinery/random.ts';
+import { endedWithRun, temporaryDirectory } from '../clean-up.ts';
 import type { Programs } from './programs.ts';
 import type { RunningSide, Side } from './side.ts';
 
@@ -46,7 +46,7 @@ async function start(programs: Programs): Promise<RunningSide> {
   };
   const run = (name: string, program: string, args: readonly string[]): void => {
     const log = openSync(files.path(`${name}.log`), 'a');
-    children.set(name, spawn(program, args, { stdio: ['ignore', log, log] }));
+    children.set(name, endedWithRun(spawn(program, args, { stdio: ['ignore', log, log] })));
   };
   const began = systemClock.monotonic();
   try {
@@ -115,7 +115,7 @@ const controllerManagerFlags = (files: Files, port: number): string[] => [
 ];
 
 async function makeFiles(apiPort: number): Promise<Files> {
-  const dir = mkdtempSync(join(tmpdir(), 'coxswain-versus-'));
+  const dir = temporaryDirectory('coxswain-versus-');
   const path = (name: string): string => join(dir, name);
   const pki = await Pki.open({ clock: systemClock, random: systemRandom });
   const serving = await pki.sign({

@@ -2,9 +2,7 @@
 // an API server (`load` measures HTTP before it). See bench/README.md.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { configMaps } from '#api/groups/core/v1/index.ts';
@@ -16,6 +14,7 @@ import { systemRandom } from '#machinery/random.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
+import { temporaryDirectory } from '../clean-up.ts';
 import { heading, note, quantile, show } from '../report.ts';
 import { etcd } from './etcd.ts';
 import { podKey, podValue } from './objects.ts';
@@ -151,7 +150,7 @@ async function underLoad(): Promise<void> {
   heading(
     `event loop: ${WRITERS} writers of ConfigMaps of 1 KB, embedded store, in one process with the server`,
   );
-  const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
+  const dataDir = temporaryDirectory('coxswain-bench-');
   const server = await serverOn(
     await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir }),
   );
