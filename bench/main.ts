@@ -26,6 +26,7 @@ interface Options {
   readonly referencePid?: string;
   readonly objects: string;
   readonly megabytes: string;
+  readonly kilobytes: string;
   readonly reference?: string;
   readonly token: string;
   readonly upstream: boolean;
@@ -67,6 +68,7 @@ const program = new Command('npm run bench --')
   .option('--reference-pid <pid>', 'process of --reference, for its processor time (watchers)')
   .option('--objects <number>', 'in the store (history)', '20000')
   .option('--megabytes <number>', 'written again and again (history)', '200')
+  .option('--kilobytes <numbers>', 'sizes of the written values (history)', '1')
   .option(
     '--reference <url>',
     'another API server, to measure in the same run, whatever its certificate (webhooks, extensions, watchers)',
@@ -123,6 +125,7 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   referencePid: ['watchers'],
   objects: ['history'],
   megabytes: ['history'],
+  kilobytes: ['history'],
   reference: ['webhooks', 'extensions', 'watchers'],
   token: ['webhooks', 'extensions', 'watchers'],
   upstream: ['embedded', 'node'],
@@ -249,7 +252,11 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   },
   async history() {
     const { history } = await import('./storage/history.ts');
-    await history({ objects: Number(options.objects), megabytes: Number(options.megabytes) });
+    await history({
+      objects: Number(options.objects),
+      megabytes: Number(options.megabytes),
+      kilobytes: options.kilobytes.split(',').map(Number),
+    });
   },
   async watchers() {
     const { numbersOf, watchers } = await import('./watchers/bench.ts');

@@ -3,6 +3,9 @@
 // promises: no turn of the event loop is long because history is forgotten, the file is bounded by
 // what is alive, and a start takes as long as it would have without the past.
 //
+// With `--kilobytes 1,16,64` each write has one of these sizes. Small values replace the objects,
+// others are those of a thousand large objects beside them, since a cluster has few of these.
+//
 // Pauses are processor time of the main thread between two turns, so that a busy machine does not
 // count. A promise that is broken fails the command.
 
@@ -15,6 +18,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import { type EmbeddedEngine, openEmbeddedEngine } from '#storage/embedded/index.ts';
 import { DEFAULT_HISTORY_LIMITS, historyLimits } from '#storage/mvcc/history-keeper.ts';
 import { temporaryDirectory } from '../clean-up.ts';
+import { peakResidentMB } from '../process-usage.ts';
 import { heading, median, note, show } from '../report.ts';
 import { Turns } from '../thread-cpu.ts';
 import { Progress } from './progress.ts';
@@ -24,9 +28,26 @@ export interface HistoryOptions {
   readonly objects: number;
   /** Values that are written after the store was filled, in MB. */
   readonly megabytes: number;
+  /** The sizes of these values in KiB. Each write has one of them, at random. */
+  readonly kilobytes: readonly number[];
+}
+
+/** The objects that the store was filled with, and those that are written. */
+interface Load {
+  readonly objects: number;
+  /** The sizes of written values in bytes. */
+  readonly sizes: readonly number[];
+  readonly meanBytes: number;
+  /** The mean of the sizes that are those of large objects; 0 if there are none. */
+  readonly meanLargeBytes: number;
+  readonly writes: number;
 }
 
 const VALUE_BYTES = 1024;
+/** The number of objects with larger values. */
+const LARGE_OBJECTS = 1000;
+/** Large values are pieces of a random text of this size, so that they are not like each other. */
+const TEXT_BYTES = 4 * 1024 * 1024;
 /** The size of a row beside its value: key, checksum, and its place in the tree. */
 const ROW_BYTES = 200;
 /** Objects are created in another order than that of their keys, as they are replaced. A prime. */
@@ -48,18 +69,19 @@ interface Promised {
   readonly what: string;
 }
 
-export async function history({ objects, megabytes }: HistoryOptions): Promise<void> {
-  const writes = Math.ceil((megabytes * 1e6) / VALUE_BYTES);
+export async function history(options: HistoryOptions): Promise<void> {
+  const load = loadOf(options);
+  const { objects, writes } = load;
   heading(
-    `history: ${objects.toLocaleString('en')} objects of 1 KB, ` +
-      `${writes.toLocaleString('en')} writes (${megabytes.toLocaleString('en')} MB), embedded store`,
+    `history: ${objects.toLocaleString('en')} objects of 1 KB, ${writes.toLocaleString('en')} writes of ` +
+      `${options.kilobytes.join(', ')} KB (${options.megabytes.toLocaleString('en')} MB), embedded store`,
   );
   const dataDir = temporaryDirectory('coxswain-bench-');
   const open = (): Promise<EmbeddedEngine> =>
     openEmbeddedEngine({ clock, logger: silentLogger, dataDir });
   const promises: Promised[] = [];
   try {
-    await fill(await open(), objects);
+    await fill(await open(), load);
     const { ms: emptyStart } = startOf(dataDir);
     show({
       what: 'start, processor time: nothing but the objects',
@@ -67,9 +89,9 @@ export async function history({ objects, megabytes }: HistoryOptions): Promise<v
       values: [emptyStart],
     });
     const engine = await open();
-    promises.push(...(await replace(engine, objects, writes)));
+    promises.push(...(await replace(engine, load)));
     await engine.close();
-    promises.push(...startAgain(dataDir, objects, emptyStart));
+    promises.push(...startAgain(dataDir, load, emptyStart));
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
@@ -79,8 +101,31 @@ export async function history({ objects, megabytes }: HistoryOptions): Promise<v
   process.exitCode = 1;
 }
 
+function loadOf({ objects, megabytes, kilobytes }: HistoryOptions): Load {
+  const sizes = kilobytes.map((size) => size * 1024);
+  const meanBytes = mean(sizes);
+  const large = sizes.filter(isLarge);
+  return {
+    objects,
+    sizes,
+    meanBytes,
+    meanLargeBytes: large.length === 0 ? 0 : mean(large),
+    writes: Math.ceil((megabytes * 1e6) / meanBytes),
+  };
+}
+
+const isLarge = (bytes: number): boolean => bytes > VALUE_BYTES;
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Returns the number of all objects. */
+const countOf = ({ objects, meanLargeBytes }: Load): number =>
+  objects + (meanLargeBytes > 0 ? LARGE_OBJECTS : 0);
+
 /** Creates the objects, and closes the store without history. */
-async function fill(engine: EmbeddedEngine, objects: number): Promise<void> {
+async function fill(engine: EmbeddedEngine, load: Load): Promise<void> {
+  const { objects, meanLargeBytes } = load;
   const progress = new Progress({
     clock,
     what: 'created',
@@ -92,18 +137,18 @@ async function fill(engine: EmbeddedEngine, objects: number): Promise<void> {
     await engine.create(keyOf(object), newValue(object, 0));
     progress.done++;
   });
+  if (meanLargeBytes > 0)
+    await inParallel(LARGE_OBJECTS, WRITERS, async (index) => {
+      await engine.create(largeKeyOf(index), newLargeValue(Math.round(meanLargeBytes)));
+    });
   progress.stop();
   await forgetHistory(engine);
   await engine.close();
 }
 
 /** Replaces random objects again and again. */
-async function replace(
-  engine: EmbeddedEngine,
-  objects: number,
-  writes: number,
-): Promise<readonly Promised[]> {
-  const random = new SeededRandom(1);
+async function replace(engine: EmbeddedEngine, load: Load): Promise<readonly Promised[]> {
+  const { writes } = load;
   const turns = new Turns();
   const sizes: number[] = [];
   const began = clock.monotonic();
@@ -117,9 +162,8 @@ async function replace(
       `, file ${megabytesOf(await engine.sizeBytes())} MB, longest turn ${turns.lap().toFixed(1)} ms`,
   });
   await inParallel(writes, WRITERS, async (index) => {
-    const object = Math.floor(random.float() * objects);
-    const value = newValue(object, index + 1);
-    await engine.guaranteedUpdate(keyOf(object), () => ({ action: 'put', value }));
+    const { key, value } = nextWrite(load, index + 1);
+    await engine.guaranteedUpdate(key, () => ({ action: 'put', value }));
     progress.done++;
     if (index < next) return;
     next += Math.ceil(writes / SAMPLES);
@@ -130,13 +174,14 @@ async function replace(
   const seconds = (clock.monotonic() - began) / 1000;
   const longest = turns.stop();
   show({ what: 'writes by 64 writers', unit: '/s', values: [writes / seconds] });
+  show({ what: 'resident, at most', unit: 'MB', values: [peakResidentMB(process.pid)] });
   show({
     what: 'longest turn of the event loop, processor time',
     unit: 'ms',
     values: [longest],
     goal: { atMost: MAX_PAUSE_MS },
   });
-  const largest = showSizes(sizes, objects, writes);
+  const largest = showSizes(sizes, load);
   await forgetHistory(engine);
   return [
     {
@@ -148,10 +193,14 @@ async function replace(
 }
 
 /** Returns the largest size, as a multiple of the bytes of objects and history. */
-function showSizes(sizes: readonly number[], objects: number, writes: number): number {
+function showSizes(sizes: readonly number[], load: Load): number {
+  const { objects, meanBytes, meanLargeBytes, writes } = load;
   const { maxHistoryBytes, maxHistoryRevisions } = historyLimits(DEFAULT_HISTORY_LIMITS, objects);
-  const kept = Math.min(writes, maxHistoryRevisions, maxHistoryBytes / VALUE_BYTES);
-  const alive = (objects + kept) * (VALUE_BYTES + ROW_BYTES);
+  const kept = Math.min(writes, maxHistoryRevisions, maxHistoryBytes / meanBytes);
+  const alive =
+    objects * (VALUE_BYTES + ROW_BYTES) +
+    LARGE_OBJECTS * meanLargeBytes +
+    kept * (meanBytes + ROW_BYTES);
   const largest = Math.max(...sizes) / alive;
   show({
     what: 'largest file, of the bytes of objects and history',
@@ -167,7 +216,8 @@ function showSizes(sizes: readonly number[], objects: number, writes: number): n
   return largest;
 }
 
-function startAgain(dataDir: string, objects: number, emptyStart: number): readonly Promised[] {
+function startAgain(dataDir: string, load: Load, emptyStart: number): readonly Promised[] {
+  const objects = countOf(load);
   const { ms: start, count } = startOf(dataDir);
   show({
     what: 'start after all writes, of the first one',
@@ -212,6 +262,39 @@ function newValue(object: number, write: number): Uint8Array {
   const value = Buffer.allocUnsafeSlow(VALUE_BYTES).fill('a');
   value.write(start);
   value.write('"}', VALUE_BYTES - 2);
+  return value;
+}
+
+const random = new SeededRandom(1);
+
+/** Returns the next write. `write`: its number. */
+function nextWrite(
+  { objects, sizes }: Load,
+  write: number,
+): { readonly key: string; readonly value: Uint8Array } {
+  const size = sizes[Math.floor(random.float() * sizes.length)]!;
+  if (isLarge(size))
+    return {
+      key: largeKeyOf(Math.floor(random.float() * LARGE_OBJECTS)),
+      value: newLargeValue(size),
+    };
+  const object = Math.floor(random.float() * objects);
+  return { key: keyOf(object), value: newValue(object, write) };
+}
+
+const largeKeyOf = (index: number): string =>
+  `/registry/large/default/large-${String(index).padStart(4, '0')}`;
+
+const textBytes = Buffer.from(Buffer.from(random.bytes((TEXT_BYTES / 4) * 3)).toString('base64'));
+
+/** Returns a value with its own buffer, whose text is unlike that of others. */
+function newLargeValue(size: number): Uint8Array {
+  const value = Buffer.allocUnsafeSlow(size);
+  const start = Math.floor(random.float() * (TEXT_BYTES - size));
+  textBytes.copy(value, 0, start, start + size);
+  const head = '{"kind":"Large","data":"';
+  value.write(head);
+  value.write('"}', size - 2);
   return value;
 }
 

@@ -278,7 +278,8 @@ export interface Storage {
    * Watches the keys under `prefix`. Throws only for a prefix that does not end in '/', which is a
    * bug of the caller. All other errors come from the iterator of the stream, even those that the
    * engine detects during this call:
-   * - Expired: events after `afterRevision` have been compacted; the consumer lists again.
+   * - Expired: events after `afterRevision` have been compacted (some engines also watch on if these
+   *   were of other prefixes); the consumer lists again.
    * - SlowWatcher: the consumer did not keep up; it resumes from the last revision it saw.
    * - Closed.
    */

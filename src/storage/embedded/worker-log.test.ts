@@ -137,6 +137,19 @@ describe('WorkerLog', () => {
     await closed;
   });
 
+  test('publishes few large values in a turn', async () => {
+    const { worker, sink, append } = setup();
+    append(5, 100 * 1024);
+    append(2, 1024 * 1024);
+    append(1);
+    await turn();
+    worker.answer();
+    const last = (): string => sink.received.at(-1) ?? '';
+    expect(sink.received).toEqual(['committed 2 3 4']);
+    while (!last().endsWith(' 9')) await turn();
+    expect(sink.received.slice(1)).toEqual(['committed 5 6 7', 'committed 8', 'committed 9']);
+  });
+
   test('publishes a long backlog in larger parts, at most 128 writes in a turn', async () => {
     const { worker, sink, append } = setup();
     append(8000);

@@ -7,6 +7,7 @@
 
 import { type Revision, StorageError } from '../interface.ts';
 import type { CommitLog, CommitSink, PendingWrite } from '../mvcc/commit-log.ts';
+import { sizeOf } from '../value.ts';
 import { ObsoleteRows } from './obsolete-rows.ts';
 import type { Request, Response } from './protocol.ts';
 import { RecordWriter } from './record.ts';
@@ -41,6 +42,12 @@ const PUBLISHED_PER_TURN = 24;
  */
 const BACKLOG_TURNS = 8;
 const MAX_PUBLISHED_PER_TURN = 128;
+/**
+ * Bytes of values that are published in one turn, unless it is one write. The next work of a writer
+ * of a large value makes large buffers, and while V8 collects because of buffers (one more 64 MiB of
+ * them), each new one costs up to 10 ms.
+ */
+const MAX_PUBLISHED_BYTES = 256 * 1024;
 
 /** The part of a worker thread that the log uses. */
 export interface WorkerPort {
@@ -238,17 +245,27 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
 
   #publishSome(): void {
     const share = Math.ceil(this.#unpublished.length / BACKLOG_TURNS);
-    this.#publish(Math.min(MAX_PUBLISHED_PER_TURN, Math.max(PUBLISHED_PER_TURN, share)));
+    const limit = Math.min(MAX_PUBLISHED_PER_TURN, Math.max(PUBLISHED_PER_TURN, share));
+    this.#publish(limit, MAX_PUBLISHED_BYTES);
   }
 
   #publishAll(): void {
-    this.#publish(this.#unpublished.length);
+    this.#publish(this.#unpublished.length, Number.POSITIVE_INFINITY);
   }
 
-  /** Publishes the oldest `limit` writes, and schedules the next turn for the rest. */
-  #publish(limit: number): void {
-    const count = Math.min(limit, this.#unpublished.length);
-    const writes = Array.from({ length: count }, () => this.#unpublished.shift()!);
+  /**
+   * Publishes the oldest writes within these limits, at least one, and schedules the next turn for the
+   * rest.
+   */
+  #publish(limit: number, maxBytes: number): void {
+    const writes: W[] = [];
+    let bytes = 0;
+    while (writes.length < limit && bytes < maxBytes) {
+      const write = this.#unpublished.shift();
+      if (write === undefined) break;
+      writes.push(write);
+      if (write.kv !== undefined) bytes += sizeOf(write.kv);
+    }
     if (this.#unpublished.length > 0) inNextTurn(() => this.#publishSome());
     if (writes.length > 0) this.#sink.committed(writes);
   }

@@ -50,6 +50,8 @@ interface Member {
   readonly calls: UnaryChannel;
   /** For watches. It connects when the first one begins. */
   readonly client: Client;
+  /** Its open streams of watches. Each function ends one. */
+  readonly watches: Set<(error: Error) => void>;
 }
 
 const ATTEMPT_TIMEOUT_MS = 4000;
@@ -136,6 +138,7 @@ export class EtcdConnection {
           'grpc.enable_retries': 0,
         },
       ),
+      watches: new Set(),
     }));
   }
 
@@ -193,7 +196,8 @@ export class EtcdConnection {
 
   /**
    * Opens a stream of watches on one member. The stream ends with an error when the member loses
-   * its leader. The caller then calls `failed`.
+   * its leader, or when calls leave the member, since one that does not respond sends no events. The
+   * caller then calls `failed`.
    */
   watch(): {
     readonly call: ClientDuplexStream<object, WatchResponse>;
@@ -204,7 +208,7 @@ export class EtcdConnection {
     const active = this.#active;
     const metadata = new Metadata();
     metadata.set('hasleader', 'true');
-    const { client } = this.#members[active]!;
+    const { client, watches } = this.#members[active]!;
     const call = client.makeBidiStreamRequest<object, object>(
       method.path,
       method.requestSerialize,
@@ -212,9 +216,18 @@ export class EtcdConnection {
       metadata,
       {},
     );
+    const leave = (error: Error): void => {
+      call.emit('error', error);
+    };
+    watches.add(leave);
+    // The last event of every stream.
+    call.once('status', () => watches.delete(leave));
     return {
       call: call as ClientDuplexStream<object, WatchResponse>,
-      failed: (error) => this.#leave(active, error),
+      failed: (error) => {
+        watches.delete(leave);
+        this.#leave(active, error);
+      },
     };
   }
 
@@ -230,6 +243,8 @@ export class EtcdConnection {
   #leave(active: number, error: unknown): void {
     if (this.#closed || this.#active !== active || this.#members.length === 1) return;
     this.#active = (active + 1) % this.#members.length;
+    const { watches } = this.#members[active]!;
+    for (const leave of watches) leave(new Error('calls have left the member'));
     this.#logger.info('etcd: member does not respond, trying the next one', {
       member: this.#members[active]?.address,
       next: this.#members[this.#active]?.address,

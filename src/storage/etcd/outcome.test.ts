@@ -90,6 +90,31 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
   /** Writes of JSON are found by their marks, others by their slots. */
   const values = ['mine', '{"mine":true}'];
 
+  test('a watch leaves a member that does not respond when calls do', async () => {
+    const proxy = await proxied();
+    const prefix = `/lost-answers-${++prefixes}`;
+    const direct = await open({ prefix });
+    const endpoints = [proxy.endpoint, etcd.endpoint];
+    const storage = await open({ prefix, endpoints, attemptTimeoutMs: 300 });
+    const watch = storage.watch('/p/', { progressIntervalMs: 60_000 });
+    const keys: string[] = [];
+    const followed = (async () => {
+      for await (const event of watch) {
+        if (event.type === 'put') keys.push(event.kv.key);
+        if (keys.length === 2) break;
+      }
+    })();
+    await storage.create('/p/before', bytes('0'));
+    proxy.losesAnswers = true;
+    await direct.create('/p/after', bytes('1'));
+    const began = systemClock.monotonic();
+    expect(text((await storage.get('/p/after'))?.value)).toBe('1');
+    await followed;
+    expect(keys).toEqual(['/p/before', '/p/after']);
+    // The keepalives of the stream would notice it after ten seconds.
+    expect(systemClock.monotonic() - began).toBeLessThan(8000);
+  });
+
   test.each(values)('detects that %j was written although the response was lost', async (value) => {
     const proxy = await proxied();
     const prefix = `/lost-answers-${++prefixes}`;

@@ -175,7 +175,7 @@ export class MvccEngine implements Storage {
         config.compactionIntervalMs ?? DEFAULT_HISTORY_LIMITS.compactionIntervalMs,
       maxHistoryRevisions: config.maxHistoryRevisions ?? DEFAULT_HISTORY_LIMITS.maxHistoryRevisions,
       maxHistoryBytes: config.maxHistoryBytes ?? DEFAULT_HISTORY_LIMITS.maxHistoryBytes,
-      compact: (revision) => this.#compactAutomatically(revision),
+      compact: (revision, expired) => this.#compactAutomatically(revision, expired),
       // On a virtual clock no other work waits, and ticks are made while the clock stands still.
       ...(clock.polls === undefined && { revisionsPerTurn: COMPACTED_PER_TURN }),
       ...(config.state !== undefined && { samples: config.state.samples }),
@@ -410,7 +410,7 @@ export class MvccEngine implements Storage {
     this.#checkWritable();
     if (!Number.isSafeInteger(revision))
       throw new TypeError(`storage: ${revision} is not a revision`);
-    await this.#forget(revision);
+    await this.#forget(revision, revision);
   }
 
   /**
@@ -613,8 +613,8 @@ export class MvccEngine implements Storage {
     this.#onFailure?.(error);
   }
 
-  #compactAutomatically(revision: Revision): void {
-    this.#forget(revision)?.catch((error: unknown) => {
+  #compactAutomatically(revision: Revision, expired: Revision): void {
+    this.#forget(revision, expired)?.catch((error: unknown) => {
       if (this.#closing === undefined)
         this.#logger.warn('store: deleting history failed, retrying at the next compaction', {
           err: error,
@@ -623,9 +623,9 @@ export class MvccEngine implements Storage {
   }
 
   /** Forgets history up to the revision. Resolves when it is deleted from the log, if there is one. */
-  #forget(revision: Revision): Promise<void> | undefined {
+  #forget(revision: Revision, expired: Revision): Promise<void> | undefined {
     const before = this.#store.historyBytes;
-    const obsolete = this.#store.compact(revision);
+    const obsolete = this.#store.compact(revision, expired);
     this.#times.compact(revision);
     const bytes = before - this.#store.historyBytes;
     return this.#log?.compact(this.#store.compactedRevision, obsolete, bytes);

@@ -45,7 +45,11 @@ export interface RevisionSample {
 export interface HistoryKeeperConfig extends HistoryLimits {
   readonly clock: Clock;
   readonly store: MvccStore;
-  readonly compact: (revision: Revision) => void;
+  /**
+   * Forgets the history before `revision`. What is before `expired` is too old to be read, however
+   * much of it is still known.
+   */
+  readonly compact: (revision: Revision, expired: Revision) => void;
   /**
    * The number of revisions that one call of `compact` forgets at most; the next turns of the event
    * loop make the next calls. Default: no limit.
@@ -88,6 +92,8 @@ export class HistoryKeeper {
   #stopped = false;
   /** History up to this revision is being forgotten, or has been. */
   #goal: Revision = 0;
+  /** History up to this revision is too old. */
+  #expired: Revision = 0;
   #cancelStep: () => void = () => undefined;
   /** The time of the next tick, on the monotonic scale. Undefined while there is no history. */
   #nextTick: number | undefined;
@@ -194,13 +200,16 @@ export class HistoryKeeper {
   }
 
   #tick(now: number): void {
-    const { store, historyMs, compactionIntervalMs } = this.#config;
+    const { store, compact, historyMs, compactionIntervalMs } = this.#config;
     this.#nextTick = now + compactionIntervalMs;
     this.#samples.push({ at: now, revision: store.revision });
     const old = this.#samples.findLast((sample) => sample.at <= now - historyMs);
     if (old !== undefined) {
       this.#samples = this.#samples.slice(this.#samples.indexOf(old));
-      this.#compact(old.revision);
+      this.#expired = old.revision;
+      // Under some prefixes, revisions can still be read whose history is forgotten already.
+      if (old.revision <= store.compactedRevision) compact(old.revision, old.revision);
+      else this.#compact(old.revision);
     }
     if (store.historyLength > 0 || this.#hasBeats) return;
     this.#nextTick = undefined;
@@ -221,7 +230,7 @@ export class HistoryKeeper {
   #step(): void {
     if (!this.#isCompacting) return;
     const { store, compact, revisionsPerTurn = Number.POSITIVE_INFINITY } = this.#config;
-    compact(Math.min(this.#goal, store.compactedRevision + revisionsPerTurn));
+    compact(Math.min(this.#goal, store.compactedRevision + revisionsPerTurn), this.#expired);
     if (this.#isCompacting) this.#cancelStep = inNextTurn(() => this.#step());
   }
 }

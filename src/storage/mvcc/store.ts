@@ -17,7 +17,7 @@ import {
 import { plainValues, type ValuePacking } from '../packing/index.ts';
 import { sizeOf } from '../value.ts';
 import { CountedTree } from './counted-tree.ts';
-import { Directories } from './directories.ts';
+import { Directories, directoryOf } from './directories.ts';
 import { KeyIndex, type KeyQuery } from './key-index.ts';
 import { endOfPrefix, lessFor, successor } from './key-order.ts';
 
@@ -104,8 +104,10 @@ export class MvccStore {
   #indexes: KeyIndex[] = [];
   /** The events of revisions #compacted + 1 … #revision, one each, in order. */
   #log = new ForkableLog<ChangeEvent>();
-  /** The oldest readable revision. */
+  /** The oldest revision that can be read under all prefixes. */
   #compacted: Revision;
+  /** The oldest revision that can be read under any prefix. Not after #compacted. */
+  #expired: Revision;
   #revision: Revision;
   #historyBytes = 0;
   readonly #packing: ValuePacking;
@@ -117,6 +119,7 @@ export class MvccStore {
   constructor(revision: Revision = 1, packing: ValuePacking = plainValues) {
     this.#packing = packing;
     this.#compacted = revision;
+    this.#expired = revision;
     this.#revision = revision;
   }
 
@@ -131,6 +134,7 @@ export class MvccStore {
     fork.#directories = this.#directories.fork();
     fork.#log = this.#log.fork();
     fork.#compacted = this.#compacted;
+    fork.#expired = this.#expired;
     fork.#revision = this.#revision;
     fork.#historyBytes = this.#historyBytes;
     // Neither store owns the shared entries now.
@@ -143,7 +147,7 @@ export class MvccStore {
    * FutureRevision.
    */
   rewind(revision: Revision): void {
-    this.#checkReadable(revision);
+    this.#checkReadable(revision, '');
     if (this.#indexes.length > 0) throw new Error('mvcc: a store with indexes cannot be rewound');
     for (; this.#revision > revision; this.#revision--) {
       const event = this.#log.at(this.#log.length - 1) as ChangeEvent;
@@ -179,7 +183,10 @@ export class MvccStore {
     return this.#revision;
   }
 
-  /** The oldest revision that can be read, and after which a watch can begin. */
+  /**
+   * The oldest revision that can be read, and after which a watch can begin, under every prefix. Under
+   * some it may be an older one.
+   */
   get compactedRevision(): Revision {
     return this.#compacted;
   }
@@ -204,7 +211,7 @@ export class MvccStore {
   }
 
   getAt(key: string, revision: Revision): KeyValue | undefined {
-    this.#checkReadable(revision);
+    this.#checkReadable(revision, directoryOf(key));
     return this.#tree.get(key)?.at(revision);
   }
 
@@ -236,7 +243,7 @@ export class MvccStore {
 
   list(prefix: string, options: ListOptions = {}): ListResult {
     const revision = options.revision || this.#revision;
-    this.#checkReadable(revision);
+    this.#checkReadable(revision, prefix);
     const limit = options.limit || Number.POSITIVE_INFINITY;
     const after = options.startAfter === undefined ? prefix : successor(options.startAfter);
     const from = lessFor(prefix)(after, prefix) ? prefix : after;
@@ -284,7 +291,7 @@ export class MvccStore {
     query: KeyQuery & { readonly revision: Revision },
   ): IndexListResult {
     const { revision } = query;
-    this.#checkReadable(revision);
+    this.#checkReadable(revision, query.within);
     const latest = revision === this.#revision;
     const { keys, more, isCertain } = index.keys(
       value,
@@ -377,6 +384,7 @@ export class MvccStore {
     }
     this.#revision = revision;
     this.#compacted = revision;
+    this.#expired = revision;
     for (const index of this.#indexes) index.compact(revision);
   }
 
@@ -408,9 +416,10 @@ export class MvccStore {
    * Returns the events under the prefix after a revision, which must be readable or in the future.
    */
   eventsAfter(revision: Revision, prefix: string): ChangeEvent[] {
-    if (revision < this.#compacted) throw this.#expired(revision);
+    const oldest = this.#oldestReadable(prefix);
+    if (revision < oldest) throw expired(revision, oldest);
     const events: ChangeEvent[] = [];
-    for (let i = revision - this.#compacted; i < this.#log.length; i++) {
+    for (let i = this.#placeAfter(revision); i < this.#log.length; i++) {
       const event = this.#log.at(i) as ChangeEvent;
       if (keyOf(event).startsWith(prefix)) events.push(event);
     }
@@ -418,17 +427,23 @@ export class MvccStore {
   }
 
   /**
-   * Forgets the history before `revision`. Returns the revisions of the dropped versions in an
-   * order in which they can be deleted from disk one by one: an older version of a key always comes
-   * before the version that replaced it.
+   * Forgets the history before `revision`. Reads and watches from between `expired` and `revision`
+   * still succeed under prefixes of which no event is forgotten. Returns the revisions of the dropped
+   * versions in an order in which they can be deleted from disk one by one: an older version of a key
+   * always comes before the version that replaced it.
    */
-  compact(revision: Revision): Revision[] {
-    const dropped: Revision[] = [];
-    if (revision <= this.#compacted) return dropped;
+  compact(revision: Revision, expired: Revision = revision): Revision[] {
     if (revision > this.#revision) throw this.#future(revision);
-    const count = revision - this.#compacted;
+    const dropped: Revision[] = [];
+    const before = this.#compacted;
+    this.#compacted = Math.max(before, revision);
+    this.#expired = Math.max(this.#expired, Math.min(expired, this.#compacted));
+    if (revision <= before) return dropped;
+    const count = revision - before;
+    const forgotten = new Map<string, Revision>();
     for (let i = 0; i < count; i++) {
       const event = this.#log.at(i) as ChangeEvent;
+      forgotten.set(directoryOf(keyOf(event)), event.revision);
       if (event.type === 'put') this.#pack(event.kv);
       if (event.previous === undefined) continue;
       dropped.push(event.previous.modRevision);
@@ -437,7 +452,7 @@ export class MvccStore {
       this.#trim(keyOf(event), revision);
     }
     this.#log.dropFirst(count);
-    this.#compacted = revision;
+    this.#directories.forget(forgotten);
     for (const index of this.#indexes) index.compact(revision);
     return dropped;
   }
@@ -496,7 +511,7 @@ export class MvccStore {
     if (eventsSince <= now) {
       // Reverting the creations and deletions since then is cheaper than visiting the keys.
       count = now;
-      for (let i = revision - this.#compacted; i < this.#log.length; i++) {
+      for (let i = this.#placeAfter(revision); i < this.#log.length; i++) {
         const event = this.#log.at(i) as ChangeEvent;
         const change = event.type === 'delete' ? 1 : event.previous === undefined ? -1 : 0;
         if (change !== 0 && keyOf(event).startsWith(prefix) && !less(keyOf(event), from))
@@ -511,11 +526,24 @@ export class MvccStore {
     return count;
   }
 
-  #checkReadable(revision: Revision): void {
+  /** Returns the place in the log of the first event after the revision. */
+  #placeAfter(revision: Revision): number {
+    return Math.max(0, revision - this.#compacted);
+  }
+
+  /** `prefix`: of what is read, which ends in '/'; '' for everything. */
+  #checkReadable(revision: Revision, prefix: string): void {
     if (!Number.isSafeInteger(revision) || revision < 1)
       throw new TypeError(`storage: ${revision} is not a revision`);
     if (revision > this.#revision) throw this.#future(revision);
-    if (revision < this.#compacted) throw this.#expired(revision);
+    if (revision >= this.#compacted) return;
+    const oldest = this.#oldestReadable(prefix);
+    if (revision < oldest) throw expired(revision, oldest);
+  }
+
+  #oldestReadable(prefix: string): Revision {
+    const forgotten = Math.min(this.#compacted, this.#directories.lastForgotten(prefix));
+    return prefix === '' ? this.#compacted : Math.max(this.#expired, forgotten);
   }
 
   #future(revision: Revision): StorageError {
@@ -527,16 +555,14 @@ export class MvccStore {
       },
     );
   }
+}
 
-  #expired(revision: Revision): StorageError {
-    return new StorageError(
-      'Expired',
-      `revision ${revision} has been compacted: the oldest that can be read is ${this.#compacted}`,
-      {
-        revision: this.#compacted,
-      },
-    );
-  }
+function expired(revision: Revision, oldest: Revision): StorageError {
+  return new StorageError(
+    'Expired',
+    `revision ${revision} has been compacted: the oldest that can be read is ${oldest}`,
+    { revision: oldest },
+  );
 }
 
 function withoutLast(versions: Version[] | undefined): Version[] | undefined {
