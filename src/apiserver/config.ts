@@ -57,6 +57,8 @@ export interface TlsConfig {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL's names of ciphers, separated by colons. Default: Node's ciphers, fastest first. */
   readonly ciphers?: string;
+  /** OpenSSL's names of key exchanges, separated by colons. Default: OpenSSL's. */
+  readonly curves?: string;
 }
 
 export type ServiceAccountKeyConfig = ServiceAccountSettings &

@@ -6,6 +6,7 @@ import {
   consoleOption,
   duration,
   integer,
+  integers,
   ipAddress,
   list,
   number,
@@ -102,6 +103,11 @@ export function addApiServer(program: Command): void {
         '--tls-cipher-suites <names>',
         "cipher suites of TLS 1.2, by Go's names (default: Node's)",
         list,
+      )
+      .option(
+        '--tls-curve-preferences <numbers>',
+        "key exchanges of TLS, by their numbers, such as 29 for X25519 (default: OpenSSL's)",
+        integers,
       )
       .option(
         '--client-ca-file <file>',

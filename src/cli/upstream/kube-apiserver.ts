@@ -269,6 +269,7 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
   ),
   implemented('strict-transport-security-directives', 'stringSlice', ''),
   implemented('tls-cipher-suites', 'stringSlice', ''),
+  implemented('tls-curve-preferences', 'int32Slice', ''),
   implemented('tls-min-version', 'string', ''),
   implemented('tls-sni-cert-key', 'namedCertKey', ''),
   implemented('token-auth-file', 'string', ''),

@@ -76,6 +76,8 @@ export interface ApiServerRoleConfig
   readonly enableBootstrapTokenAuth?: boolean;
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
+  /** Numbers of TLS, such as 29 for X25519. */
+  readonly tlsCurvePreferences?: readonly number[];
   /** Default: true. */
   readonly enablePriorityAndFairness?: boolean;
   /** 0: no limit. Default: 400. */
