@@ -198,6 +198,8 @@ export interface ApiServerConfig {
    * `bootstrapTokens` also for the ConfigMap kube-public/cluster-info.
    */
   readonly anonymous?: AnonymousRequests;
+  /** See StoreServices. */
+  readonly listsKeepLimit?: boolean;
   /** How long events are kept, in ms. Default: an hour. */
   readonly eventTtlMs?: number;
   /**

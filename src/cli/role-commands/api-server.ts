@@ -276,6 +276,11 @@ export function addApiServer(program: Command): void {
       )
       .option('--event-ttl <duration>', 'how long events are kept', duration, 3_600_000)
       .option(
+        '--watch-cache [bool]',
+        'lists at resourceVersion 0 have all objects, whatever their limit is (default: true)',
+        yesOrNo,
+      )
+      .option(
         '--default-not-ready-toleration-seconds <seconds>',
         'how long pods stay on a node that is not ready',
         integer,

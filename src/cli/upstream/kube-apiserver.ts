@@ -274,6 +274,6 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
   implemented('tls-sni-cert-key', 'namedCertKey', ''),
   implemented('token-auth-file', 'string', ''),
   ignored('tracing-config-file', 'string', '', 'there are no traces'),
-  ignored('watch-cache', 'bool', 'true', 'reads are answered from memory in any case'),
+  implemented('watch-cache', 'bool', 'true'),
   ignored('watch-cache-sizes', 'stringSlice', '', 'reads are answered from memory in any case'),
 ]);

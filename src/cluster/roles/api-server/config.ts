@@ -96,6 +96,8 @@ export interface ApiServerRoleConfig
   readonly minRequestTimeout?: number;
   /** Milliseconds. Default: an hour. */
   readonly eventTtl?: number;
+  /** False: lists at resourceVersion 0 keep their limit. Default: true. */
+  readonly watchCache?: boolean;
   readonly defaultNotReadyTolerationSeconds?: number;
   readonly defaultUnreachableTolerationSeconds?: number;
   /** The version that /version, metrics and /statusz publish. Default: the version that is spoken. */
