@@ -57,6 +57,8 @@ export interface TlsConfig {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL's names of ciphers, separated by colons. Default: Node's ciphers, fastest first. */
   readonly ciphers?: string;
+  /** OpenSSL's names of key exchanges, separated by colons. Default: OpenSSL's. */
+  readonly curves?: string;
 }
 
 export type ServiceAccountKeyConfig = ServiceAccountSettings &
@@ -196,6 +198,8 @@ export interface ApiServerConfig {
    * `bootstrapTokens` also for the ConfigMap kube-public/cluster-info.
    */
   readonly anonymous?: AnonymousRequests;
+  /** See StoreServices. */
+  readonly listsKeepLimit?: boolean;
   /** How long events are kept, in ms. Default: an hour. */
   readonly eventTtlMs?: number;
   /**

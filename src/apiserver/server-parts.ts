@@ -236,6 +236,7 @@ function installBuiltInKinds(
     tokenAuthenticators: authentication.tokenAuthenticators,
     audiences: authentication.audiences,
     eventTtlMs: config.eventTtlMs,
+    listsKeepLimit: config.listsKeepLimit,
     detectMutations: config.detectMutations,
   });
   const served = new Set(servedUnder(kinds, config.runtimeConfig ?? {}));
@@ -251,7 +252,7 @@ function createExtensions(
   parts: Pick<ServerParts, 'catalog' | 'scheme' | 'webhooks' | 'metrics' | 'loopback' | 'objects'>,
   { hasOtherServers }: ServerState,
 ): Pick<ServerParts, 'definitions' | 'customResources' | 'conditions'> {
-  const { storage, clock, random, logger, detectMutations } = config;
+  const { storage, clock, random, logger, listsKeepLimit, detectMutations } = config;
   const { catalog, scheme, webhooks, metrics } = parts;
   const customResources = new CustomResourceInstaller({
     catalog,
@@ -264,6 +265,7 @@ function createExtensions(
     clock,
     random,
     logger,
+    ...(listsKeepLimit !== undefined && { listsKeepLimit }),
     ...(detectMutations !== undefined && { detectMutations }),
   });
   return {

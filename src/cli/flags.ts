@@ -46,6 +46,9 @@ export const POOL_HELP =
 
 export const list = (text: string): string[] => text.split(',').filter((item) => item !== '');
 
+/** Parses '23,29'. */
+export const integers = (text: string): readonly number[] => list(text).map(integer);
+
 export const count = (text: string): number => {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('a whole number, 1 or more.');
   return Number(text);

@@ -14,11 +14,30 @@ import type { Suite } from './suites.ts';
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
 const FOLDER = 'test/integration';
 const KUBERNETES = 'k8s.io/kubernetes';
-/** Binds each file to its place (pairs of arguments up to `--`), then runs the rest. */
-const WITH_PATCHES =
-  'while [ "$1" != -- ]; do mount --bind "$1" "$2" || exit; shift 2; done; shift; exec "$@"';
+/**
+ * Binds each file to its place (pairs of arguments up to `--`), then runs the rest, with the first
+ * argument as the program's name.
+ */
+const WITH_FILES =
+  'name=$1; shift; while [ "$1" != -- ]; do mount --bind "$1" "$2" || exit; shift 2; done; shift; ' +
+  'exec -a "$name" "$@"';
 
-const NAMESPACE = ['--mount', '--propagation', 'private', 'sh', '-c', WITH_PATCHES, 'sh'];
+/** Returns the arguments of `unshare` by which a program sees files in the place of others. */
+export const withFiles = (
+  name: string,
+  files: readonly (readonly [file: string, place: string])[],
+): readonly string[] => [
+  '--mount',
+  '--propagation',
+  'private',
+  'bash',
+  '-c',
+  WITH_FILES,
+  'bash',
+  name,
+  ...files.flat(),
+  '--',
+];
 
 export interface TestProgram {
   /** The package, such as `apiserver/apply`. */
@@ -57,13 +76,13 @@ export function ensurePrograms(
   const missing = programs.filter(({ path }) => !existsSync(path));
   if (missing.length === 0) return [];
   mkdirSync(cacheDir(), { recursive: true });
-  const mounts = patches.flatMap((patch, i) => patchedFile(patch, i));
+  const files = patches.map((patch, i) => patchedFile(patch, i));
   return missing.flatMap(({ name, package: goPackage, path }, i) => {
     progress(`building ${name} (${i + 1} of ${missing.length})`);
     const args = ['go', 'test', '-c', '-p', '1', '-vet=off', '-ldflags', '-s -w'];
     const { status } = spawnSync(
       'unshare',
-      [...NAMESPACE, ...mounts, '--', ...args, '-o', `${path}.partial`, goPackage],
+      [...withFiles('go', files), ...args, '-o', `${path}.partial`, goPackage],
       // Go's index of a module knows the content of its files, and so not what is mounted.
       { cwd: moduleDir, env: { ...process.env, GODEBUG: 'goindex=0' }, stdio: ['ignore', 2, 2] },
     );

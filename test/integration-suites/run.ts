@@ -1,12 +1,22 @@
 // Runs a test program beside an etcd of its own, until each of its tests has a result.
 
 import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from 'node:child_process';
-import { appendFileSync, closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
+import { ownValue } from '#machinery/collections/string-map.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { startEtcd } from '#storage/etcd/testing/etcd-process.ts';
-import type { TestProgram } from './programs.ts';
+import { type TestProgram, withFiles } from './programs.ts';
 import { readResults, type TestResult } from './results.ts';
+import { executables } from './suites.ts';
 
 /** A program that takes longer is ended; its tests that have not begun run in another one. */
 const TIMEOUT = '30m';
@@ -36,6 +46,7 @@ export async function runProgram(
   for (const end of ['.log', '.server.log']) rmSync(base + end, { force: true });
   const results = new Map<string, TestResult>();
   let remaining: readonly string[] = [];
+  const scripts = executableCopies(test, options.output);
   const etcd = await startEtcd({ program: options.etcd, args: ['--unsafe-no-fsync'] });
   try {
     const env = {
@@ -56,7 +67,8 @@ export async function runProgram(
       const log = `${base}.part.log`;
       // The program's name is that of managers of fields, which tests expect as Go's tools have it.
       const argv0 = `${basename(test.package)}.test`;
-      const child = spawnTo(log, test.path, args, { cwd: test.dir, env, argv0 });
+      const program = [...withFiles(argv0, scripts), test.path, ...args];
+      const child = spawnTo(log, 'unshare', program, { cwd: test.dir, env });
       const status = await runLogged(child, () => FAILED.test(readFileSync(log, 'utf8')));
       const text = readFileSync(log, 'utf8');
       rmSync(log);
@@ -88,6 +100,20 @@ export async function runProgram(
   return [...results.values()];
 }
 
+/** Makes executable copies of the package's scripts. Returns each with the file whose place it takes. */
+function executableCopies(
+  { name, dir }: TestProgram,
+  output: string,
+): readonly (readonly [string, string])[] {
+  return (ownValue(executables, name) ?? []).map((path) => {
+    const copy = join(output, basename(path));
+    rmSync(copy, { force: true });
+    copyFileSync(join(dir, path), copy);
+    chmodSync(copy, 0o755);
+    return [copy, join(dir, path)] as const;
+  });
+}
+
 /** Returns the names of the tests that match `focus` and not `skip`. Packages ask for etcd first. */
 function testsOf(
   { path, dir }: TestProgram,
@@ -111,7 +137,7 @@ function spawnTo(
   log: string,
   program: string,
   args: readonly string[],
-  options: Pick<SpawnOptions, 'cwd' | 'env' | 'argv0'> = {},
+  options: Pick<SpawnOptions, 'cwd' | 'env'> = {},
 ): ChildProcess {
   const file = openSync(log, 'w');
   const child = spawn(program, args, { ...options, stdio: ['ignore', file, file] });

@@ -12,6 +12,14 @@ export interface Suite {
   readonly skip: string;
 }
 
+/**
+ * Files of packages that are executable in upstream's repository; modules of Go have no modes. They
+ * are relative to the folder of a package.
+ */
+export const executables: Readonly<Record<string, readonly string[]>> = {
+  client: ['testdata/exec-plugin.sh'],
+};
+
 export const suites: readonly Suite[] = [
   {
     module: 'k8s.io/kubernetes',
@@ -23,9 +31,11 @@ export const suites: readonly Suite[] = [
       'apiserver/anonymous',
       'apiserver/apply',
       'apiserver/cel',
+      'apiserver/cel/authorizerselector/selectorenabled',
       'apiserver/certreload',
       'apiserver/discovery',
       'apiserver/flowcontrol',
+      'apiserver/httpproxy',
       'apiserver/oidc',
       'apiserver/openapi',
       'apiserver/podlogs',
@@ -42,6 +52,7 @@ export const suites: readonly Suite[] = [
       'defaulttolerationseconds',
       'deployment',
       'disruption',
+      'dra/ga',
       'dryrun',
       'dualstack',
       'endpoints',
@@ -49,8 +60,10 @@ export const suites: readonly Suite[] = [
       'etcd',
       'events',
       'evictions',
+      'examples',
       'garbagecollector',
       'job',
+      'metrics',
       'namespace',
       'network',
       'node',
@@ -64,9 +77,12 @@ export const suites: readonly Suite[] = [
       'scheduler',
       'scheduler/bind',
       'scheduler/eventhandler',
+      'scheduler/extender',
       'scheduler/filters',
       'scheduler/plugins',
       'scheduler/preemption',
+      'scheduler/preemption/misc',
+      'scheduler/preemption/nominatednodename',
       'scheduler/queueing',
       'scheduler/scoring',
       'scheduler/taint',
@@ -76,6 +92,7 @@ export const suites: readonly Suite[] = [
       'servicecidr',
       'statefulset',
       'storageclasses',
+      'storageversionmigrator',
       'tls',
       'ttlcontroller',
       'volume',

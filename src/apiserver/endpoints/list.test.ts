@@ -247,6 +247,25 @@ describe('resourceVersion', () => {
     expect(names((await list('resourceVersion=0')).json)).toEqual(['a', 'b']);
   });
 
+  test('0 ignores the limit of the first page, but for events', async () => {
+    for (const name of ['a', 'b', 'c']) await create(name);
+    for (const match of ['&resourceVersionMatch=NotOlderThan', '']) {
+      const { json } = await list(`limit=2&resourceVersion=0${match}`);
+      expect(names(json)).toEqual(['a', 'b', 'c']);
+      expect(meta(json).continue).toBeUndefined();
+    }
+    const first = (await list('limit=2')).json;
+    const next = await list(`limit=1&resourceVersion=0&continue=${meta(first).continue}`);
+    expect(names(next.json)).toEqual(['c']);
+    const path = '/api/v1/namespaces/default/events';
+    for (const name of ['d', 'e']) {
+      const body = { metadata: { name }, involvedObject: { namespace: 'default' } };
+      expect((await send(t.server, { path, method: 'POST', body })).code).toBe(201);
+    }
+    const events = await send(t.server, { path: `${path}?limit=1&resourceVersion=0` });
+    expect(names(events.json)).toEqual(['d']);
+  });
+
   test('with a limit and no match is exact', async () => {
     const a = await create('a');
     await create('b');

@@ -24,8 +24,6 @@ export interface YamlBody {
 const SHORT_TEXT = 4 * 1024;
 /** The message for bytes that are not UTF-8. */
 export const NOT_UTF8 = 'yaml: invalid leading UTF-8 octet';
-/** The maximum length of a text. Longer ones are rejected. */
-export const MAX_YAML_BYTES = 1536 * 1024;
 /** The time limit of one text, in ms: several times as long as the largest manifest takes. */
 const TIME_LIMIT_MS = 15_000;
 const MAX_HEAP_MB = 512;
@@ -43,9 +41,6 @@ export async function parseYamlBody(
   clock: Clock,
 ): Promise<YamlBody> {
   if (text.length <= SHORT_TEXT) return readHere(text, limits);
-  if (text.length > MAX_YAML_BYTES) {
-    throw apierrors.requestEntityTooLarge(`limit is ${MAX_YAML_BYTES} for YAML`);
-  }
   if (waiting >= MAX_WAITING)
     throw apierrors.tooManyRequests(
       'too many bodies in YAML are being read, please try again later',

@@ -76,6 +76,8 @@ export interface ListenerConfig {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL's names of ciphers, separated by colons. Default: those of TLS_SERVER_OPTIONS. */
   readonly ciphers?: string;
+  /** See TlsConfig. */
+  readonly curves?: TlsConfig['curves'];
   /**
    * The share of HTTP/2 requests after which the client opens its connection anew, so that it may
    * reach another server. Default: 0.

@@ -13,7 +13,7 @@ export interface ServingTls
   extends Pick<TlsConfig, 'cert' | 'key' | 'clientCa' | 'named'>, PeerAuthorities {}
 
 /** The part that stays. */
-export type TlsRules = Pick<TlsConfig, 'minVersion' | 'ciphers'>;
+export type TlsRules = Pick<TlsConfig, 'minVersion' | 'ciphers' | 'curves'>;
 
 /** The options for clients that ask for no name, or for one without a certificate of its own. */
 export function defaultContext(tls: ServingTls, rules: TlsRules): SecureContextOptions {
@@ -23,7 +23,7 @@ export function defaultContext(tls: ServingTls, rules: TlsRules): SecureContextO
 function contextOf(
   { cert, key }: { readonly cert: string; readonly key: string },
   { clientCa, requestHeaderCa }: PeerAuthorities,
-  { minVersion, ciphers }: TlsRules,
+  { minVersion, ciphers, curves }: TlsRules,
 ): SecureContextOptions {
   const authorities = [clientCa, requestHeaderCa].filter((ca) => ca !== undefined);
   return {
@@ -33,6 +33,7 @@ function contextOf(
     ca: authorities.length === 0 ? undefined : authorities,
     ...(minVersion !== undefined && { minVersion }),
     ...(ciphers !== undefined && { ciphers }),
+    ...(curves !== undefined && { ecdhCurve: curves }),
   };
 }
 

@@ -32,6 +32,8 @@ export interface Listed {
   readonly namespaced: boolean;
   readonly selectableFields: SelectableFields;
   readonly indexes: FieldIndexes;
+  /** See StoreServices.listsKeepLimit. */
+  readonly keepsLimit: boolean;
 }
 
 /** The place of the objects that a selection may match. No other keys are read. */
@@ -67,7 +69,8 @@ export async function listObjects(
   const revision = token === undefined ? (exact ? requested : 0) : Math.max(token.revision, 0);
   try {
     const scope = scopeOf(listed, namespace, selection);
-    const newestList = await listScope(listed, scope, options, token, revision);
+    const limit = isWhole(listed, options) ? 0 : options.limit;
+    const newestList = await listScope(listed, scope, { ...options, limit }, token, revision);
     // For 'not older than' the newest state is read, and must be new enough.
     if (requested > Number(newestList.resourceVersion)) {
       throw apierrors.tooLargeResourceVersion(requested, newestList.resourceVersion, 1);
@@ -89,6 +92,11 @@ function isExact(options: ListOptions): boolean {
     options.resourceVersionMatch === 'Exact' ||
     (options.resourceVersionMatch === '' && options.limit > 0)
   );
+}
+
+/** Reports whether the list has everything, although it may have a limit. */
+function isWhole({ keepsLimit }: Listed, options: ListOptions): boolean {
+  return !keepsLimit && options.resourceVersion === '0' && options.continue === '';
 }
 
 /**

@@ -58,6 +58,11 @@ export interface StoreServices {
   readonly storageMetrics?: StorageMetrics;
   /** Which states were renewed together. Default: none. */
   readonly renewed?: RenewedStates;
+  /**
+   * Lists at resourceVersion 0 keep their limit. Upstream's watch cache ignores it there; events and
+   * servers with --watch-cache=false have no such cache. Default: false.
+   */
+  readonly listsKeepLimit?: boolean;
   /** Freezes objects, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
 }
@@ -103,6 +108,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly #indexes: FieldIndexes;
   readonly #selectableFields: SelectableFields;
   readonly #metrics: ResourceMetrics | undefined;
+  readonly #listsKeepLimit: boolean;
 
   constructor(config: ResourceStoreConfig<T>) {
     const { type, strategy, storedType = type } = config;
@@ -111,6 +117,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.prefix = storagePrefix(storedType);
     this.returnsDeletedObject = strategy.returnDeletedObject ?? false;
     if (strategy.resetFields !== undefined) this.resetFields = strategy.resetFields;
+    this.#listsKeepLimit = strategy.listsKeepLimit ?? config.listsKeepLimit ?? false;
     this.#storage = config.storage;
     const apiVersion = apiVersionOf(type);
     const isStored = apiVersion === apiVersionOf(storedType);
@@ -327,6 +334,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         namespaced: this.type.namespaced,
         selectableFields: this.#selectableFields,
         indexes: this.#indexes,
+        keepsLimit: this.#listsKeepLimit,
       },
       namespace,
       options,

@@ -141,6 +141,8 @@ export interface DeleteStrategy<T extends KubeObject> {
    * Default: background.
    */
   readonly defaultGarbageCollection?: 'background' | 'orphan' | 'unsupported';
+  /** See StoreServices. */
+  readonly listsKeepLimit?: boolean;
   /** A deletion returns the deleted object instead of a Status. */
   readonly returnDeletedObject?: boolean;
   /**

@@ -6,6 +6,7 @@ import {
   consoleOption,
   duration,
   integer,
+  integers,
   ipAddress,
   list,
   number,
@@ -102,6 +103,11 @@ export function addApiServer(program: Command): void {
         '--tls-cipher-suites <names>',
         "cipher suites of TLS 1.2, by Go's names (default: Node's)",
         list,
+      )
+      .option(
+        '--tls-curve-preferences <numbers>',
+        "key exchanges of TLS, by their numbers, such as 29 for X25519 (default: OpenSSL's)",
+        integers,
       )
       .option(
         '--client-ca-file <file>',
@@ -269,6 +275,11 @@ export function addApiServer(program: Command): void {
         1800,
       )
       .option('--event-ttl <duration>', 'how long events are kept', duration, 3_600_000)
+      .option(
+        '--watch-cache [bool]',
+        'lists at resourceVersion 0 have all objects, whatever their limit is (default: true)',
+        yesOrNo,
+      )
       .option(
         '--default-not-ready-toleration-seconds <seconds>',
         'how long pods stay on a node that is not ready',

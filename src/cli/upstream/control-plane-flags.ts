@@ -73,6 +73,12 @@ export const CONTROL_PLANE_FLAGS: readonly UpstreamFlag[] = [
     "the health port has Node's TLS settings (1.2 and later)",
   ),
   rejected(
+    'tls-curve-preferences',
+    'int32Slice',
+    '',
+    "the health port has Node's TLS settings (1.2 and later)",
+  ),
+  rejected(
     'tls-min-version',
     'string',
     '',

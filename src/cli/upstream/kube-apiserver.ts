@@ -269,10 +269,11 @@ export const KUBE_APISERVER_FLAGS: readonly UpstreamFlag[] = byName([
   ),
   implemented('strict-transport-security-directives', 'stringSlice', ''),
   implemented('tls-cipher-suites', 'stringSlice', ''),
+  implemented('tls-curve-preferences', 'int32Slice', ''),
   implemented('tls-min-version', 'string', ''),
   implemented('tls-sni-cert-key', 'namedCertKey', ''),
   implemented('token-auth-file', 'string', ''),
   ignored('tracing-config-file', 'string', '', 'there are no traces'),
-  ignored('watch-cache', 'bool', 'true', 'reads are answered from memory in any case'),
+  implemented('watch-cache', 'bool', 'true'),
   ignored('watch-cache-sizes', 'stringSlice', '', 'reads are answered from memory in any case'),
 ]);

@@ -61,6 +61,5 @@ export const SERVER_FLAGS: readonly UpstreamFlag[] = [
     'all metrics are served, with all labels',
   ),
   implemented('tls-cert-file', 'string', ''),
-  rejected('tls-curve-preferences', 'int32Slice', '', 'the curves of TLS cannot be chosen'),
   implemented('tls-private-key-file', 'string', ''),
 ];

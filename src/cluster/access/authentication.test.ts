@@ -1,14 +1,18 @@
 // The flags and the file about users, and the file's changes while a server runs.
 
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { jwtOfFlags } from '#apiserver/authentication/oidc/settings.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
-import { type AccessFlags, accessOf } from './index.ts';
+import { type AccessFlags, accessOf, type AccessSettings } from './index.ts';
 
 const clock = new VirtualClock();
 const OIDC = jwtOfFlags({ issuer: 'https://i.example', clientId: 'a' });
@@ -86,27 +90,84 @@ test('wrong flags', async () => {
   await expect(configOf(flags)).rejects.toThrow(/must not overlap with disallowed issuers/);
 });
 
-test('a changed file is used, unless it is wrong or changes who is anonymous', async () => {
-  write(jwt('https://one.example'));
-  const access = await accessOf({ authenticationConfig: file }, { clock, logger: silentLogger });
-  const issuers = (): readonly string[] => access.config.jwt!().map(({ issuer }) => issuer);
-  const stop = new AbortController();
-  let changes = 0;
-  const watching = access.keepLoaded(stop.signal, () => void changes++);
-  expect(issuers()).toEqual(['https://one.example']);
-  expect(access.config.jwt!()).toBe(access.config.jwt!());
-  write(jwt('https://one.example', 'https://two.example'));
-  await clock.advance(30_000);
-  expect(issuers()).toEqual(['https://one.example', 'https://two.example']);
-  write({ ...jwt(), anonymous: { enabled: true } });
-  await clock.advance(30_000);
-  write(jwt('http://one.example'));
-  await clock.advance(30_000);
-  expect(issuers()).toHaveLength(2);
-  expect(changes).toBe(1);
-  expect(access.metrics()).toMatch(
-    /apiserver_authentication_config_controller_automatic_reloads_total\{status="failure",[^}]*\} 2\n/,
-  );
-  stop.abort();
-  await watching;
+describe('a changed file', () => {
+  let ca: string;
+  let server: Server;
+  /** The address of an issuer that answers once it is ready. */
+  let issuer: string;
+  let isReady: boolean;
+  let stop: AbortController;
+  let changes: number;
+  beforeEach(async () => {
+    isReady = true;
+    changes = 0;
+    stop = new AbortController();
+    const authority = await makeTestAuthority();
+    ca = authority.cert;
+    server = createServer(await authority.server(), (request, response) => {
+      const document = { issuer: `https://${request.headers.host}`, jwks_uri: `${issuer}/keys` };
+      response.writeHead(isReady ? 200 : 503).end(JSON.stringify(document));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(() => {
+    stop.abort();
+    server.close();
+    server.closeAllConnections();
+  });
+
+  const trusted = (url: string): object => ({
+    issuer: { url, audiences: ['a'], certificateAuthority: ca },
+    claimMappings: { username: { claim: 'sub', prefix: '' } },
+  });
+  const follow = async (): Promise<AccessSettings> => {
+    write(jwt('https://one.example'));
+    const access = await accessOf({ authenticationConfig: file }, { clock, logger: silentLogger });
+    void access.keepLoaded(stop.signal, () => void changes++);
+    return access;
+  };
+  const issuersOf = (access: AccessSettings): readonly string[] =>
+    access.config.jwt!().map((each) => each.issuer);
+  const failures = (count: number): RegExp =>
+    new RegExp(
+      `apiserver_authentication_config_controller_automatic_reloads_total\\{status="failure",[^}]*\\} ${count}\n`,
+    );
+
+  test('is used, unless it is wrong or changes who is anonymous', async () => {
+    const access = await follow();
+    expect(issuersOf(access)).toEqual(['https://one.example']);
+    expect(access.config.jwt!()).toBe(access.config.jwt!());
+    write({ jwt: [trusted(issuer)] });
+    await clock.advance(30_000);
+    expect(issuersOf(access)).toEqual([issuer]);
+    write({ ...jwt(), anonymous: { enabled: true } });
+    await clock.advance(30_000);
+    write(jwt('http://one.example'));
+    await clock.advance(30_000);
+    expect(issuersOf(access)).toEqual([issuer]);
+    expect(changes).toBe(1);
+    expect(access.metrics()).toMatch(failures(2));
+  });
+
+  test('is used once its new issuers have answered', async () => {
+    isReady = false;
+    const access = await follow();
+    write({ jwt: [trusted(issuer)] });
+    await clock.advance(62_000);
+    expect(access.metrics()).toMatch(failures(1));
+    expect(issuersOf(access)).toEqual(['https://one.example']);
+    isReady = true;
+    await clock.advance(30_000);
+    expect(issuersOf(access)).toEqual([issuer]);
+    expect(access.metrics()).toMatch(failures(1));
+  });
+
+  test('does not ask the issuers that stay', async () => {
+    const access = await follow();
+    write({ jwt: [...(jwt('https://one.example') as { jwt: object[] }).jwt, trusted(issuer)] });
+    await clock.advance(30_000);
+    expect(issuersOf(access)).toEqual(['https://one.example', issuer]);
+  });
 });

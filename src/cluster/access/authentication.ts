@@ -8,6 +8,10 @@ import {
   type AuthenticationSettings as FileSettings,
   readAuthenticationConfiguration,
 } from '#apiserver/authentication/configuration/read.ts';
+import {
+  IssuerUnavailableError,
+  newIssuersAnswer,
+} from '#apiserver/authentication/oidc/new-issuers.ts';
 import type { JwtSettings } from '#apiserver/authentication/oidc/settings.ts';
 import type { TokenWebhookSettings } from '#apiserver/authentication/webhook/webhook-tokens.ts';
 import { DEFAULT_ISSUER } from '#apiserver/authentication/service-account-tokens.ts';
@@ -88,22 +92,25 @@ function configuredBy(path: string, context: AuthenticationContext): ReloadedFil
   try {
     const text = readFileSync(path, 'utf8');
     const current = readAuthenticationConfiguration(text, serviceAccountIssuers);
-    return new ReloadedFile({
+    const file: ReloadedFile<FileSettings> = new ReloadedFile({
       clock: context.clock,
       logger: context.logger,
       path,
       subject: 'authentication',
       text,
       current,
-      read: (changed) => {
+      retries: (error) => error instanceof IssuerUnavailableError,
+      read: async (changed, signal) => {
         const settings = readAuthenticationConfiguration(changed, serviceAccountIssuers);
         if (!isDeepStrictEqual(settings.anonymous, current.anonymous))
           throw new ConfigurationError(
             'anonymous: Forbidden: changed from initial configuration file',
           );
+        await newIssuersAnswer(settings.jwt, file.current.jwt, { clock: context.clock, signal });
         return settings;
       },
     });
+    return file;
   } catch (error) {
     throw new UserError(`${CONFIG_FLAG}: ${path}: ${errorMessage(error)}`, { cause: error });
   }

@@ -28,11 +28,14 @@ export interface ReloadedFileConfig<T> {
   readonly current: T;
   /**
    * Reads another content. Rejects if it is not valid. Work outside of the event loop is the
-   * reader's to count (outsideWork).
+   * reader's to count (outsideWork). `signal`: that of `keepLoaded`.
    */
-  readonly read: (text: string) => T | Promise<T>;
-  /** Another content that was rejected is read again. Default: only once it has changed again. */
-  readonly retries?: true;
+  readonly read: (text: string, signal: AbortSignal) => T | Promise<T>;
+  /**
+   * Reports whether a content that was rejected with the error is read again. Default: only once it
+   * has changed again.
+   */
+  readonly retries?: (error: unknown) => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -74,7 +77,7 @@ export class ReloadedFile<T> {
     const { clock } = this.#config;
     try {
       await wait.until({ clock, signal, periodMs: PERIOD_MS }, async () => {
-        if (await this.#reload()) changed();
+        if (await this.#reload(signal)) changed();
       });
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -108,14 +111,14 @@ export class ReloadedFile<T> {
   }
 
   /** Reports whether the configuration is another one now. */
-  async #reload(): Promise<boolean> {
+  async #reload(signal: AbortSignal): Promise<boolean> {
     const { path, subject, read, retries, logger } = this.#config;
     const before = this.#text;
     try {
       const text = await outsideWork(readFile(path, 'utf8'));
       if (text === this.#text) return false;
       this.#text = text;
-      const configuration = await read(text);
+      const configuration = await read(text, signal);
       if (isDeepStrictEqual(configuration, this.#current)) return false;
       this.#current = configuration;
       this.#hash = hashOf(text);
@@ -123,9 +126,10 @@ export class ReloadedFile<T> {
       logger.info(`reloaded ${subject} config`, { file: path });
       return true;
     } catch (error) {
+      if (signal.aborted) throw error;
       logger.error(`reloading ${subject} config`, { file: path, err: error });
       this.#count('failure');
-      if (retries === true) this.#text = before;
+      if (retries?.(error) === true) this.#text = before;
       return false;
     }
   }

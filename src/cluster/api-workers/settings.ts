@@ -25,6 +25,7 @@ const VALUES = [
   'anonymous',
   'tokenWebhook',
   'eventTtlMs',
+  'listsKeepLimit',
   'defaultTolerationSeconds',
   'enableAdmissionPlugins',
   'disableAdmissionPlugins',

@@ -267,6 +267,32 @@ test('the version of TLS and its cipher suites', async () => {
   );
 });
 
+test('the key exchanges of TLS', async () => {
+  await start({ tlsCurvePreferences: [24, 23] });
+  const codeWith = async (ecdhCurve: string): Promise<string> =>
+    new Promise((resolve) => {
+      const port = Number(new URL(server?.url as string).port);
+      const options = { host: '127.0.0.1', port, rejectUnauthorized: false, ecdhCurve };
+      const socket = connect(options, () => {
+        resolve('accepted');
+        socket.destroy();
+      });
+      socket.on('error', () => resolve('refused'));
+    });
+  expect(await codeWith('P-256')).toBe('accepted');
+  expect(await codeWith('P-384')).toBe('accepted');
+  expect(await codeWith('P-521')).toBe('refused');
+  expect(await codeWith('X25519')).toBe('refused');
+  for (const [numbers, problem] of [
+    [[0], '0 is out of range (must be 1-65535)'],
+    [[23, 29, 23], '23 is a duplicate'],
+    [[9999], '9999 is not supported by OpenSSL'],
+  ] as const)
+    await expect(start({ tlsCurvePreferences: numbers })).rejects.toThrow(
+      `--tls-curve-preferences: curve preference ${problem}`,
+    );
+});
+
 test('defaults of pods, and how long events are kept', async () => {
   await start({
     tokenAuthFile: tokenFile(),

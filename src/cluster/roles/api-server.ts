@@ -147,6 +147,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       minWatchTimeoutMs:
         config.minRequestTimeout === undefined ? undefined : config.minRequestTimeout * 1000,
       eventTtlMs: config.eventTtl,
+      listsKeepLimit: config.watchCache === false,
       defaultTolerationSeconds: {
         notReady: config.defaultNotReadyTolerationSeconds,
         unreachable: config.defaultUnreachableTolerationSeconds,

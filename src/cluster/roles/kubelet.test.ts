@@ -190,6 +190,10 @@ test('versions of TLS and cipher suites', async () => {
     await negotiated({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }),
   ).toBeUndefined();
   await kubelet?.stop();
+  await start({ tlsCurvePreferences: [23] });
+  expect(await negotiated({ ecdhCurve: 'P-384' })).toBeUndefined();
+  expect(await negotiated({ ecdhCurve: 'P-256' })).toBeDefined();
+  await kubelet?.stop();
   await expect(start({ tlsMinVersion: 'VersionTLS11' })).rejects.toThrow(
     '--tls-min-version: "VersionTLS11" is not supported',
   );

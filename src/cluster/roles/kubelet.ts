@@ -88,6 +88,8 @@ export interface KubeletRoleConfig
   /** Upstream's names: 'VersionTLS13', 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256'. */
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
+  /** Numbers of TLS, such as 29 for X25519. */
+  readonly tlsCurvePreferences?: readonly number[];
   /** See AccessSettings. Durations are milliseconds; 0 is the default, as in upstream's KubeletConfiguration. */
   readonly authenticationTokenWebhook?: boolean;
   readonly authenticationTokenWebhookCacheTtl?: number;
@@ -189,7 +191,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   };
   const tls = {
     clientCA: readClientCa(),
-    ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
+    ...tlsSettings(config),
   };
   const policyClient =
     config.networkPolicyKubeconfig === undefined

@@ -1,5 +1,7 @@
-// --tls-min-version and --tls-cipher-suites: upstream's names for what OpenSSL calls otherwise.
+// --tls-min-version, --tls-cipher-suites and --tls-curve-preferences: upstream's names and numbers for
+// what OpenSSL calls otherwise.
 
+import { createSecureContext } from 'node:tls';
 import type { TlsConfig } from '#apiserver/config.ts';
 import { UserError } from '../user-error.ts';
 
@@ -32,16 +34,62 @@ const TLS12: ReadonlyMap<string, string> = new Map([
   ['TLS_RSA_WITH_AES_256_GCM_SHA384', 'AES256-GCM-SHA384'],
 ]);
 
-/** Throws UserError for versions and suites that do not exist or are not offered. */
-export function tlsSettings(
-  minVersion: string | undefined,
-  suites: readonly string[] | undefined,
-): Pick<TlsConfig, 'minVersion' | 'ciphers'> {
+/** Key exchanges by their number in TLS, which upstream takes. Those with ML-KEM need OpenSSL 3.5. */
+const CURVES: ReadonlyMap<number, string> = new Map([
+  [23, 'prime256v1'],
+  [24, 'secp384r1'],
+  [25, 'secp521r1'],
+  [29, 'X25519'],
+  [4587, 'SecP256r1MLKEM768'],
+  [4588, 'X25519MLKEM768'],
+  [4589, 'SecP384r1MLKEM1024'],
+]);
+
+/** The settings as they are given; undefined or empty: the default. */
+export interface TlsFlags {
+  readonly tlsMinVersion?: string;
+  readonly tlsCipherSuites?: readonly string[];
+  readonly tlsCurvePreferences?: readonly number[];
+}
+
+/** Throws UserError for versions, suites and curves that do not exist or are not offered. */
+export function tlsSettings({
+  tlsMinVersion: minVersion = '',
+  tlsCipherSuites: suites = [],
+  tlsCurvePreferences: curves = [],
+}: TlsFlags): Pick<TlsConfig, 'minVersion' | 'ciphers' | 'curves'> {
   return {
-    ...(minVersion !== undefined && minVersion !== '' && { minVersion: versionOf(minVersion) }),
-    ...(suites !== undefined &&
-      suites.length > 0 && { ciphers: [...TLS13, ...chosen(suites)].join(':') }),
+    ...(minVersion !== '' && { minVersion: versionOf(minVersion) }),
+    ...(suites.length > 0 && { ciphers: [...TLS13, ...chosen(suites)].join(':') }),
+    ...(curves.length > 0 && { curves: curveNames(curves).join(':') }),
   };
+}
+
+function curveNames(numbers: readonly number[]): readonly string[] {
+  return numbers.map((number, index) => {
+    if (!Number.isInteger(number) || number <= 0 || number > 0xffff)
+      throw curveError(`${number} is out of range (must be 1-65535)`);
+    if (numbers.indexOf(number) < index) throw curveError(`${number} is a duplicate`);
+    const name = CURVES.get(number);
+    if (name === undefined || !hasCurve(name))
+      throw curveError(
+        `${number} is not supported by OpenSSL ${process.versions['openssl'] ?? ''} of this Node`,
+      );
+    return name;
+  });
+}
+
+const curveError = (problem: string): UserError =>
+  new UserError(`--tls-curve-preferences: curve preference ${problem}`);
+
+/** Reports whether OpenSSL knows the key exchange. It has no list of them. */
+function hasCurve(name: string): boolean {
+  try {
+    createSecureContext({ ecdhCurve: name });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function versionOf(name: string): 'TLSv1.2' | 'TLSv1.3' {

@@ -71,7 +71,7 @@ export class Encryption {
       subject: 'encryption',
       text,
       current: this.#make(readText(text)),
-      retries: true,
+      retries: () => true,
       read: (changed) => this.#replacement(readText(changed)),
     });
   }

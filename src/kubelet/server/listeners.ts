@@ -23,6 +23,8 @@ export interface ServerTlsConfig {
   readonly minVersion?: SecureVersion;
   /** Cipher suites in OpenSSL's form. Default: see TLS_SERVER_OPTIONS. */
   readonly ciphers?: string;
+  /** OpenSSL's names of key exchanges, separated by colons. Default: OpenSSL's. */
+  readonly curves?: string;
 }
 
 /** Without a certificate, handshakes fail until one is set: it is still to be issued. */
@@ -194,6 +196,7 @@ function secureContext({
   clientCA,
   minVersion,
   ciphers,
+  curves,
 }: ListenerTls): SecureContextOptions {
   return {
     ...(key !== undefined && { key }),
@@ -202,6 +205,7 @@ function secureContext({
     ...TLS_SERVER_OPTIONS,
     ...(minVersion !== undefined && { minVersion }),
     ...(ciphers !== undefined && { ciphers }),
+    ...(curves !== undefined && { ecdhCurve: curves }),
   };
 }
 

@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
-import { OidcProvider } from '#machinery/net/oidc/provider.ts';
 import type { UserInfo } from '../../request.ts';
 import {
   issuerOf,
@@ -17,6 +16,7 @@ import {
 } from '../authenticator.ts';
 import { ClaimError, type Claims, checkToken } from './claims.ts';
 import { DistributedClaims } from './distributed-claims.ts';
+import { providerOf } from './new-issuers.ts';
 import type { JwtSettings } from './settings.ts';
 import { TokenSignatures } from './token-signatures.ts';
 import { UserMapping } from './user-mapping.ts';
@@ -43,16 +43,10 @@ export class OidcAuthenticator implements TokenAuthenticator {
 
   /** Throws Error for an expression that does not compile. */
   constructor(settings: JwtSettings, services: OidcServices) {
-    const { issuer, discoveryUrl, ca } = settings;
     this.settings = settings;
     this.#mapping = new UserMapping(settings);
     const { clock, logger } = services;
-    const provider = new OidcProvider({
-      issuer,
-      clock,
-      ...(discoveryUrl !== undefined && { discoveryUrl }),
-      ...(ca !== undefined && { ca }),
-    });
+    const provider = providerOf(settings, clock);
     const { signingAlgorithms, groups } = settings;
     this.#signatures = new TokenSignatures({ provider, signingAlgorithms, logger });
     this.#distributed =

@@ -76,6 +76,8 @@ export interface ApiServerRoleConfig
   readonly enableBootstrapTokenAuth?: boolean;
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
+  /** Numbers of TLS, such as 29 for X25519. */
+  readonly tlsCurvePreferences?: readonly number[];
   /** Default: true. */
   readonly enablePriorityAndFairness?: boolean;
   /** 0: no limit. Default: 400. */
@@ -94,6 +96,8 @@ export interface ApiServerRoleConfig
   readonly minRequestTimeout?: number;
   /** Milliseconds. Default: an hour. */
   readonly eventTtl?: number;
+  /** False: lists at resourceVersion 0 keep their limit. Default: true. */
+  readonly watchCache?: boolean;
   readonly defaultNotReadyTolerationSeconds?: number;
   readonly defaultUnreachableTolerationSeconds?: number;
   /** The version that /version, metrics and /statusz publish. Default: the version that is spoken. */

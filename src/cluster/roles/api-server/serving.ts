@@ -49,7 +49,7 @@ export async function servingOf(
       ...pair,
       clientCa,
       ...(named.length > 0 && { named }),
-      ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
+      ...tlsSettings(config),
     },
     latest: () => {
       const current = read() ?? pair;

@@ -84,12 +84,7 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   implemented('tlsCertFile', 'string', 'tlsCertFile'),
   implemented('tlsPrivateKeyFile', 'string', 'tlsPrivateKeyFile'),
   implemented('tlsCipherSuites', 'list', 'tlsCipherSuites'),
-  rejected(
-    'tlsCurvePreferences',
-    'list',
-    [[]],
-    "the server has Node's TLS settings (1.2 and later)",
-  ),
+  implemented('tlsCurvePreferences', 'list', 'tlsCurvePreferences'),
   implemented('tlsMinVersion', 'string', 'tlsMinVersion'),
   implemented('rotateCertificates', 'boolean', 'rotateCertificates'),
   implemented('serverTLSBootstrap', 'boolean', 'rotateServerCertificates'),

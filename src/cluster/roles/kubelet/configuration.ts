@@ -26,6 +26,7 @@ export interface KubeletFileOptions extends NodeResourceOptions {
   readonly clientCaFile?: string;
   readonly tlsMinVersion?: string;
   readonly tlsCipherSuites?: readonly string[];
+  readonly tlsCurvePreferences?: readonly number[];
   readonly rotateCertificates?: boolean;
   readonly rotateServerCertificates?: boolean;
   readonly authenticationTokenWebhook?: boolean;

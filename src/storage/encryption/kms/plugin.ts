@@ -131,7 +131,12 @@ export class KmsPlugin {
     }
     const error = await this.#problem();
     const ttlMs = error === undefined ? HEALTHY_TTL_MS : UNHEALTHY_TTL_MS;
-    this.#outcome = { error, validUntilMs: clock.monotonic() + ttlMs };
+    // As in upstream, checks that find the failed call's result give its error alone.
+    const { cause } = error ?? {};
+    this.#outcome = {
+      error: cause instanceof Error ? cause : error,
+      validUntilMs: clock.monotonic() + ttlMs,
+    };
     if (error !== undefined) throw error;
   }
 

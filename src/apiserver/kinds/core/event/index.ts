@@ -53,6 +53,7 @@ function referenceFields<T>(
 const eventStrategy: ResourceStrategy<Event> = {
   allowCreateOnUpdate: true,
   defaultGarbageCollection: 'unsupported',
+  listsKeepLimit: true,
   validateName: pathSegmentName,
   anyFinalizer: true,
   validate: (event) => validateEvent(event, 'reportingComponent'),
@@ -69,6 +70,7 @@ const inCore = (event: NewerEvent): Event => ({
 const newerEventStrategy: ResourceStrategy<NewerEvent> = {
   allowCreateOnUpdate: true,
   defaultGarbageCollection: 'unsupported',
+  listsKeepLimit: true,
   validateName: pathSegmentName,
   anyFinalizer: true,
   validate: (event) => {
