@@ -152,7 +152,7 @@ test('nothing is created while the definition is being deleted; other requests a
   expect(resources[0]?.verbs).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch']);
   expect((await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: null } })).code).toBe(200);
   // The remaining objects are checked again after a pause.
-  await (t.clock).advance('10s');
+  await t.clock.advance('10s');
   await eventually(async () => (await api.get(WIDGETS)).code === 404);
 });
 

@@ -181,7 +181,7 @@ test('API services', async () => {
     200,
   );
   // Waits for the server's own check.
-  await (t.clock).settle();
+  await t.clock.settle();
   const shown = (await services.table()).rows.find(([name]) => name === 'v1.example.com');
   expect(shown?.slice(1, 3)).toEqual(['default/s', 'False (ServiceNotFound)']);
 });
