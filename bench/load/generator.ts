@@ -4,7 +4,7 @@
 
 import { systemClock } from '#machinery/clock.ts';
 import type { Target } from '../built-cluster.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, ReopenedConnection } from './connection.ts';
 import { Http1Connection } from './http1-connection.ts';
 import { Http2Connection } from './http2-connection.ts';
 import { makeWork, type WorkName } from './work.ts';
@@ -44,7 +44,9 @@ let connections: Connection[] = [];
 async function open({ target, protocol, connections: count }: OpenOrder): Promise<void> {
   const openOne = (): Promise<Connection> =>
     protocol === 'h1' ? Http1Connection.open(target) : Http2Connection.open(target);
-  connections = await Promise.all(Array.from({ length: count }, openOne));
+  connections = await Promise.all(
+    Array.from({ length: count }, () => ReopenedConnection.open(openOne)),
+  );
 }
 
 async function run(order: RunOrder): Promise<RunReport> {

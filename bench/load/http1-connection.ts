@@ -11,6 +11,7 @@ const READ_BYTES = 64 * 1024;
 const HEAD_BYTES = 1024;
 
 export class Http1Connection implements Connection {
+  isClosing = false;
   readonly #socket: TLSSocket;
   readonly #host: string;
   readonly #authorization: string;
@@ -72,7 +73,8 @@ export class Http1Connection implements Connection {
 
   #received(buffer: Buffer, length: number): void {
     if (!this.#response.push(buffer, length)) return;
-    const { status, length: bodyLength } = this.#response;
+    const { status, length: bodyLength, isLast } = this.#response;
+    if (isLast) this.isClosing = true;
     this.#response = new ResponseReader();
     const settle = this.#settle;
     this.#settle = undefined;
@@ -144,6 +146,8 @@ export class Http1Connection implements Connection {
  */
 class ResponseReader {
   status = 0;
+  /** The server closes the connection after this response. */
+  isLast = false;
   /** The body's length in bytes. */
   length = 0;
   /** The received part of a response head that is not complete. */
@@ -175,6 +179,7 @@ class ResponseReader {
     if (end < 0) return false;
     const head = this.#head.slice(0, end);
     this.status = Number(head.slice(9, 12));
+    this.isLast = /\r\nconnection: close(\r\n|$)/i.test(head);
     // Most servers use this spelling; the second search accepts every spelling.
     let at = head.indexOf('\r\ncontent-length: ');
     if (at < 0) at = head.toLowerCase().indexOf('\r\ncontent-length: ');

@@ -6,6 +6,7 @@ import type { Target } from '../built-cluster.ts';
 import type { Connection, Reply } from './connection.ts';
 
 export class Http2Connection implements Connection {
+  isClosing = false;
   readonly #session: ClientHttp2Session;
 
   static open(target: Target): Promise<Http2Connection> {
@@ -22,6 +23,8 @@ export class Http2Connection implements Connection {
 
   private constructor(session: ClientHttp2Session) {
     this.#session = session;
+    session.on('goaway', () => (this.isClosing = true));
+    session.on('close', () => (this.isClosing = true));
   }
 
   request(method: string, path: string, body: Buffer | undefined): Promise<Reply> {

@@ -7,6 +7,7 @@ import type { ApiServer } from '#apiserver/server.ts';
 import type { Timer } from '#machinery/clock.ts';
 import { RestartBackoff } from '../faults/index.ts';
 import { UserError } from '../user-error.ts';
+import { Balance } from './balance.ts';
 import { type BusyShare, eventLoopBusyShare } from './event-loop.ts';
 import { SAMPLE_MS, Scaling, type ScalingLimits } from './scaling.ts';
 import { partsOfProcess, type Logging, settingsOf } from './settings.ts';
@@ -40,6 +41,7 @@ const DEFAULT_SHUTDOWN_MS = 5000;
 export class ApiWorkers {
   readonly #config: ApiWorkersConfig;
   readonly #scaling: Scaling;
+  readonly #balance = new Balance();
   readonly #slots: Slot[] = [];
   readonly #stopped: Promise<void>[] = [];
   #server: ApiServer | undefined;
@@ -90,10 +92,7 @@ export class ApiWorkers {
     this.#scale(this.#scaling.wanted);
     const { clock } = this.#config.server;
     this.#timers = [
-      clock.setInterval(SAMPLE_MS, () => {
-        const workers = this.#slots.flatMap(({ process }) => process?.busy ?? []);
-        this.#scale(this.#scaling.next({ main: busyShare(), workers }));
-      }),
+      clock.setInterval(SAMPLE_MS, () => this.#sample(busyShare())),
       clock.setInterval(SETTINGS_PERIOD_MS, () => this.settingsChanged()),
     ];
   }
@@ -128,6 +127,18 @@ export class ApiWorkers {
       '# TYPE coxswain_api_server_worker_restarts_total counter\n' +
       `coxswain_api_server_worker_restarts_total ${this.#restarts}\n`
     );
+  }
+
+  /** Acts on the loads of a period. `main`: that of the main process. */
+  #sample(main: number): void {
+    const serving = this.#slots.flatMap(({ process }) =>
+      process?.busy === undefined ? [] : { process, busy: process.busy },
+    );
+    const workers = serving.map(({ busy }) => busy);
+    const [ofMain, ...ofWorkers] = this.#balance.next([main, ...workers]);
+    if (ofMain! > 0) this.#server?.shedConnections(ofMain!);
+    for (const [at, share] of ofWorkers.entries()) if (share > 0) serving[at]!.process.shed(share);
+    this.#scale(this.#scaling.next({ main, workers }));
   }
 
   #scale(wanted: number): void {
