@@ -35,7 +35,7 @@ const ROUND_MS = 4000;
 /** Code is compiled, and processes give up connections to those that have less to do. */
 const WARM_UP_MS = 16_000;
 
-/** What is measured, each as a rate. */
+/** Per second. */
 interface Rates {
   readonly gets: number;
   readonly lists: number;
@@ -52,8 +52,7 @@ export async function cores({ workers, nodeFlags }: CoresOptions): Promise<void>
   let first: Rates | undefined;
   for (const count of workers) {
     heading(
-      `cores: ${count + 1} ${count === 0 ? 'process' : 'processes'} that ${count === 0 ? 'serves' : 'serve'} the API, ` +
-        `each with ${SHARE * 100} % of a core`,
+      `cores: the API by ${count + 1} process${count === 0 ? '' : 'es'}, each with ${SHARE * 100} % of a core`,
     );
     const rates = await measured(count, nodeFlags);
     first ??= rates;

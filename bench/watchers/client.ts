@@ -5,6 +5,7 @@
 
 import { systemClock } from '#machinery/clock.ts';
 import type { Target } from '../built-cluster.ts';
+import { ReopenedConnection } from '../load/connection.ts';
 import { Http1Connection } from '../load/http1-connection.ts';
 import { openWatches } from './http2-watches.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
@@ -111,7 +112,7 @@ class Watchers {
       }
     };
     // A connection of each run: the server closes one that is idle while the watches are opened.
-    const writer = await Http1Connection.open(this.#order.target);
+    const writer = await ReopenedConnection.open(() => Http1Connection.open(this.#order.target));
     const cpu = process.cpuUsage();
     const began = clock.monotonic();
     for (let event = 0; event < events; event++) {

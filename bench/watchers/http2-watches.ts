@@ -125,8 +125,11 @@ class WatchesConnection {
       case FRAME.reset:
         this.#fail(new Error(`the server reset watch ${stream}`));
         return;
-      case FRAME.goAway:
-        this.#fail(new Error('the server said GOAWAY'));
+      case FRAME.goAway: {
+        const code = payload.readUInt32BE(4);
+        // Without an error open streams go on.
+        if (code !== 0) this.#fail(new Error(`the server said GOAWAY with the code ${code}`));
+      }
     }
   }
 

@@ -38,7 +38,9 @@ export async function createWatched(
     if (previous !== undefined) await maps.delete(NAME);
     const { metadata } = await maps.create({ metadata: { name: NAME } });
     return {
-      watchPath: `${collection}?watch=1&resourceVersion=${metadata.resourceVersion}&fieldSelector=metadata.name%3D${NAME}`,
+      watchPath:
+        `${collection}?watch=1&resourceVersion=${metadata.resourceVersion}` +
+        `&fieldSelector=metadata.name%3D${NAME}`,
       objectPath: `${collection}/${NAME}`,
     };
   } finally {
