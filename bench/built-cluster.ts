@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { parseYaml } from '#api/machinery/codec/yaml.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { endedWithRun, temporaryDirectory } from './clean-up.ts';
+import { NODE_PROGRAM } from './node-program.ts';
 
 /** Node's flags, the same as in bin/cox.js. */
 export const NODE_FLAGS: readonly string[] = [
@@ -18,14 +19,13 @@ export const NODE_FLAGS: readonly string[] = [
 /** The built command. */
 export const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
 
-/** The Node that runs it: COX_NODE compares versions of Node, with the same driver. */
-const nodeProgram = (): string => process.env.COX_NODE ?? process.execPath;
-
 export interface BuiltClusterOptions {
   /** Flags of `cox up`, beside those for the data directory and the port. */
   readonly flags: readonly string[];
   /** Default: a new directory, which `stop` removes. A directory that is given stays. */
   readonly dataDir?: string;
+  /** The path of Node. Default: NODE_PROGRAM. */
+  readonly node?: string;
   /** Flags of Node, such as --cpu-prof. */
   readonly nodeFlags?: readonly string[];
 }
@@ -63,9 +63,11 @@ export class BuiltCluster {
     // A later flag overrides an earlier one.
     const args = ['up', '--quiet', '--secure-port', '0', '--data-dir', dataDir, ...options.flags];
     const child = endedWithRun(
-      spawn(nodeProgram(), [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      }),
+      spawn(
+        options.node ?? NODE_PROGRAM,
+        [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      ),
     );
     const seconds = await readySeconds(child);
     const wallMs = systemClock.monotonic() - began;

@@ -57,7 +57,7 @@ const program = new Command('npm run bench --')
     '--only <names>',
     'of rest,lists,changes,starts,deployments,heaps (grown); without rest, others do not wait for it',
   )
-  .option('--write', 'replace the table in docs/scale.md (scale)', false)
+  .option('--write', 'replace the table of this version of Node in docs/scale.md (scale)', false)
   .option(
     '--data-dir <dir>',
     'fill this directory and keep it, for the next run to start from (restart, grown)',

@@ -56,9 +56,9 @@ const MAX_DEPLOYMENTS = 500;
 /** The longest time of one figure. */
 const LIMIT_MS = 1_500_000;
 const SETTLE_MS = 2000;
-/** Two periods of a node's heartbeats. */
-const REST_MS = 20_000;
-const MAX_WINDOWS = 20;
+/** Six periods of a node's heartbeats. A shorter time has a full collection of garbage or not. */
+const REST_MS = 60_000;
+const MAX_WINDOWS = 10;
 const REQUESTS = /^apiserver_request_total\{(.*)\} (\S+)$/gm;
 const WRITES = /verb="(?:POST|PUT|PATCH|APPLY)"/;
 

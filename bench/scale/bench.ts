@@ -14,9 +14,11 @@ import { connectTo } from '../connect.ts';
 import { Http1Connection } from '../load/http1-connection.ts';
 import { mainThreadMs, peakResidentMB, residentMB, threadsMs } from '../process-usage.ts';
 import { heading, note, quantile } from '../report.ts';
+import { nodeAt, NODE_PROGRAM } from '../node-program.ts';
 import { BoundRate } from './bound-rate.ts';
 import { type CostName, type Costs, type Result, type Size, tableOf } from './costs.ts';
 import { type Figures, showGoals } from './goals.ts';
+import { withTable } from './document.ts';
 import { HEAP_FLAGS, heapsOf, type Heaps, totalMB } from './heap.ts';
 import * as load from './load.ts';
 import { measureObjects } from './object-bytes.ts';
@@ -24,7 +26,7 @@ import { measureObjects } from './object-bytes.ts';
 export interface ScaleOptions {
   readonly sizes: readonly Size[];
   readonly nodeFlags: readonly string[];
-  /** Replace the table in docs/scale.md. */
+  /** Replace the table of this version of Node in docs/scale.md. */
   readonly write: boolean;
 }
 
@@ -56,7 +58,9 @@ export async function scale({ sizes, nodeFlags, write }: ScaleOptions): Promise<
   heading('costs in processor time, as functions of the size');
   const table = tableOf(results);
   console.log(table);
-  if (write) writeTable(table);
+  if (!write) return;
+  const { version } = nodeAt(NODE_PROGRAM);
+  writeFileSync(DOCUMENT, withTable(readFileSync(DOCUMENT, 'utf8'), version, table));
 }
 
 /** Returns the sizes for lists such as '100,500' nodes and '2000,10000' pods. Throws RangeError. */
@@ -73,14 +77,6 @@ export function parseSizes(nodes: string, pods: string): readonly Size[] {
       throw new RangeError(`--pods: a number of pods, not '${pods}'`);
     return { nodes: each, pods: podCount };
   });
-}
-
-function writeTable(table: string): void {
-  const [begin, end] = ['<!-- table: begin -->', '<!-- table: end -->'];
-  const text = readFileSync(DOCUMENT, 'utf8');
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`${DOCUMENT} has no place for the table`);
-  writeFileSync(DOCUMENT, `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`);
 }
 
 /** Costs that depend on the cluster alone, and figures that have goals. */

@@ -8,10 +8,11 @@ import { Command, InvalidArgumentError } from 'commander';
 import { UserError } from '#cluster/user-error.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { systemClock } from '#machinery/clock.ts';
+import { nodeAt, NODE_PROGRAM } from '../node-program.ts';
 import { note } from '../report.ts';
 import { Stolen } from '../stolen.ts';
 import { deploy, idle, load, schedule, watch, type Results } from './measures.ts';
-import { ours } from './ours.ts';
+import { oursWith } from './ours.ts';
 import { ensurePrograms } from './programs.ts';
 import { chart, compare, document, table } from './report.ts';
 import { SCHEDULED_ON, scheduledKey } from './rows.ts';
@@ -57,36 +58,43 @@ async function round(side: Side): Promise<Results> {
   return results;
 }
 
-async function versus({
-  rounds,
-  record,
-}: {
+interface Options {
   readonly rounds: number;
   readonly record: boolean;
-}): Promise<void> {
+  /** Paths of further versions of Node. */
+  readonly node: readonly string[];
+}
+
+async function versus({ rounds, record, node }: Options): Promise<void> {
+  const nodes = [NODE_PROGRAM, ...node].map(nodeAt);
   const programs = ensurePrograms(note);
-  const upstream = upstreamSide(programs);
+  const upstream = { side: upstreamSide(programs), results: [] as Results[] };
+  const ours = nodes.map((each) => ({ side: oursWith(each), results: [] as Results[] }));
   const stolen = new Stolen();
-  const results: Record<Side['name'], Results[]> = { coxswain: [], upstream: [] };
   for (let i = 0; i < rounds; i++) {
-    for (const side of [ours, upstream]) {
+    for (const { side, results } of [...ours, upstream]) {
       note(`round ${i + 1} of ${rounds}: ${side.name}`);
-      results[side.name].push(await round(side));
+      results.push(await round(side));
     }
   }
-  const comparisons = compare(results.coxswain, results.upstream);
-  console.log(table(comparisons));
+  const comparisons = compare(
+    ours.map(({ results }) => results),
+    upstream.results,
+  );
+  const versions = nodes.map(({ version }) => version);
+  console.log(table(comparisons, versions));
   if (!record) return;
   const text = document(comparisons, {
     ...programs.versions,
-    node: process.version,
+    nodes: versions,
+    driver: process.version,
     processors: availableParallelism(),
     rounds,
     stolen: stolen.percent(),
     date: new Date(systemClock.now()).toISOString().slice(0, 10),
   });
   writeFileSync(`${DOCS}versus.md`, text);
-  writeFileSync(`${DOCS}versus.svg`, chart(comparisons));
+  writeFileSync(`${DOCS}versus.svg`, chart(comparisons, versions));
   note('docs/versus.md and docs/versus.svg are written');
 }
 
@@ -97,7 +105,13 @@ await new Command('npm run versus --')
   )
   .option('--rounds <number>', 'how often each side is measured', positive, 3)
   .option('--record', 'write docs/versus.md and its chart', false)
-  .action(async (options: { rounds: number; record: boolean }) => {
+  .option(
+    '--node <path>',
+    'of another Node, for a column of its own, as often as need be',
+    (path: string, paths: readonly string[]) => [...paths, path],
+    [],
+  )
+  .action(async (options: Options) => {
     try {
       await versus(options);
     } catch (error) {

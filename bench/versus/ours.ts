@@ -3,25 +3,28 @@
 import { nodes } from '#api/groups/core/v1/index.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
-import type { Side } from './side.ts';
+import type { NodeProgram } from '../node-program.ts';
+import type { RunningSide, Side } from './side.ts';
 
 // The range has room for the pod ranges of thousands of nodes.
 const FLAGS = ['--store', 'embedded', '--runtime', 'simulated', '--pod-cidr', '10.128.0.0/9'];
 
-export const ours: Side = {
-  name: 'coxswain',
-  async start() {
-    const cluster = await BuiltCluster.start({ flags: FLAGS });
-    try {
-      await cordonAll(cluster);
-    } catch (error) {
-      await cluster.stop();
-      throw error;
-    }
-    const { target, wallMs } = cluster;
-    return { target, readyMs: wallMs, pids: { cox: cluster.pid }, stop: () => cluster.stop() };
-  },
-};
+/** Returns our side, run by this Node. */
+export function oursWith({ path, version }: NodeProgram): Side {
+  return { name: `coxswain, Node ${version}`, start: () => start(path) };
+}
+
+async function start(node: string): Promise<RunningSide> {
+  const cluster = await BuiltCluster.start({ flags: FLAGS, node });
+  try {
+    await cordonAll(cluster);
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  const { target, wallMs } = cluster;
+  return { target, readyMs: wallMs, pids: { cox: cluster.pid }, stop: () => cluster.stop() };
+}
 
 /** Cordons our node, since upstream's side has no node of its own. */
 async function cordonAll(cluster: BuiltCluster): Promise<void> {

@@ -8,41 +8,67 @@ import { ratioOf, ROWS, type Row } from './rows.ts';
 
 export interface Comparison {
   readonly row: Row;
-  /** Medians over the rounds. */
-  readonly ours: number;
+  /** One for each of our sides. */
+  readonly ours: readonly {
+    /** The median over the rounds. */
+    readonly value: number;
+    /** The ratio to upstream's value: above 1, ours is better. */
+    readonly ratio: number;
+  }[];
+  /** The median over the rounds. */
   readonly theirs: number;
-  /** The ratio of the two: above 1, ours is better. */
-  readonly ratio: number;
 }
 
-/** Returns the rows that both sides have a value for. */
-export function compare(ours: readonly Results[], theirs: readonly Results[]): Comparison[] {
+/** Returns the rows that all sides have a value for. `ours`: the rounds of each of our sides. */
+export function compare(
+  ours: readonly (readonly Results[])[],
+  theirs: readonly Results[],
+): Comparison[] {
   const valuesOf = (rounds: readonly Results[], key: string): number[] =>
     rounds.flatMap((round) => {
       const value = round[key];
       return value === undefined ? [] : [value];
     });
   return ROWS.flatMap((row) => {
-    const [mine, other] = [valuesOf(ours, row.key), valuesOf(theirs, row.key)];
-    if (mine.length === 0 || other.length === 0) return [];
-    const [a, b] = [median(mine), median(other)];
-    return [{ row, ours: a, theirs: b, ratio: ratioOf(row, a, b) }];
+    const sides = ours.map((rounds) => valuesOf(rounds, row.key));
+    const other = valuesOf(theirs, row.key);
+    if ([...sides, other].some(({ length }) => length === 0)) return [];
+    const upstream = median(other);
+    const values = sides.map((each) => {
+      const value = median(each);
+      return { value, ratio: ratioOf(row, value, upstream) };
+    });
+    return [{ row, ours: values, theirs: upstream }];
   });
 }
 
-/** Returns the comparison as a table in Markdown. */
-export function table(comparisons: readonly Comparison[]): string {
-  const lines = comparisons.map(
-    ({ row, ours, theirs, ratio }) =>
-      `| ${row.what} | ${number(ours)} ${row.unit} | ${number(theirs)} ${row.unit} | ${ratio.toFixed(1)} × |`,
-  );
-  return ['| | Coxswain | upstream | better by |', '|---|---:|---:|---:|', ...lines].join('\n');
+/**
+ * Returns the comparison as a table in Markdown, with a column for each of `nodes`: the versions of
+ * Node of our sides.
+ */
+export function table(comparisons: readonly Comparison[], nodes: readonly string[]): string {
+  const columns = nodes.map((version, i) => `${i === 0 ? 'Coxswain, ' : ''}Node ${version}`);
+  const lines = comparisons.map(({ row, ours, theirs }) => [
+    row.what,
+    ...[...ours.map(({ value }) => value), theirs].map((value) => `${number(value)} ${row.unit}`),
+    ours.map(({ ratio }) => `${ratio.toFixed(1)} ×`).join(', '),
+  ]);
+  return [
+    ['', ...columns, 'upstream', 'better by'],
+    ['---', ...[...columns, '', ''].map(() => '---:')],
+    ...lines,
+  ]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n');
 }
 
 export interface Circumstances {
   readonly kubernetes: string;
   readonly etcd: string;
-  readonly node: string;
+  /** Versions of Node of our sides, the first of which is that of the chart. */
+  readonly nodes: readonly string[];
+  /** The version of Node of what drives the sides. */
+  readonly driver: string;
   readonly processors: number;
   readonly rounds: number;
   /** Share of processor time that other guests of the host took, in percent. */
@@ -53,7 +79,7 @@ export interface Circumstances {
 
 /** Returns docs/versus.md. */
 export function document(comparisons: readonly Comparison[], circumstances: Circumstances): string {
-  const { kubernetes, etcd, node, processors, rounds, stolen, date } = circumstances;
+  const { kubernetes, etcd, nodes, driver, processors, rounds, stolen, date } = circumstances;
   return `# Beside upstream
 
 Made by \`npm run versus\` on ${date}, never edited by hand. The command builds kube-apiserver, \
@@ -61,12 +87,12 @@ kube-controller-manager and kube-scheduler
 ${kubernetes} and etcd ${etcd} from their published Go modules, and drives both sides with the same \
 programs, in turns, ${rounds} rounds. The
 table has medians. One machine with ${processors} processors, which the sides share with what \
-drives them; Node ${node}; other guests of its
+drives them (Node ${driver}); other guests of its
 host took ${stolen.toFixed(1)} % of the processors meanwhile.
 
-${table(comparisons)}
+${table(comparisons, nodes)}
 
-![How many times better each figure is](versus.svg)
+![How many times better each figure is, with Node ${nodes[0]}](versus.svg)
 
 - Ours is \`cox up\` with the durable store: API server, controllers, scheduler and a simulated \
 node in one process. Upstream's is the four
@@ -81,11 +107,11 @@ ready. Upstream's certificates are there
 `;
 }
 
-/** Returns docs/versus.svg. */
-export function chart(comparisons: readonly Comparison[]): string {
+/** Returns docs/versus.svg: the ratios of the first of our sides. */
+export function chart(comparisons: readonly Comparison[], nodes: readonly string[]): string {
   return barChart({
-    title: 'How many times better than upstream',
-    bars: comparisons.map(({ row, ratio }) => ({
+    title: `How many times better than upstream, with Node ${nodes[0]}`,
+    bars: comparisons.map(({ row, ours: [{ ratio } = { ratio: Number.NaN }] }) => ({
       label: row.what,
       value: ratio,
       text: `${ratio.toFixed(1)} ×`,

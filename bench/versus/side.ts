@@ -16,6 +16,6 @@ export interface RunningSide {
 }
 
 export interface Side {
-  readonly name: 'coxswain' | 'upstream';
+  readonly name: string;
   start(): Promise<RunningSide>;
 }

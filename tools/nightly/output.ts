@@ -31,7 +31,7 @@ const FINDING = /^(?:failed\t|not ok |\s*FAIL |\[\d+\/\d+\] failed |FAILED {2,})
 const FIGURE = /^ {2}(\S.*?) {2,}([\d,.]+) (\S*)(.*)$/;
 const GOAL = /goal [≥≤] \S+ (?:met|MISSED) \(([\d.]+)\)/;
 const BESIDE = /([\d.]+) × .+ \([\d,.]+\)$/;
-/** A row of the comparison with upstream. */
+/** A row of the comparison with upstream, with one version of Node. */
 const COMPARED = /^\| ([^|]+) \| ([\d,.]+) ([^|]*) \| [^|]+ \| ([\d.]+) × \|$/;
 
 export function readOutput(output: string): StepOutput {

@@ -9,16 +9,15 @@
 
 /** The least size of a buffer in bytes, as a power of two. */
 const MIN_EXPONENT = 12;
-/** The size of all buffers that are kept for later batches, in bytes. */
-const DEFAULT_KEPT_BYTES = 16 * 2 ** 20;
 
 export class BatchMemory {
   readonly #limit: number;
-  /** By the exponent of their size. */
+  /** By the exponent of their size. The sizes that were used last are at the end. */
   readonly #free = new Map<number, ArrayBuffer[]>();
   #keptBytes = 0;
 
-  constructor(keptBytes: number = DEFAULT_KEPT_BYTES) {
+  /** `keptBytes`: the size of all buffers that are kept for later batches, in bytes. */
+  constructor(keptBytes: number) {
     this.#limit = keptBytes;
   }
 
@@ -30,22 +29,34 @@ export class BatchMemory {
   /** Returns a buffer of at least so many bytes, with any content. */
   take(bytes: number): ArrayBuffer {
     const exponent = exponentOf(bytes);
-    const free = this.#free.get(exponent)?.pop();
+    const free = this.#freeOf(exponent).pop();
     // Its own memory, not a piece of a pool: it is transferred.
     if (free === undefined) return Buffer.allocUnsafeSlow(2 ** exponent).buffer;
     this.#keptBytes -= free.byteLength;
     return free;
   }
 
-  /** Keeps a buffer that `take` has returned, unless there are enough. */
+  /**
+   * Keeps a buffer that `take` has returned. Beyond the limit, buffers of the size that was not used
+   * for the longest time are dropped.
+   */
   keep(buffer: ArrayBuffer): void {
-    const { byteLength } = buffer;
-    if (this.#keptBytes + byteLength > this.#limit) return;
-    this.#keptBytes += byteLength;
-    const exponent = exponentOf(byteLength);
-    const free = this.#free.get(exponent);
-    if (free === undefined) this.#free.set(exponent, [buffer]);
-    else free.push(buffer);
+    this.#keptBytes += buffer.byteLength;
+    this.#freeOf(exponentOf(buffer.byteLength)).push(buffer);
+    for (const [exponent, free] of this.#free) {
+      while (this.#keptBytes > this.#limit && free.length > 0)
+        this.#keptBytes -= free.pop()!.byteLength;
+      if (this.#keptBytes <= this.#limit) return;
+      this.#free.delete(exponent);
+    }
+  }
+
+  /** Returns the free buffers of a size, which is used now. */
+  #freeOf(exponent: number): ArrayBuffer[] {
+    const free = this.#free.get(exponent) ?? [];
+    this.#free.delete(exponent);
+    this.#free.set(exponent, free);
+    return free;
   }
 }
 

@@ -48,13 +48,19 @@ type WatchedEvent = Watched['events'] extends AsyncIterable<infer E> ? E : never
 type Listed = Extract<InProcessResponse['body'], { kind: 'list' }>;
 type Streamed = Extract<InProcessResponse['body'], { kind: 'stream' }>;
 
+/**
+ * The bytes of buffers that are kept, of those in flight. As many batches as fill the window need at
+ * most twice its size, since the sizes of buffers are powers of two: so lists that follow each other
+ * make no buffers that become garbage.
+ */
+const KEPT_OF_WINDOW = 2;
 /** The number of items of a list in one message. */
 const LIST_SLICE = 250;
 
 export class ThreadServer {
   readonly #config: ThreadServerConfig;
   readonly #outbox: Outbox<ToClients>;
-  readonly #memory = new BatchMemory();
+  readonly #memory: BatchMemory;
   readonly #handlers = new Map<number, InProcessHandler>();
   readonly #calls = new TransientMap<number, LinkedAbort>();
   /** The number of each object that was sent for a watch. */
@@ -66,6 +72,7 @@ export class ThreadServer {
 
   constructor(config: ThreadServerConfig) {
     this.#config = config;
+    this.#memory = new BatchMemory(KEPT_OF_WINDOW * this.#window);
     this.#outbox = new Outbox(config.port, this.#memory);
   }
 
