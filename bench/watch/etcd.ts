@@ -1,7 +1,8 @@
 // Measures the engine on one member of etcd, beside other clients of the same member: etcd's own
 // benchmark, which is written in Go, and bare transactions over the engine's kind of connection. All
 // have as many writers on one connection, keys and values of the same size, and as many requests, in
-// turns. A write with a condition is a transaction, which costs etcd more than a put.
+// turns. A write with a condition is a transaction, which costs etcd more than a put. Rates follow the
+// load of the machine; the processor time of etcd, and of this process, says what a write costs.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -14,6 +15,7 @@ import { systemRandom } from '#machinery/random.ts';
 import { EtcdConnection } from '#storage/etcd/connection.ts';
 import { openEtcdStorage } from '#storage/etcd/index.ts';
 import { ETCD_HINT, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
+import { threadsMs } from '../process-usage.ts';
 import { heading, median, note, quantile, show } from '../report.ts';
 
 const WRITERS = 64;
@@ -24,7 +26,13 @@ const ROUNDS = 3;
 const MODULE_DIR = fileURLToPath(new URL('etcd-benchmark', import.meta.url));
 const CACHE_DIR = fileURLToPath(new URL('../../.cache/etcd-benchmark', import.meta.url));
 
+type Rates = Pick<Round, 'perSecond' | 'p50Ms' | 'p99Ms'>;
+
 interface Round {
+  /** Processor time of etcd for a request, in µs. NaN on a system without /proc. */
+  readonly etcdMicros: number;
+  /** Processor time of this process for a request, in µs. */
+  readonly ownMicros: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -50,9 +58,9 @@ export async function etcd(): Promise<void> {
   value.write('"}', VALUE_BYTES - 2);
   const key = (name: string, serial: number): string =>
     `/registry/${name}/default/object-${String(serial).padStart(9, '0')}`;
-  const createsRound = (): Promise<Round> =>
+  const createsRound = (): Promise<Rates> =>
     round((serial) => storage.create(key('made', serial), value));
-  const bareRound = (): Promise<Round> =>
+  const bareRound = (): Promise<Rates> =>
     round((serial) => {
       const put = { key: new TextEncoder().encode(key('bare', serial)), value };
       return connection.send('KV.Txn', { compare: [], success: [{ put }], failure: [] });
@@ -62,13 +70,24 @@ export async function etcd(): Promise<void> {
     const bare: Round[] = [];
     const puts: Round[] = [];
     const transactions: Round[] = [];
+    const measured = async (run: () => Promise<Rates>): Promise<Round> => {
+      const etcdBefore = threadsMs(member.pid);
+      const ownBefore = process.cpuUsage();
+      const rates = await run();
+      const { user, system } = process.cpuUsage(ownBefore);
+      return {
+        ...rates,
+        etcdMicros: (1000 * (threadsMs(member.pid) - etcdBefore)) / REQUESTS,
+        ownMicros: (user + system) / REQUESTS,
+      };
+    };
     // The first round warms up.
     for (let i = 0; i <= ROUNDS; i++) {
-      creates.push(await createsRound());
-      bare.push(await bareRound());
+      creates.push(await measured(createsRound));
+      bare.push(await measured(bareRound));
       if (program === undefined) continue;
       const of = (kind: 'put' | 'txn-put'): Promise<Round> =>
-        benchmarkRound(program, kind, member.endpoint, key('gone', 0).length);
+        measured(() => benchmarkRound(program, kind, member.endpoint, key('gone', 0).length));
       puts.push(await of('put'));
       transactions.push(await of('txn-put'));
     }
@@ -78,9 +97,14 @@ export async function etcd(): Promise<void> {
       show({ what, unit: '/s', values: of(rounds, 'perSecond') });
       show({ what: '  p50', unit: 'ms', values: of(rounds, 'p50Ms') });
       show({ what: '  p99', unit: 'ms', values: of(rounds, 'p99Ms') });
+      show({ what: '  processor time of etcd', unit: 'µs', values: of(rounds, 'etcdMicros') });
     };
+    const printOwn = (rounds: readonly Round[]): void =>
+      show({ what: '  of this process', unit: 'µs', values: of(rounds, 'ownMicros') });
     print('creates', creates);
+    printOwn(creates);
     print('transactions of one put over the same connection', bare);
+    printOwn(bare);
     if (program !== undefined) {
       print("transactions of etcd's own benchmark", transactions);
       print('its puts, which have no condition', puts);
@@ -99,7 +123,7 @@ export async function etcd(): Promise<void> {
     await member.stop();
   }
 
-  async function round(write: (serial: number) => Promise<unknown>): Promise<Round> {
+  async function round(write: (serial: number) => Promise<unknown>): Promise<Rates> {
     const times: number[] = [];
     let left = REQUESTS;
     const began = systemClock.monotonic();
@@ -168,7 +192,7 @@ async function benchmarkRound(
   kind: 'put' | 'txn-put',
   endpoint: string,
   keyBytes: number,
-): Promise<Round> {
+): Promise<Rates> {
   const load = ['--conns', '1', '--clients', String(WRITERS), '--total', String(REQUESTS)];
   const sizes = ['--key-size', String(keyBytes), '--val-size', String(VALUE_BYTES)];
   const keys = ['--key-space-size', String(REQUESTS)].concat(

@@ -1,15 +1,13 @@
 // The store on etcd while its members fail. Clients of several servers work on a few keys; members
-// are killed, paused and disconnected from each other; servers end between a write and its answer.
+// are killed, paused, slowed down and disconnected from each other; servers end between a write and its answer.
 // The answers to the clients are checked like any history.
 
-import { execFileSync } from 'node:child_process';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { type Random, SeededRandom, systemRandom } from '#machinery/random.ts';
 import { openEtcdStorage } from '#storage/etcd/index.ts';
 import {
   ETCD_HINT,
-  type EtcdPlace,
   type EtcdProcess,
   hasEtcd,
   startEtcdCluster,
@@ -17,6 +15,7 @@ import {
 import { LossyProxy } from '#storage/etcd/testing/lossy-proxy.ts';
 import { type Storage, StorageError, type StorageEvent } from '#storage/interface.ts';
 import { openWatchCache } from '#storage/watch-cache/index.ts';
+import { Network, slowDown } from './etcd-faults.ts';
 import { isLinearizable, type KeyInput, type KeyOperation, type KeyOutput } from './checker.ts';
 
 const MEMBERS = 3;
@@ -29,7 +28,7 @@ const CALM_MS = 1000;
 /** A client without an answer waits this long before it continues. */
 const PAUSE_MS = 50;
 
-export type Disturbance = 'kill' | 'pause' | 'partition' | 'server' | 'deafen';
+export type Disturbance = 'kill' | 'pause' | 'partition' | 'server' | 'deafen' | 'slow';
 
 export interface EtcdTortureOptions {
   readonly seed: string;
@@ -47,15 +46,8 @@ export function etcdMissing(): string | undefined {
   return hasEtcd() ? undefined : ETCD_HINT;
 }
 
-/** Returns whether network namespaces can be created here, which partitions need. */
-export function canPartition(): boolean {
-  return (
-    process.getuid?.() === 0 && succeeds('ip', 'netns', 'list') && succeeds('unshare', '-n', 'true')
-  );
-}
-
 export async function tortureEtcd(options: EtcdTortureOptions): Promise<EtcdTortureResult> {
-  const network = options.disturbances.includes('partition') ? new Network() : undefined;
+  const network = options.disturbances.includes('partition') ? new Network(MEMBERS) : undefined;
   const members: EtcdProcess[] = [];
   try {
     // The election timeout is long enough that a busy machine causes no elections.
@@ -183,6 +175,9 @@ class Run {
         member.signal('SIGSTOP');
         await systemClock.sleep(AWAY_MS);
         member.signal('SIGCONT');
+        break;
+      case 'slow':
+        await slowDown(member.pid, 2 * AWAY_MS);
         break;
       case 'partition':
         this.#network?.cut(index);
@@ -326,72 +321,5 @@ class Run {
         if (!(error instanceof StorageError) || error.reason !== 'Unavailable') throw error;
       }
     }
-  }
-}
-
-/**
- * A network namespace for each member, with two links: one to this process, one to a bridge between
- * the members. A partition takes the second link down: the member still answers this process, but
- * is disconnected from the other members.
- */
-class Network {
-  readonly places: readonly EtcdPlace[];
-  readonly #tag = systemRandom.nameSuffix(4);
-
-  constructor() {
-    ip('link', 'add', `cxb${this.#tag}`, 'type', 'bridge');
-    ip('link', 'set', `cxb${this.#tag}`, 'up');
-    this.places = Array.from({ length: MEMBERS }, (_, index) => this.#addMember(index));
-  }
-
-  cut(index: number): void {
-    ip('link', 'set', `cxp${this.#tag}${index}`, 'down');
-  }
-
-  mend(index: number): void {
-    ip('link', 'set', `cxp${this.#tag}${index}`, 'up');
-  }
-
-  remove(): void {
-    // Deleting a namespace deletes its links, with their other ends.
-    for (const index of this.places.keys()) ip('netns', 'delete', this.#namespace(index));
-    ip('link', 'delete', `cxb${this.#tag}`);
-  }
-
-  #namespace(index: number): string {
-    return `coxswain-${this.#tag}-${index}`;
-  }
-
-  #addMember(index: number): EtcdPlace {
-    const namespace = this.#namespace(index);
-    const [ours, peers] = [`cxc${this.#tag}${index}`, `cxp${this.#tag}${index}`];
-    const inside = (...args: string[]): void => ip('-n', namespace, ...args);
-    const clientNet = `169.254.${201 + index}`;
-    const peerHost = `169.254.200.${2 + index}`;
-    ip('netns', 'add', namespace);
-    inside('link', 'set', 'lo', 'up');
-    ip('link', 'add', ours, 'type', 'veth', 'peer', 'name', 'client', 'netns', namespace);
-    ip('address', 'add', `${clientNet}.1/30`, 'dev', ours);
-    ip('link', 'set', ours, 'up');
-    inside('address', 'add', `${clientNet}.2/30`, 'dev', 'client');
-    inside('link', 'set', 'client', 'up');
-    ip('link', 'add', peers, 'type', 'veth', 'peer', 'name', 'peers', 'netns', namespace);
-    ip('link', 'set', peers, 'master', `cxb${this.#tag}`, 'up');
-    inside('address', 'add', `${peerHost}/24`, 'dev', 'peers');
-    inside('link', 'set', 'peers', 'up');
-    return { clientHost: `${clientNet}.2`, peerHost, command: ['ip', 'netns', 'exec', namespace] };
-  }
-}
-
-function ip(...args: string[]): void {
-  execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-}
-
-function succeeds(command: string, ...args: string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
   }
 }

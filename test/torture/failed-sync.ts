@@ -1,6 +1,7 @@
-// A sync that fails: the server acknowledges no more writes, reports why, and never repeats the
-// sync. After its restart all acknowledged writes are there. On Linux, the sync after a failed one
-// succeeds, so a store that repeats it would lose the data of the first sync.
+// A sync or a write of a file that fails with an error of the disk: the server acknowledges no more
+// writes, reports why, and never repeats the operation. After its restart all acknowledged writes are
+// there. On Linux, the sync after a failed one succeeds, so a store that repeats it would lose the data
+// of the first sync.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +22,16 @@ export interface FailedSyncResult {
   readonly problems: readonly string[];
 }
 
+/** The operations on the log, and on the database itself, which take turns. */
+const FAILING = [
+  { kind: 'sync', file: 'storage.db-wal', among: 30 },
+  { kind: 'sync', file: 'storage.db', among: 1 },
+  { kind: 'write', file: 'storage.db-wal', among: 1000 },
+  { kind: 'write', file: 'storage.db', among: 300 },
+] as const;
+
+type Failing = (typeof FAILING)[number];
+
 export async function failSyncs(options: {
   readonly rounds: number;
   readonly seed: string;
@@ -30,19 +41,18 @@ export async function failSyncs(options: {
   const problems: string[] = [];
   let failures = 0;
   for (let round = 0; round < options.rounds; round++) {
-    // Odd and even rounds take turns: a sync of the log, a sync of the database itself.
-    const file = round % 2 === 0 ? 'storage.db-wal' : 'storage.db';
-    const before = await syncsOfStart(options.layer, file);
-    const at = before + 1 + (file === 'storage.db' ? 0 : random.int(30));
-    const problem = await failSync(options.layer, random.int(1e6), file, at);
+    const failing = FAILING[round % FAILING.length]!;
+    const at = 1 + (await operationsOfStart(options.layer, failing)) + random.int(failing.among);
+    const fail = `${failing.kind}:${at}:${failing.file}`;
+    const problem = await failOperation(options.layer, random.int(1e6), fail);
     if (problem === undefined) failures++;
-    else problems.push(`sync ${at} of ${file}: ${problem}`);
+    else problems.push(`${fail}: ${problem}`);
   }
   return { failures, problems };
 }
 
-/** Returns how often the file is synced before the server serves. */
-async function syncsOfStart(layer: FileLayer, file: string): Promise<number> {
+/** Returns how often the operation is made before the server serves. */
+async function operationsOfStart(layer: FileLayer, { kind, file }: Failing): Promise<number> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-sync-')));
   const trace = `${dir}.trace`;
   try {
@@ -51,7 +61,7 @@ async function syncsOfStart(layer: FileLayer, file: string): Promise<number> {
     await server.kill();
     const path = join(dir, 'store', file);
     return readTrace(readFileSync(trace)).filter(
-      (operation) => operation.kind === 'sync' && operation.path === path,
+      (operation) => operation.kind === kind && operation.path === path,
     ).length;
   } finally {
     rmSync(dir, { recursive: true, force: true });
@@ -59,20 +69,16 @@ async function syncsOfStart(layer: FileLayer, file: string): Promise<number> {
   }
 }
 
-async function failSync(
+/** `fail`: see file-layer.c. */
+async function failOperation(
   layer: FileLayer,
   round: number,
-  file: string,
-  at: number,
+  fail: string,
 ): Promise<string | undefined> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-sync-')));
   const trace = `${dir}.trace`;
   try {
-    const server = Server.start(
-      await buildServer(),
-      dir,
-      layer.env({ dir, trace, fail: `sync:${at}:${file}` }),
-    );
+    const server = Server.start(await buildServer(), dir, layer.env({ dir, trace, fail }));
     if ((await server.ready) === undefined) return `the server does not start: ${server.errors}`;
     let serial = 0;
     let refusal: Refused | undefined;

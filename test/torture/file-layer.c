@@ -9,6 +9,7 @@
 //                       kill:N      end the process (SIGKILL) instead of the Nth change or sync
 //                       half:N      the same, but if it is a write, after half of it
 //                       sync:N:END  the Nth sync of a file whose path ends in END fails with EIO; later ones work again
+//                       write:N:END the same, of a write
 //                       nosync      syncs do nothing
 //                       point:KIND:WHEN:N:END
 //                                   end the process at the Nth operation of that kind (write, truncate, sync, unlink) on a file
@@ -41,8 +42,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ready, trace = -1, no_sync;
 static const char *directory, *full;
 static size_t directory_length;
-static long operations, kill_at, half_at, sync_at, syncs, point_at, points;
-static char sync_end[256], point_kind[16], point_when[16], point_end[256];
+static long operations, kill_at, half_at, sync_at, syncs, failing_write, writes, point_at, points;
+static char sync_end[256], write_end[256], point_kind[16], point_when[16], point_end[256];
 
 // What becomes of an operation.
 enum fate { WHOLE, HALF, LAST };
@@ -60,6 +61,7 @@ static void prepare(void) {
   sscanf(fail, "kill:%ld", &kill_at);
   sscanf(fail, "half:%ld", &half_at);
   sscanf(fail, "sync:%ld:%255s", &sync_at, sync_end);
+  sscanf(fail, "write:%ld:%255s", &failing_write, write_end);
   sscanf(fail, "point:%15[^:]:%15[^:]:%ld:%255s", point_kind, point_when, &point_at, point_end);
   no_sync = strcmp(fail, "nosync") == 0;
 }
@@ -174,6 +176,11 @@ static ssize_t write_at(int fd, const void *data, size_t length, off_t offset) {
   if (fits == 0 && length > 0) {
     pthread_mutex_unlock(&lock);
     errno = ENOSPC;
+    return -1;
+  }
+  if (failing_write > 0 && ends_in(path, write_end) && ++writes == failing_write) {
+    pthread_mutex_unlock(&lock);
+    errno = EIO;
     return -1;
   }
   length = fits;

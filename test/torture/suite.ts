@@ -14,7 +14,8 @@ import { createMemoryStorage } from '#storage/memory/index.ts';
 import { flipBits, tearWrites } from './damage.ts';
 import { failSyncs } from './failed-sync.ts';
 import { fileLayer, type FileLayer } from './file-layer.ts';
-import { canPartition, type Disturbance, etcdMissing, tortureEtcd } from './etcd.ts';
+import { type Disturbance, etcdMissing, tortureEtcd } from './etcd.ts';
+import { canPartition, canSlowDown } from './etcd-faults.ts';
 import { fillDisk } from './full-disk.ts';
 import { killRepeatedly } from './kill.ts';
 import { exercise } from './linearizable.ts';
@@ -194,7 +195,7 @@ export const PARTS: readonly Part[] = [
     },
   },
   {
-    name: 'failed sync',
+    name: 'failed sync, failed write',
     missing: needsLayer,
     async run({ short, seed }) {
       const { failures, problems } = await failSyncs({
@@ -272,5 +273,12 @@ export const PARTS: readonly Part[] = [
       (canPartition() ? undefined : 'network namespaces need root and the command ip'),
     run: ({ short, seed }) =>
       etcdPart(seed, short ? ['partition'] : repeated(10, ['partition', 'server'])),
+  },
+  {
+    name: 'etcd: members with a slow disk',
+    missing: () =>
+      etcdMissing() ??
+      (canSlowDown() ? undefined : 'delays of system calls need strace (apt-get install strace)'),
+    run: ({ short, seed }) => etcdPart(seed, short ? ['slow'] : repeated(10, ['slow', 'server'])),
   },
 ];
