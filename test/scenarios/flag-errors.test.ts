@@ -78,6 +78,7 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<ranges>': ['x', '10.0.0.0/33'],
   '<count>': ['x', '-1', '1.5'],
   '<number>': ['x', '-1', '0'],
+  '<numbers>': ['x', '0', '23,23', '9999'],
   '<days>': ['x', '-1', '1.5'],
   '<megabytes>': ['x', '-1', '1.5'],
   '<bytes>': ['x', '-1', '0'],

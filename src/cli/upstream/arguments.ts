@@ -153,7 +153,7 @@ function checked({ name, type }: UpstreamFlag, text: string): string {
         if (!BOOLEANS.has(item.split('=')[1] ?? '')) refuse('pairs such as a=true,b=false');
       return text;
     case 'stringToString':
-      for (const item of items(text)) if (!item.includes('=')) refuse('pairs such as a=b,c=d');
+      for (const item of pairs(text) ?? ['']) if (!item.includes('=')) refuse(PAIRS);
       return text;
     default:
       return text;
@@ -168,6 +168,21 @@ function isDuration(text: string): boolean {
     if (error instanceof DurationError) return false;
     throw error;
   }
+}
+
+const PAIRS = 'pairs such as a=b,c=d, those with commas in quotes: "a,b=c,d"';
+
+/**
+ * Splits the value of a flag of pairs as pflag does: one pair is a whole, several are a record of
+ * CSV. Undefined: the quotes are wrong.
+ */
+function pairs(text: string): readonly string[] | undefined {
+  if (text === '') return [];
+  if (text.split('=').length <= 2) return [text.replace(/^"+|"+$/g, '')];
+  if (!/^(?:[^",]*|"(?:[^"]|"")*")(?:,(?:[^",]*|"(?:[^"]|"")*"))*$/.test(text)) return undefined;
+  return Array.from(text.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g), ([, quoted, plain]) =>
+    quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'),
+  );
 }
 
 const items = (text: string): readonly string[] => text.split(',').filter((item) => item !== '');

@@ -130,6 +130,18 @@ describe.each(components)('$name', ({ name, flags, command }) => {
   });
 });
 
+test('pairs with commas, in quotes where there are several', () => {
+  const { flags, command } = components.find(({ name }) => name === 'apiserver')!;
+  const warningsOf = (value: string): readonly string[] =>
+    readArguments([`--allow-metric-labels=${value}`], flags, command).warnings;
+  for (const value of ['a,b=c', '"a,b=c,d"', '"a,b=c,d","e,f=g"', 'a=b,"c,d=e"'])
+    expect(warningsOf(value)).toEqual([
+      `--allow-metric-labels=${value} is not applied: all metrics are served, with all labels`,
+    ]);
+  for (const value of ['a,b', 'a=b,"c=d', 'a=b"c"=d', 'a=b,c=d,'])
+    expect(() => warningsOf(value), value).toThrow('it takes pairs such as a=b,c=d');
+});
+
 function catchError(run: () => unknown): Error | undefined {
   try {
     run();

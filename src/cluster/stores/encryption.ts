@@ -19,6 +19,7 @@ import {
   type GroupResource,
   KmsMetrics,
   readEncryptionConfiguration,
+  TransformationMetrics,
   ValueEncryption,
 } from '#storage/encryption/index.ts';
 import type { Storage } from '#storage/interface.ts';
@@ -56,6 +57,7 @@ const ROOT = '/registry';
 export class Encryption {
   readonly #services: EncryptionServices;
   readonly #metrics: KmsMetrics;
+  readonly #transformations: TransformationMetrics;
   readonly #file: ReloadedFile<Loaded>;
   readonly #reloads: boolean;
   readonly #stopping = new AbortController();
@@ -64,6 +66,7 @@ export class Encryption {
     this.#services = services;
     this.#reloads = reloads;
     this.#metrics = new KmsMetrics(services.clock, SERVER_ID_HASH);
+    this.#transformations = new TransformationMetrics(services.clock);
     const text = readFileSync(path, 'utf8');
     this.#file = new ReloadedFile({
       ...services,
@@ -130,6 +133,7 @@ export class Encryption {
     const { encryption } = this.#file.current;
     return (
       (this.#reloads ? this.#file.metrics() : '') +
+      this.#transformations.text() +
       (encryption.hasPlugins ? this.#metrics.text() : '')
     );
   }
@@ -149,6 +153,7 @@ export class Encryption {
     const encryption = new ValueEncryption(configuration, {
       ...this.#services,
       metrics: this.#metrics,
+      transformations: this.#transformations,
       ...(this.#services.store === 'etcd' && { form: databaseForm }),
     });
     return { configuration, encryption };

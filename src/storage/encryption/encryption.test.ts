@@ -9,6 +9,7 @@ import {
   encryptedStorage,
   KmsMetrics,
   readEncryptionConfiguration,
+  TransformationMetrics,
   ValueEncryption,
 } from './index.ts';
 
@@ -35,13 +36,17 @@ function resourceOf(key: string): { group: string; resource: string } | undefine
   return first.includes('.') ? { group: first, resource: second } : { group: '', resource: first };
 }
 
-function encryptionOf(content: unknown): ValueEncryption {
-  const clock = new VirtualClock();
+function encryptionOf(
+  content: unknown,
+  clock = new VirtualClock(),
+  transformations = new TransformationMetrics(clock),
+): ValueEncryption {
   return new ValueEncryption(readEncryptionConfiguration(content), {
     clock,
     random: new SeededRandom('nonces'),
     logger: silentLogger,
     metrics: new KmsMetrics(clock, ''),
+    transformations,
   });
 }
 
@@ -299,4 +304,46 @@ describe('an invalid EncryptionConfiguration is rejected', () => {
   ])('with %s', (_, content, message) => {
     expect(() => readEncryptionConfiguration(content)).toThrow(message);
   });
+});
+
+test('metrics count encryptions and decryptions by resource and provider', async () => {
+  const clock = new VirtualClock();
+  const transformations = new TransformationMetrics(clock);
+  const provider = (name: string): object => ({
+    aesgcm: { keys: [{ name, secret: Buffer.alloc(32, name).toString('base64') }] },
+  });
+  const storageBy = (storage: Storage, ...providers: readonly object[]): Storage => {
+    const resources = [{ resources: ['secrets', '*.example.com'], providers }];
+    const encryption = encryptionOf(
+      { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', resources },
+      clock,
+      transformations,
+    );
+    return encryptedStorage({ storage, encryption: () => encryption, resourceOf });
+  };
+  const below = memory();
+  const first = storageBy(below, provider('a'), { identity: {} });
+  await first.create(key, bytes('value'));
+  await first.create('/registry/example.com/pandas/default/b', bytes('value'));
+  await first.create('/registry/configmaps/default/c', bytes('value'));
+  await below.create('/registry/secrets/default/plain', bytes('value'));
+  await storageBy(below, provider('a'), { identity: {} }).list('/registry/secrets/');
+  await expect(storageBy(below, provider('b')).list('/registry/secrets/')).rejects.toThrow();
+  const lines = transformations
+    .text()
+    .split('\n')
+    .map((line) => line.replace('apiserver_storage_transformation_', ''))
+    .map((line) => line.replace('transformation_type=', 'type=').replace('transformer_', ''));
+  expect(lines.filter((line) => line.startsWith('operations_total{'))).toEqual(
+    [
+      'resource="secrets",type="to_storage",prefix="k8s:enc:aesgcm:v1:a:",status="OK"} 1',
+      'resource="pandas.example.com",type="to_storage",prefix="k8s:enc:aesgcm:v1:a:",status="OK"} 1',
+      'resource="secrets",type="from_storage",prefix="k8s:enc:aesgcm:v1:a:",status="OK"} 1',
+      'resource="secrets",type="from_storage",prefix="identity",status="OK"} 1',
+      'resource="secrets",type="from_storage",prefix="unknown",status="unknown-non-grpc"} 1',
+    ].map((text) => `operations_total{${text}`),
+  );
+  expect(lines).toContain(
+    'duration_seconds_count{type="to_storage",prefix="k8s:enc:aesgcm:v1:a:"} 2',
+  );
 });

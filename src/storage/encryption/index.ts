@@ -12,6 +12,7 @@ export {
   readEncryptionConfiguration,
 } from './config.ts';
 export { KmsMetrics } from './kms/metrics.ts';
+export { TransformationMetrics } from './transformation-metrics.ts';
 export { type EncryptionServices, ValueEncryption } from './value-encryption.ts';
 
 export interface EncryptionConfig {

@@ -11,6 +11,7 @@ import { KmsCipher } from './kms/cipher.ts';
 import type { KmsMetrics } from './kms/metrics.ts';
 import { KmsPlugin } from './kms/plugin.ts';
 import { localCiphers } from './local-ciphers.ts';
+import type { TransformationMetrics } from './transformation-metrics.ts';
 import { Transformer } from './transformer.ts';
 
 export interface EncryptionServices {
@@ -18,6 +19,7 @@ export interface EncryptionServices {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: KmsMetrics;
+  readonly transformations: TransformationMetrics;
   /** Transforms values before they are encrypted. Default: nothing does. */
   readonly form?: ValueTransformer;
 }
@@ -26,8 +28,10 @@ export class ValueEncryption {
   readonly #services: EncryptionServices;
   readonly #plugins: KmsPlugin[] = [];
   readonly #plain: Transformer;
-  /** By resource.group. */
-  readonly #transformers: ReadonlyMap<string, Transformer>;
+  /** By resource.group, or by what stands for many resources. */
+  readonly #ciphers: ReadonlyMap<string, readonly Cipher[]>;
+  /** By resource.group, made when it is first needed. */
+  readonly #transformers = new Map<string, Transformer>();
 
   constructor(configuration: EncryptionConfiguration, services: EncryptionServices) {
     this.#services = services;
@@ -38,9 +42,7 @@ export class ValueEncryption {
       for (const each of resources)
         ciphers.set(textOf(each), [...(ciphers.get(textOf(each)) ?? []), ...made]);
     }
-    this.#transformers = new Map(
-      [...ciphers].map(([text, list]) => [text, new Transformer(list, services.form)] as const),
-    );
+    this.#ciphers = ciphers;
   }
 
   /** Reports whether keys are with plugins. */
@@ -66,12 +68,29 @@ export class ValueEncryption {
   /** Returns the transformer of a resource; undefined is none, whose values are not encrypted. */
   transformerFor(resource: GroupResource | undefined): Transformer {
     if (resource === undefined) return this.#plain;
-    return (
-      this.#transformers.get(textOf(resource)) ??
-      this.#transformers.get(textOf({ ...resource, resource: '*' })) ??
-      this.#transformers.get('*.*') ??
-      this.#plain
-    );
+    const text = textOf(resource);
+    let transformer = this.#transformers.get(text);
+    if (transformer === undefined) {
+      transformer = this.#transformerOf(resource);
+      this.#transformers.set(text, transformer);
+    }
+    return transformer;
+  }
+
+  #transformerOf(resource: GroupResource): Transformer {
+    const ciphers =
+      this.#ciphers.get(textOf(resource)) ??
+      this.#ciphers.get(textOf({ ...resource, resource: '*' })) ??
+      this.#ciphers.get('*.*');
+    if (ciphers === undefined) return this.#plain;
+    const { form, transformations } = this.#services;
+    return new Transformer(ciphers, {
+      ...(form !== undefined && { form }),
+      observer: {
+        now: () => transformations.now(),
+        record: (transformation) => transformations.record(resource, transformation),
+      },
+    });
   }
 
   /** Ends the connections to plugins. */

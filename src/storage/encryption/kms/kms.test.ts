@@ -15,6 +15,7 @@ import {
   encryptedStorage,
   KmsMetrics,
   readEncryptionConfiguration,
+  TransformationMetrics,
   ValueEncryption,
 } from '../index.ts';
 import { TestKmsPlugin } from '../testing/kms-plugin.ts';
@@ -73,6 +74,7 @@ async function encryptionOf(kms: object = {}, by: Clock = clock): Promise<ValueE
     random: systemRandom,
     logger: silentLogger,
     metrics,
+    transformations: new TransformationMetrics(by),
   });
   opened.push(encryption);
   await encryption.start();

@@ -9,6 +9,7 @@ import {
   type GroupResource,
   KmsMetrics,
   readEncryptionConfiguration,
+  TransformationMetrics,
   ValueEncryption,
 } from '../index.ts';
 
@@ -33,6 +34,7 @@ export function encryptedBy(
     random: new SeededRandom('nonces'),
     logger: silentLogger,
     metrics: new KmsMetrics(clock, ''),
+    transformations: new TransformationMetrics(clock),
   });
   return encryptedStorage({
     storage,
