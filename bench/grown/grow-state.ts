@@ -13,6 +13,7 @@ import {
 } from '#cluster/flags/network-ranges.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
+import { MAX_KUBELET_PORTS } from '#cluster/nodes/kubelet-ports.ts';
 import { formatIp, parseCidr } from '#machinery/net/ip.ts';
 import { systemRandom } from '#machinery/random.ts';
 import type { KeyValue } from '#storage/interface.ts';
@@ -33,7 +34,10 @@ const NODE = 'simulated-2';
 /** The nodes of the small cluster: the machine's own, the repeated one, and another one. */
 export const SMALL_NODES = 3;
 const DEPLOYMENT = 'scale-0';
+const NODE_KEY = '/registry/nodes/';
 const POD_KEY = '/registry/pods/default/';
+/** The ports of copied nodes begin here. */
+const FIRST_PORT = 20_000;
 /** Bytes that are written together. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 const REPORTED_PODS = 100_000;
@@ -95,18 +99,32 @@ function addNodes(items: readonly KeyValue[], { nodes }: GrownSize, objects: Sto
   const ofNode = items.filter(({ key }) => key.endsWith(`/${NODE}`));
   const cidr = nodeRanges(range, 1)[0];
   const uids = ofNode.map(uidOf);
+  const port = endpointText(kubeletPortOf(items));
   const templates = ofNode.map(
-    ({ key, value }) => new StoredTemplate(key, value, [NODE, cidr, ...uids]),
+    ({ key, value }) => new StoredTemplate(key, value, [NODE, cidr, port, ...uids]),
   );
   for (let i = SMALL_NODES; i < nodes; i++) {
     const replacements: Replacements = new Map([
       [NODE, `simulated-${i + 1}`],
       [cidr, nodeRanges(range, i)[0]],
+      // A kubelet keeps the port that its node had.
+      [port, endpointText(i < MAX_KUBELET_PORTS ? FIRST_PORT + i : 0)],
       ...uids.map(newUid),
     ]);
     for (const template of templates) objects.add(template.render(replacements));
   }
 }
+
+/** Returns the port in the status of the repeated node. */
+function kubeletPortOf(items: readonly KeyValue[]): number {
+  const { value, modRevision } = items.find(({ key }) => key === `${NODE_KEY}${NODE}`)!;
+  const { status } = decodeFromStorage<{
+    readonly status: { readonly daemonEndpoints: { readonly kubeletEndpoint: { Port: number } } };
+  }>(value, modRevision);
+  return status.daemonEndpoints.kubeletEndpoint.Port;
+}
+
+const endpointText = (port: number): string => `"kubeletEndpoint":{"Port":${port}}`;
 
 /** Where copies of pods are added. */
 interface PodCopies {
