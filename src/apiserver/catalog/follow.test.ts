@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
@@ -8,7 +8,7 @@ import { RecordingLogger } from '../testing/server.ts';
 import { everything } from '../registry/selection.ts';
 import { widgetKind } from '../testing/widgets.ts';
 import { Catalog } from './catalog.ts';
-import { Follower } from './follow.ts';
+import { type FollowOptions, Follower } from './follow.ts';
 import { internalContext, watchAll } from './internal-client.ts';
 import type { Kind } from './kind.ts';
 
@@ -33,11 +33,13 @@ afterEach(async () => {
   await storage.close();
 });
 
-const follow = (): Promise<void> =>
-  follower.follow(GROUP, 'widgets', {
-    set: (object) => void kept.set(object.metadata.name, object),
-    delete: (key) => void kept.delete(key.replace('default/', '')),
-  });
+const follow = (options: FollowOptions = {}): Promise<void> => {
+  const keeper = {
+    set: (object: KubeObject) => void kept.set(object.metadata.name, object),
+    delete: (key: string) => void kept.delete(key.replace('default/', '')),
+  };
+  return follower.follow(GROUP, 'widgets', keeper, options);
+};
 const create = (kind: Kind, name: string): unknown =>
   kind.rest.create?.(
     internalContext('default'),
@@ -151,19 +153,44 @@ test('after stop nothing is followed', async () => {
   expect(names()).toEqual([]);
 });
 
-test('follow rejects if the store cannot be read, and retries', async () => {
-  const kind = widgetKind({ storage, clock });
-  let broken = true;
-  const { rest } = kind;
-  const watch: typeof rest.watch = async (...args) => {
-    if (broken) throw new Error('the disk is on fire');
-    return rest.watch!(...args);
-  };
-  catalog.install([{ ...kind, rest: { watch } }]);
-  await create(kind, 'a');
-  await expect(follow()).rejects.toThrow('the disk is on fire');
-  broken = false;
-  await clock.advance(1_000);
-  await clock.settle();
-  expect(names()).toEqual(['a']);
+describe('a store that cannot be read', () => {
+  let broken: boolean;
+  beforeEach(async () => {
+    broken = true;
+    const kind = widgetKind({ storage, clock });
+    const { rest } = kind;
+    const watch: typeof rest.watch = async (...args) => {
+      if (broken) throw new Error('the disk is on fire');
+      return rest.watch!(...args);
+    };
+    catalog.install([{ ...kind, rest: { watch } }]);
+    await create(kind, 'a');
+  });
+
+  test('makes follow reject, and is read again', async () => {
+    await expect(follow()).rejects.toThrow('the disk is on fire');
+    broken = false;
+    await clock.advance(1_000);
+    await clock.settle();
+    expect(names()).toEqual(['a']);
+  });
+
+  test('is waited for if follow may wait', async () => {
+    let isRead = false;
+    const following = follow({ waits: true }).then(() => (isRead = true));
+    await clock.advance(5_000);
+    expect(isRead).toBe(false);
+    broken = false;
+    await clock.advance(1_000);
+    await following;
+    expect(names()).toEqual(['a']);
+  });
+
+  test('is waited for until the follower stops', async () => {
+    const following = follow({ waits: true });
+    const stopped = expect(following).rejects.toThrow('stopped before widgets could be read');
+    await clock.advance(5_000);
+    follower.stop();
+    await stopped;
+  });
 });

@@ -46,6 +46,11 @@ export interface FollowOptions {
    * process. Default: no limit.
    */
   readonly objectsPerTurn?: number;
+  /**
+   * `follow` waits for the first state that can be read, and rejects only when the follower stops.
+   * Default: it rejects if the state cannot be read at once.
+   */
+  readonly waits?: boolean;
   /** The namespace. Default: all namespaces. */
   readonly namespace?: string;
   /** The objects to follow. Default: all objects. */
@@ -136,6 +141,8 @@ class FollowedResource {
    */
   #active = false;
   #stopped = false;
+  /** Ends the wait for the first state. */
+  #giveUp: ((reason: unknown) => void) | undefined;
 
   constructor(config: FollowerConfig, { group, resource, keeper, options }: Followed) {
     this.#config = config;
@@ -149,13 +156,17 @@ class FollowedResource {
   async start(): Promise<void> {
     if (this.#installed() === undefined) return;
     this.#active = true;
-    await new Promise<void>((synced, failed) => void this.#listAndWatch(synced, failed));
+    await new Promise<void>((synced, failed) => {
+      this.#giveUp = failed;
+      void this.#listAndWatch(synced, this.#options.waits === true ? undefined : failed);
+    });
   }
 
   stop(): void {
     this.#stopped = true;
     this.#unsubscribe();
     this.#stream?.stop();
+    this.#giveUp?.(new Error(`follower: stopped before ${this.#resource} could be read`));
   }
 
   #installed(): Kind | undefined {

@@ -29,7 +29,8 @@ export class DefinitionFollower {
 
   /**
    * Starts following. Resolves once the keepers have received every existing definition. They are
-   * called one after the other. Rejects if the store cannot be read.
+   * called one after the other. While a definition cannot be decoded, the server is not ready, and
+   * waits, as upstream: it can be repaired or deleted in the store. Rejects when the follower stops.
    */
   async start(keepers: readonly DefinitionKeeper[]): Promise<void> {
     const keeper = {
@@ -42,7 +43,7 @@ export class DefinitionFollower {
       },
     };
     // Decoded definitions are large and read once, so they bypass the cache.
-    const options = { decode: decodeState, objectsPerTurn: DEFINITIONS_PER_TURN };
+    const options = { decode: decodeState, objectsPerTurn: DEFINITIONS_PER_TURN, waits: true };
     await this.#follower.follow(
       'apiextensions.k8s.io',
       'customresourcedefinitions',

@@ -132,7 +132,7 @@ describe('a changed file', () => {
     access.config.jwt!().map((each) => each.issuer);
   const failures = (count: number): RegExp =>
     new RegExp(
-      `apiserver_authentication_config_controller_automatic_reloads_total\\{status="failure",[^}]*\\} ${count}\n`,
+      `apiserver_authentication_config_controller_automatic_reloads_total\\{[^}]*status="failure"\\} ${count}\n`,
     );
 
   test('is used, unless it is wrong or changes who is anonymous', async () => {

@@ -161,8 +161,8 @@ test('a changed file is used, unless it is wrong', async () => {
   }
   expect(changes).toBe(1);
   expect(series()).toEqual([
-    'apiserver_authorization_config_controller_automatic_reloads_total{status="success",ID} 1',
-    'apiserver_authorization_config_controller_automatic_reloads_total{status="failure",ID} 3',
+    'apiserver_authorization_config_controller_automatic_reloads_total{ID,status="success"} 1',
+    'apiserver_authorization_config_controller_automatic_reloads_total{ID,status="failure"} 3',
   ]);
   stop.abort();
   await watching;

@@ -14,7 +14,8 @@ import * as wait from '#machinery/wait.ts';
 
 /** How often the file is read. */
 const PERIOD_MS = 5_000;
-const LABELS = ['status', 'apiserver_id_hash'];
+/** In upstream's order, which scripts that read the text may expect. */
+const LABELS = ['apiserver_id_hash', 'status'];
 /** The label of metrics that names this server. */
 export const SERVER_ID_HASH = hashOf(serverId(hostname()));
 
@@ -87,7 +88,7 @@ export class ReloadedFile<T> {
   metrics(): string {
     const { subject } = this.#config;
     const last = [...this.#last].map(
-      ([status, seconds]) => [[status, SERVER_ID_HASH], seconds] as const,
+      ([status, seconds]) => [[SERVER_ID_HASH, status], seconds] as const,
     );
     return [
       counterText(this.#reloads),
@@ -135,7 +136,7 @@ export class ReloadedFile<T> {
   }
 
   #count(status: string): void {
-    this.#reloads.with(status, SERVER_ID_HASH).value++;
+    this.#reloads.with(SERVER_ID_HASH, status).value++;
     this.#last.set(status, this.#config.clock.now() / 1000);
   }
 }
