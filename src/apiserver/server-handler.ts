@@ -1,5 +1,5 @@
 // The server's handler chain, and the parts that only it needs: admission, routes that belong to no
-// resource, the audit log, and renewals of Leases beside the chain.
+// resource, the audit log, and heartbeats of nodes beside the chain.
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
@@ -16,7 +16,7 @@ import { maxInFlight } from './filters/max-in-flight.ts';
 import { flowControlFilter } from './flow-control/index.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import type { Mount } from './mount.ts';
-import { LeaseRenewals } from './renewals/index.ts';
+import { NodeHeartbeats } from './renewals/index.ts';
 import type { Filter, Handler } from './request.ts';
 import type { ServerEntries } from './server-entries.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -37,7 +37,7 @@ export interface ServerHandler {
   readonly deadlines: Deadlines;
   readonly audit: AuditLog | undefined;
   /** Absent: each renewal of a Lease is a request. */
-  readonly renewals: LeaseRenewals | undefined;
+  readonly heartbeats: NodeHeartbeats | undefined;
   /** Stops the admission plugins. */
   readonly stopAdmission: () => void;
 }
@@ -106,7 +106,7 @@ export function createServerHandler(
     handler: config.wrapHandler?.(chain) ?? chain,
     deadlines,
     audit,
-    renewals: createRenewals(config, parts, { admission, audit, signal: services.signal }),
+    heartbeats: createHeartbeats(config, parts, { admission, audit, signal: services.signal }),
     stopAdmission: () => {
       for (const callback of onStop) callback();
     },
@@ -172,7 +172,7 @@ function createAdmission(
   });
 }
 
-function createRenewals(
+function createHeartbeats(
   { storage, clock, intercept, wrapHandler }: ApiServerConfig,
   { catalog, authorizer, metrics, flowControl, aggregator, renewed }: ServerParts,
   {
@@ -184,11 +184,11 @@ function createRenewals(
     readonly audit: AuditLog | undefined;
     readonly signal: AbortSignal;
   },
-): LeaseRenewals | undefined {
+): NodeHeartbeats | undefined {
   // Parts that see each request of the process would miss these.
   const isSeen = intercept !== undefined || wrapHandler !== undefined;
   if (flowControl === undefined || isSeen) return undefined;
-  return new LeaseRenewals({
+  return new NodeHeartbeats({
     storage,
     clock,
     catalog,
@@ -198,6 +198,6 @@ function createRenewals(
     flowControl,
     renewed,
     ...(audit !== undefined && { audit }),
-    serves: () => !signal.aborted && aggregator.servesLocally(leases),
+    serves: (type) => !signal.aborted && aggregator.servesLocally(type),
   });
 }

@@ -7,7 +7,7 @@ import type { InProcessHandler } from '#client/in-process.ts';
 import type { AuditLog } from './audit/index.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { ApiServerConfig } from './config.ts';
-import type { LeaseRenewalBatch } from './renewals/index.ts';
+import type { HeartbeatBatch } from './renewals/index.ts';
 import type { ServingTls } from './http/serving-tls.ts';
 import type { Handler, UserInfo } from './request.ts';
 import { ServerEntries, STOPPING } from './server-entries.ts';
@@ -101,11 +101,11 @@ export class ApiServer {
   }
 
   /**
-   * Renews the Leases of nodes whose kubelets are in this process, which skips authentication.
+   * Makes heartbeats of nodes whose kubelets are in this process, which skips authentication.
    * Resolves with the nodes whose kubelets have to make the request themselves. Never rejects.
    */
-  async renewLeases(batch: LeaseRenewalBatch): Promise<readonly string[]> {
-    return this.#chain.renewals?.renew(batch) ?? batch.nodes;
+  async makeHeartbeats(batch: HeartbeatBatch): Promise<readonly string[]> {
+    return this.#chain.heartbeats?.make(batch) ?? batch.nodes;
   }
 
   /**

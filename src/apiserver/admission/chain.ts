@@ -157,33 +157,33 @@ export class AdmissionChain {
   }
 
   /**
-   * Admits many renewals of Leases by their nodes, of which `attributes` is one. Returns a function
-   * that counts renewals in the metrics, as `admit` and `validate` do; undefined if a plugin might
+   * Admits many heartbeats of one kind by nodes, of which `attributes` is one. Returns a function
+   * that counts them in the metrics, as `admit` and `validate` do; undefined if a plugin might
    * change or reject one of them, or has to wait.
    */
-  admitAlike(attributes: Admitted): ((renewals: number) => void) | undefined {
+  admitAlike(attributes: Admitted): ((heartbeats: number) => void) | undefined {
     const { admitting, validating, admitStep, validateStep } = this.#concernedBy(attributes);
     const counted: (AdmissionDurations | undefined)[] = [admitStep, validateStep];
     try {
       for (const { plugin, call, durations } of admitting) {
         if (plugin.handles?.(attributes) === false) continue;
-        if (plugin.ignoresLeaseContent !== true || call(attributes) !== attributes.object)
+        if (plugin.ignoresHeartbeats !== true || call(attributes) !== attributes.object)
           return undefined;
         counted.push(durations);
       }
       for (const { plugin, call, durations } of validating) {
         if (plugin.handles?.(attributes) === false) continue;
-        if (plugin.ignoresLeaseContent !== true || call(attributes) !== undefined) return undefined;
+        if (plugin.ignoresHeartbeats !== true || call(attributes) !== undefined) return undefined;
         counted.push(durations);
       }
     } catch (error) {
-      // Each renewal is rejected on its own, with this error.
+      // Each heartbeat is rejected on its own, with this error.
       if (error instanceof apierrors.StatusError) return undefined;
       throw error;
     }
-    return (renewals) => {
+    return (heartbeats) => {
       // One call of each plugin is too short to be measured, and is made for all.
-      for (const durations of counted) durations?.accepted.observe(0, renewals);
+      for (const durations of counted) durations?.accepted.observe(0, heartbeats);
     };
   }
 

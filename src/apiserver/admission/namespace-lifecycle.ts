@@ -17,7 +17,7 @@ const ACCESS_REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews'
 
 export class NamespaceLifecycle implements AdmissionPlugin {
   readonly name = 'NamespaceLifecycle';
-  readonly ignoresLeaseContent = true;
+  readonly ignoresHeartbeats = true;
   readonly #services: AdmissionServices;
 
   constructor(services: AdmissionServices) {

@@ -59,10 +59,11 @@ export interface AdmissionPlugin {
   /** The plugin's name in Kubernetes, such as 'NamespaceLifecycle'. */
   readonly name: string;
   /**
-   * True: the plugin never looks at the content of a Lease. It decides on a renewal by the
-   * namespace, and by whether the Lease has the name of the user's node. Default: it may.
+   * True: the plugin never looks at what a heartbeat of a node changes: times of its Lease, or of its
+   * status. It decides by the namespace, and by whether the object has the name of the user's node.
+   * Default: it may.
    */
-  readonly ignoresLeaseContent?: true;
+  readonly ignoresHeartbeats?: true;
   /**
    * Reports whether the plugin applies to such writes. The result is cached for all of them.
    * Default: it applies.
@@ -70,8 +71,8 @@ export interface AdmissionPlugin {
   concerns?(target: AdmissionTarget): boolean;
   /**
    * Reports whether the plugin applies to this write, after `concerns` returned true. Called before
-   * each call, so it must be fast. For renewals of Leases by their nodes it must not depend on the
-   * name and the content. Default: it applies.
+   * each call, so it must be fast. For heartbeats of nodes it must not depend on the name and on
+   * what they change. Default: it applies.
    */
   handles?(attributes: AdmissionAttributes): boolean;
   /**

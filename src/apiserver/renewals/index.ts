@@ -1,3 +1,3 @@
-// Renewals of the Leases of many nodes at once.
+// Heartbeats of many nodes at once.
 
-export { type LeaseRenewalBatch, LeaseRenewals } from './lease-renewals.ts';
+export { type HeartbeatBatch, NodeHeartbeats } from './node-heartbeats.ts';

@@ -4,7 +4,7 @@
 import type { Duplex } from 'node:stream';
 import type { Client } from '#client/client.ts';
 import type { ControllerName } from '#controllers/controllers.ts';
-import type { RenewLeases } from '#kubelet/node/renewal-batches.ts';
+import type { MakeHeartbeats } from '#kubelet/node/heartbeat-batches.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
@@ -85,10 +85,10 @@ export interface ComponentsConfig {
    */
   readonly heartbeats?: NodeHeartbeats;
   /**
-   * Renews Leases of several nodes at once, on the system clock. Absent: kubelets make each
-   * renewal.
+   * Makes heartbeats of several nodes at once, on the system clock. Absent: kubelets make each of
+   * them.
    */
-  readonly renewLeases?: RenewLeases;
+  readonly makeHeartbeats?: MakeHeartbeats;
   /**
    * The transport of the clients gives events of all kubelets together a small share of the API
    * server. Default: false; each of many kubelets writes fewer events a second then.

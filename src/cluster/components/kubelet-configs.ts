@@ -3,7 +3,7 @@
 import { EventCorrelator } from '#client/events/index.ts';
 import type { KubeletConfig } from '#kubelet/config.ts';
 import { sharedCapacity, sharedMachineAddresses } from '#kubelet/node/machine.ts';
-import { RenewalBatches } from '#kubelet/node/renewal-batches.ts';
+import { HeartbeatBatches } from '#kubelet/node/heartbeat-batches.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import { CountingClock } from '#machinery/counting-clock.ts';
@@ -37,7 +37,7 @@ interface Services {
 export class KubeletConfigs {
   readonly #config: ComponentsConfig;
   readonly #services: Services;
-  readonly #renewals: RenewalBatches | undefined;
+  readonly #renewals: HeartbeatBatches | undefined;
   readonly #listeners: TlsListeners | undefined;
   /** The nodes without a port, where others have one. */
   readonly #portless: ReadonlySet<string>;
@@ -51,12 +51,16 @@ export class KubeletConfigs {
   constructor(config: ComponentsConfig, services: Services) {
     this.#config = config;
     this.#services = services;
-    const { clock, logger, kubeletPorts, renewLeases } = config;
+    const { clock, logger, kubeletPorts, makeHeartbeats } = config;
     this.#listeners =
       kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
     // On a virtual clock the store computes renewals, or each kubelet has a clock of its own.
-    if (renewLeases !== undefined && config.nodesInAll > 1 && clock === systemClock) {
-      this.#renewals = new RenewalBatches({ clock, renew: renewLeases, tickMs: HEARTBEAT_TICK_MS });
+    if (makeHeartbeats !== undefined && config.nodesInAll > 1 && clock === systemClock) {
+      this.#renewals = new HeartbeatBatches({
+        clock,
+        make: makeHeartbeats,
+        tickMs: HEARTBEAT_TICK_MS,
+      });
     }
     this.#portless = new Set(config.nodes.slice(MAX_KUBELET_PORTS).map(({ name }) => name));
     this.#readAddresses = sharedMachineAddresses(clock);

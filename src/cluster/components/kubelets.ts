@@ -63,7 +63,7 @@ export class Kubelets {
     if (config.dormantNodes === true) this.#dormant = this.#makeDormantNodes();
   }
 
-  /** See RenewalBatches. Undefined: the Lease of the node is not renewed in batches. */
+  /** See HeartbeatBatches. Undefined: the Lease of the node is not renewed in batches. */
   renewedAt(node: string): number | undefined {
     return this.#configs.renewedAt(node);
   }

@@ -8,7 +8,7 @@ import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import type { DnsServer } from '#dns/index.ts';
-import type { RenewalBatch } from '#kubelet/node/renewal-batches.ts';
+import type { HeartbeatBatch } from '#kubelet/node/heartbeat-batches.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import type { Decision } from '#scheduler/decisions.ts';
@@ -141,7 +141,7 @@ export class Cluster {
       nodes,
       nodesInAll: this.#nodeNames().length,
       heartbeats: nodeHeartbeats(storage, clock),
-      renewLeases: (batch) => this.#renewLeases(batch, false),
+      makeHeartbeats: (batch) => this.#makeHeartbeats(batch, false),
       kubeletPorts,
       podDns: {
         ...(domain !== undefined && { clusterDomain: domain }),
@@ -306,7 +306,7 @@ export class Cluster {
         nodes: thread.nodes,
         nodesInAll: total,
         // The controllers are in the thread, too, and know when its nodes have renewed their Leases.
-        renewLeases: (batch) => this.#renewLeases(batch, true),
+        makeHeartbeats: (batch) => this.#makeHeartbeats(batch, true),
         kubeletPorts,
         onNodeStarted: (count) => {
           started.inThread = count;
@@ -422,16 +422,16 @@ export class Cluster {
     return all.flat().sort((a, b) => b.timeMs - a.timeMs);
   }
 
-  /** See RenewLeases. */
-  async #renewLeases(batch: RenewalBatch, isKnown: boolean): Promise<readonly string[]> {
+  /** See MakeHeartbeats. */
+  async #makeHeartbeats(batch: HeartbeatBatch, isKnown: boolean): Promise<readonly string[]> {
     try {
-      return await this.#server.renewLeases({
+      return await this.#server.makeHeartbeats({
         ...batch,
         userAgent: KUBELET_AGENT,
         isKnown,
       });
     } catch (error) {
-      this.#config.logger.error('leases not renewed together, kubelets renew them', { err: error });
+      this.#config.logger.error('heartbeats not made together, kubelets make them', { err: error });
       return batch.nodes;
     }
   }

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { InProcessHandler } from '#client/in-process.ts';
 import { ThreadServer } from '#client/thread/index.ts';
-import type { RenewLeases } from '#kubelet/node/renewal-batches.ts';
+import type { MakeHeartbeats } from '#kubelet/node/heartbeat-batches.ts';
 import type { Logger } from '#machinery/log.ts';
 import { portDuplex } from '#machinery/streams/port-duplex.ts';
 import { workerSource } from '#machinery/worker-source.ts';
@@ -34,7 +34,7 @@ export interface ComponentsThreadStart {
   /** See ComponentsConfig. */
   readonly nodesInAll: number;
   /** See ComponentsConfig. */
-  readonly renewLeases: RenewLeases;
+  readonly makeHeartbeats: MakeHeartbeats;
   readonly kubeletPorts?: KubeletPorts;
   /** See ComponentsConfig. */
   readonly onNodeStarted?: (started: number) => void;
@@ -66,7 +66,7 @@ export class ComponentsThread implements ComponentsRunner {
   readonly #decisions = new Map<number, (decisions: readonly Decision[]) => void>();
   #asked = 0;
   #onNodeStarted: ((started: number) => void) | undefined;
-  #renewLeases: RenewLeases = ({ nodes }) => Promise.resolve(nodes);
+  #makeHeartbeats: MakeHeartbeats = ({ nodes }) => Promise.resolve(nodes);
   #nodes: ReadonlySet<string> = new Set();
   #started: (error: Error | undefined) => void = () => undefined;
   #stopped: (errors: readonly Error[]) => void = () => undefined;
@@ -117,7 +117,7 @@ export class ComponentsThread implements ComponentsRunner {
     if (control.schedulerPlugins !== undefined)
       throw new TypeError('plugins of the scheduler cannot go to another thread');
     this.#onNodeStarted = onNodeStarted;
-    this.#renewLeases = options.renewLeases;
+    this.#makeHeartbeats = options.makeHeartbeats;
     this.#nodes = new Set(nodes.map(({ name }) => name));
     new ThreadServer({ port: this.#port, handlerOf, logger }).start();
     const started = new Promise<Error | undefined>((resolve) => (this.#started = resolve));
@@ -180,9 +180,9 @@ export class ComponentsThread implements ComponentsRunner {
     this.#worker.postMessage(message, transfer);
   }
 
-  async #renew({ id, batch }: Extract<FromThread, { kind: 'renew-leases' }>): Promise<void> {
-    const refused = await this.#renewLeases(batch);
-    if (!this.#hasExited) this.#tell({ kind: 'leases-renewed', id, refused });
+  async #renew({ id, batch }: Extract<FromThread, { kind: 'make-heartbeats' }>): Promise<void> {
+    const refused = await this.#makeHeartbeats(batch);
+    if (!this.#hasExited) this.#tell({ kind: 'heartbeats-made', id, refused });
   }
 
   #receive(message: FromThread): void {
@@ -201,7 +201,7 @@ export class ComponentsThread implements ComponentsRunner {
         this.#decisions.get(message.id)?.(message.decisions);
         this.#decisions.delete(message.id);
         break;
-      case 'renew-leases':
+      case 'make-heartbeats':
         void this.#renew(message);
         break;
       case 'failed':

@@ -2,7 +2,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { LoggerConfig } from '#machinery/log.ts';
-import type { RenewalBatch } from '#kubelet/node/renewal-batches.ts';
+import type { HeartbeatBatch } from '#kubelet/node/heartbeat-batches.ts';
 import type { Decision } from '#scheduler/decisions.ts';
 import type { ControlConfig } from '../components/index.ts';
 import type { KubeletPorts } from '../nodes/kubelet-ports.ts';
@@ -40,8 +40,8 @@ export type ToThread =
   | { readonly kind: 'kubelet-certificate'; readonly cert: string; readonly key: string }
   | { readonly kind: 'metrics'; readonly id: number }
   | { readonly kind: 'decisions'; readonly id: number }
-  /** The answer to `renew-leases`: the nodes whose Leases were not renewed. */
-  | { readonly kind: 'leases-renewed'; readonly id: number; readonly refused: readonly string[] }
+  /** The answer to `make-heartbeats`: the nodes whose heartbeats were not made. */
+  | { readonly kind: 'heartbeats-made'; readonly id: number; readonly refused: readonly string[] }
   | { readonly kind: 'stop' };
 
 /** An error has no other properties there than these. */
@@ -57,7 +57,7 @@ export type FromThread =
   | { readonly kind: 'nodes-started'; readonly count: number }
   | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
   | { readonly kind: 'decisions'; readonly id: number; readonly decisions: readonly Decision[] }
-  | { readonly kind: 'renew-leases'; readonly id: number; readonly batch: RenewalBatch }
+  | { readonly kind: 'make-heartbeats'; readonly id: number; readonly batch: HeartbeatBatch }
   | { readonly kind: 'failed'; readonly error: SentError }
   /** An error that nothing caught was logged. */
   | { readonly kind: 'uncaught'; readonly component: string }

@@ -81,7 +81,7 @@ describe('components in a thread of their own', () => {
 
   test('renew the Leases of their nodes together', async () => {
     const cluster = await make();
-    const renewals = vi.spyOn(ApiServer.prototype, 'renewLeases');
+    const renewals = vi.spyOn(ApiServer.prototype, 'makeHeartbeats');
     await cluster.begin();
     const accepted = async (): Promise<readonly string[]> => {
       const results = await Promise.all(

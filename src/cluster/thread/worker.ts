@@ -60,18 +60,18 @@ export function runComponents(
           createInProcessTransport({
             handler: clients.handlerOf(user),
             userAgent,
-            // The renewals are made here, and known to what needs them (RenewalBatches).
+            // The renewals are made here, and known to what needs them (HeartbeatBatches).
             withoutRenewals: true,
           }),
         ),
       control: message.control,
       nodes,
       nodesInAll: message.nodesInAll,
-      renewLeases: (batch) =>
+      makeHeartbeats: (batch) =>
         new Promise((resolve) => {
           const id = asked++;
           renewals.set(id, resolve);
-          tell({ kind: 'renew-leases', id, batch });
+          tell({ kind: 'make-heartbeats', id, batch });
         }),
       limitsEvents: true,
       dormantNodes: true,
@@ -122,7 +122,7 @@ export function runComponents(
       case 'decisions':
         tell({ kind: 'decisions', id: message.id, decisions: components?.decisions() ?? [] });
         break;
-      case 'leases-renewed':
+      case 'heartbeats-made':
         renewals.get(message.id)?.(message.refused);
         renewals.delete(message.id);
         break;

@@ -6,7 +6,7 @@ import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { KubeletConfig } from '../config.ts';
 import { Kubelet } from '../kubelet.ts';
-import { RenewalBatches } from '../node/renewal-batches.ts';
+import { HeartbeatBatches } from '../node/heartbeat-batches.ts';
 import type { PortOpener } from '../server/listeners.ts';
 import { NODE_NAME, startHarness, type Harness } from '../testing/harness.ts';
 import type { NodeStatus } from '../types.ts';
@@ -227,10 +227,10 @@ test('leaves all renewals of a known Lease to the call for several nodes', async
   const harness = await stoppedNode();
   const { clock } = harness;
   const renewals: number[] = [];
-  const heartbeatKeeper = new RenewalBatches({
+  const heartbeatKeeper = new HeartbeatBatches({
     clock,
-    renew: ({ renewedMs }) => {
-      renewals.push(renewedMs);
+    make: ({ kind, atMs }) => {
+      if (kind === 'lease') renewals.push(atMs);
       return Promise.resolve([]);
     },
     tickMs: 250,
@@ -260,9 +260,9 @@ test('makes the first renewal itself if the call refuses it', async () => {
   const { clock, client } = harness;
   const leaseClient = client.resource(leases).namespace('kube-node-lease');
   await leaseClient.delete(NODE_NAME);
-  const heartbeatKeeper = new RenewalBatches({
+  const heartbeatKeeper = new HeartbeatBatches({
     clock,
-    renew: ({ nodes: refused }) => Promise.resolve(refused),
+    make: ({ nodes: refused }) => Promise.resolve(refused),
     tickMs: 250,
   });
   const dormant = new DormantKubelet({

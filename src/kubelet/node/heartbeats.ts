@@ -17,6 +17,8 @@ export interface Heartbeat {
   readonly periodMs: number;
   /** Only of a Lease. */
   readonly leaseDurationSeconds?: number;
+  /** Only of a status: the version of the Node with it. */
+  readonly version?: string;
 }
 
 /**

@@ -332,6 +332,7 @@ export class NodeReporter {
     const status = makeNodeStatus(facts, before, clock.now());
     if (!always && !due && before !== undefined && sameNodeStatus(before, status)) {
       this.#unchanged = { facts, node };
+      if (this.#config.keeper?.makesFirst === true) this.#keepStatus();
       return;
     }
     this.#unchanged = undefined;
@@ -355,16 +356,24 @@ export class NodeReporter {
     this.#reportedAt = clock.monotonic();
     this.#tellPressure(facts.pressure ?? []);
     this.#tellReadiness(facts.problems.length === 0);
-    if (this.#wasReady === true && !signal.aborted) this.#keepStatus();
+    if (!signal.aborted) this.#keepStatus();
   }
 
   /** Lets the keeper report the status as long as it stays the same, if it can. */
   #keepStatus(): void {
     const { keeper, clock, nodeName, reportMs, topic } = this.#config;
+    if (this.#wasReady !== true || this.#endKeeping !== undefined) return;
     // Otherwise reports are not at regular times.
     if (reportMs % this.#config.checkMs !== 0) return;
     const nextDue = this.#grid.statusFrom(this.#reportedAt + reportMs);
-    const heartbeat: Heartbeat = { kind: 'status', nodeName, nextDue, periodMs: reportMs };
+    const version = this.#node?.metadata.resourceVersion;
+    const heartbeat: Heartbeat = {
+      kind: 'status',
+      nodeName,
+      nextDue,
+      periodMs: reportMs,
+      ...(version !== undefined && { version }),
+    };
     this.#endKeeping = keeper?.takeOver(heartbeat, (next) => {
       this.#endKeeping = undefined;
       this.#reportedAt = next - reportMs;
@@ -503,7 +512,8 @@ export class NodeReporter {
     const { clock, checkMs, topic } = this.#config;
     let nudged = this.#isNudged;
     // While the keeper reports, a check has nothing to do unless something of the node changes.
-    const isKept = this.#endKeeping !== undefined && delayMs === checkMs;
+    const isKept =
+      clock.polls !== undefined && this.#endKeeping !== undefined && delayMs === checkMs;
     if (!nudged && !isKept) {
       nudged = await this.#sleepUntilNudged(delayMs);
     } else if (!nudged) {

@@ -25,7 +25,7 @@ const LEASE_NAMESPACE = 'kube-node-lease';
 
 export class NodeRestriction implements AdmissionPlugin {
   readonly name = 'NodeRestriction';
-  readonly ignoresLeaseContent = true;
+  readonly ignoresHeartbeats = true;
   readonly #services: NodeRequest['services'];
 
   constructor(services: NodeRequest['services']) {

@@ -4,7 +4,7 @@ import type { AdmissionPlugin } from '../plugin.ts';
 
 export class AlwaysAdmit implements AdmissionPlugin {
   readonly name = 'AlwaysAdmit';
-  readonly ignoresLeaseContent = true;
+  readonly ignoresHeartbeats = true;
 
   concerns(): boolean {
     return false;

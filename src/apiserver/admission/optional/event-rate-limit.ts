@@ -16,7 +16,7 @@ interface Limit extends EventLimit {
 
 export class EventRateLimit implements AdmissionPlugin {
   readonly name = 'EventRateLimit';
-  readonly ignoresLeaseContent = true;
+  readonly ignoresHeartbeats = true;
   readonly #clock: Clock;
   readonly #limits: readonly Limit[];
 

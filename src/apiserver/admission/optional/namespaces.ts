@@ -20,7 +20,7 @@ const isNamespace = ({ resource }: AdmissionTarget): boolean =>
 
 export class NamespaceExists implements AdmissionPlugin {
   readonly name = 'NamespaceExists';
-  readonly ignoresLeaseContent = true;
+  readonly ignoresHeartbeats = true;
   readonly #find: Find;
 
   constructor({ find }: Pick<NamespaceServices, 'find'>) {
@@ -43,7 +43,7 @@ export class NamespaceExists implements AdmissionPlugin {
 
 export class NamespaceAutoProvision implements AdmissionPlugin {
   readonly name = 'NamespaceAutoProvision';
-  readonly ignoresLeaseContent = true;
+  readonly ignoresHeartbeats = true;
   readonly #services: NamespaceServices;
 
   constructor(services: NamespaceServices) {

@@ -1,14 +1,16 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
-import { type RenewalBatch, RenewalBatches } from './renewal-batches.ts';
+import { type HeartbeatBatch, HeartbeatBatches } from './heartbeat-batches.ts';
+import type { Heartbeat } from './heartbeats.ts';
 
 const PERIOD_MS = 10_000;
 const TICK_MS = 250;
 
 interface Started {
+  readonly batches: HeartbeatBatches;
   readonly clock: VirtualClock;
-  readonly sent: RenewalBatch[];
+  readonly sent: HeartbeatBatch[];
   readonly released: [node: string, nextDue: number][];
   /** Nodes whose renewals are refused. */
   readonly refused: Set<string>;
@@ -20,20 +22,21 @@ interface Started {
 
 function start(): Started {
   const clock = new VirtualClock();
-  const sent: RenewalBatch[] = [];
+  const sent: HeartbeatBatch[] = [];
   const released: [string, number][] = [];
   const refused = new Set<string>();
   let held = Promise.resolve();
-  const batches = new RenewalBatches({
+  const batches = new HeartbeatBatches({
     clock,
     tickMs: TICK_MS,
-    renew: async (batch) => {
+    make: async (batch) => {
       sent.push(batch);
       await held;
       return batch.nodes.filter((node) => refused.has(node));
     },
   });
   return {
+    batches,
     clock,
     sent,
     released,
@@ -59,9 +62,7 @@ test('nodes of one instant are renewed by one call, each period', async () => {
   keep('c', 1250.5);
   await clock.advance(12_000);
   expect(sent.map(({ nodes }) => nodes)).toEqual([['a', 'b'], ['c'], ['a', 'b'], ['c']]);
-  expect(sent.map(({ renewedMs }) => renewedMs - sent[0]!.renewedMs)).toEqual([
-    0, 250, 10_000, 10_250,
-  ]);
+  expect(sent.map(({ atMs }) => atMs - sent[0]!.atMs)).toEqual([0, 250, 10_000, 10_250]);
   expect(released).toEqual([]);
 });
 
@@ -149,12 +150,45 @@ test('a renewal that is late already is made at once', async () => {
   expect(sent).toHaveLength(1);
 });
 
-test('statuses are left to the kubelet', () => {
-  const batches = new RenewalBatches({
-    clock: new VirtualClock(),
-    tickMs: TICK_MS,
-    renew: () => Promise.resolve([]),
+describe('a status', () => {
+  const status = (nodeName: string, version?: string): Heartbeat => ({
+    kind: 'status',
+    nodeName,
+    nextDue: 1000,
+    periodMs: 300_000,
+    ...(version !== undefined && { version }),
   });
-  const heartbeat = { kind: 'status', nodeName: 'a', nextDue: 1, periodMs: 1 } as const;
-  expect(batches.takeOver(heartbeat, () => undefined)).toBeUndefined();
+
+  test('is reported with those of other nodes, beside their Leases', async () => {
+    const { clock, sent, keep, batches, refused, released } = start();
+    keep('a', 1000);
+    expect(batches.takeOver(status('a'), () => undefined)).toBeUndefined();
+    for (const [node, version] of [
+      ['a', '7'],
+      ['b', '8'],
+    ] as const)
+      batches.takeOver(status(node, version), (next) => released.push([node, next]));
+    await clock.advance(1000);
+    expect(sent.map(({ kind, nodes, versions }) => [kind, nodes, versions])).toEqual([
+      ['lease', ['a'], undefined],
+      ['status', ['a', 'b'], ['7', '8']],
+    ]);
+    refused.add('b');
+    await clock.advance(300_000);
+    expect(released).toEqual([['b', 301_000]]);
+    expect(sent.filter(({ kind }) => kind === 'status')).toHaveLength(2);
+  });
+
+  test('is given back at once, even if one is in flight', async () => {
+    const { clock, batches, hold, released, sent } = start();
+    const resume = hold();
+    const end = batches.takeOver(status('a', '7'), (next) => released.push(['a', next]))!;
+    await clock.advance(1000);
+    end();
+    expect(released).toEqual([['a', 1000]]);
+    resume();
+    await clock.advance(600_000);
+    expect(released).toHaveLength(1);
+    expect(sent).toHaveLength(1);
+  });
 });

@@ -89,9 +89,10 @@ async function start(config: Partial<ApiServerConfig> = {}): Promise<Cluster> {
     nodes: readonly string[],
     isKnown = false,
   ): Promise<readonly string[]> => {
-    const refused = await server.renewLeases({
+    const refused = await server.makeHeartbeats({
+      kind: 'lease',
       nodes,
-      renewedMs: clock.now(),
+      atMs: clock.now(),
       leaseDurationSeconds: 40,
       userAgent: 'kubelet',
       isKnown,
@@ -360,8 +361,8 @@ describe('every renewal is refused', () => {
   test('after the server has stopped', async () => {
     const cluster = await start();
     await cluster.server.stop();
-    const batch = { nodes: NODES, renewedMs: 1, leaseDurationSeconds: 40, userAgent: 'kubelet' };
-    expect(await cluster.server.renewLeases(batch)).toEqual(NODES);
+    const batch = { kind: 'lease', nodes: NODES, atMs: 1, userAgent: 'kubelet' } as const;
+    expect(await cluster.server.makeHeartbeats(batch)).toEqual(NODES);
   });
 
   test.each<Hooked>([
@@ -383,11 +384,12 @@ describe('every renewal is refused', () => {
     await create(cluster, objects());
     await cluster.clock.advance(10_000);
     const batch = {
-      renewedMs: cluster.clock.now(),
+      kind: 'lease',
+      atMs: cluster.clock.now(),
       leaseDurationSeconds: 40,
       userAgent: 'kubelet',
-    };
-    expect(await cluster.server.renewLeases({ ...batch, nodes: NODES })).toEqual(NODES);
+    } as const;
+    expect(await cluster.server.makeHeartbeats({ ...batch, nodes: NODES })).toEqual(NODES);
   });
 });
 
