@@ -56,6 +56,9 @@ class TooLate extends Error {}
 
 const ATTEMPTS = 5;
 
+/** Returns an event as text, without its revision: keys of an attempt before may expire, too. */
+const withoutRevision = (event: string): string => event.slice(event.indexOf(' ') + 1);
+
 /** Runs the test, and again on another store if it is too late: other programs use the machine, too. */
 async function inTime(attempt: () => Promise<void>): Promise<void> {
   for (let left = ATTEMPTS - 1; ; left--) {
@@ -990,7 +993,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           mustBeEarly();
           expect(kept).toBe('1');
           await advance(31_000);
-          expect(await expired).toEqual([`${modRevision + 2} /p/a: 1 -> gone`]);
+          expect((await expired).map(withoutRevision)).toEqual(['/p/a: 1 -> gone']);
           expect(await storage.get('/p/a')).toBeUndefined();
           expect(await storage.count('/p/')).toBe(1);
         }));
@@ -1020,7 +1023,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           expect(count).toBe(3);
           const expired = take(storage.watch('/p/', { afterRevision: last.modRevision }), 1);
           await advance(40_000);
-          expect(await expired).toEqual([`${last.modRevision + 1} /p/renewed: 2 -> gone`]);
+          expect((await expired).map(withoutRevision)).toEqual(['/p/renewed: 2 -> gone']);
         }));
     });
 
