@@ -16,7 +16,7 @@ import { maxInFlight } from './filters/max-in-flight.ts';
 import { flowControlFilter } from './flow-control/index.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import type { Mount } from './mount.ts';
-import { NodeHeartbeats } from './renewals/index.ts';
+import { NodeHeartbeats } from './heartbeats/index.ts';
 import type { Filter, Handler } from './request.ts';
 import type { ServerEntries } from './server-entries.ts';
 import type { ServerParts } from './server-parts.ts';

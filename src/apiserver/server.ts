@@ -7,7 +7,7 @@ import type { InProcessHandler } from '#client/in-process.ts';
 import type { AuditLog } from './audit/index.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { ApiServerConfig } from './config.ts';
-import type { HeartbeatBatch } from './renewals/index.ts';
+import type { HeartbeatBatch } from './heartbeats/index.ts';
 import type { ServingTls } from './http/serving-tls.ts';
 import type { Handler, UserInfo } from './request.ts';
 import { ServerEntries, STOPPING } from './server-entries.ts';
