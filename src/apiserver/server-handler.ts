@@ -1,7 +1,6 @@
 // The server's handler chain, and the parts that only it needs: admission, routes that belong to no
 // resource, the audit log, and heartbeats of nodes beside the chain.
 
-import { leases } from '#api/groups/coordination/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import { AdmissionChain } from './admission/chain.ts';
