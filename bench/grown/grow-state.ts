@@ -34,7 +34,8 @@ const NODE = 'simulated-2';
 /** The nodes of the small cluster: the machine's own, the repeated one, and another one. */
 export const SMALL_NODES = 3;
 const DEPLOYMENT = 'scale-0';
-const NODE_KEY = '/registry/nodes/';
+/** As upstream: nodes were called minions. */
+const NODE_KEY = '/registry/minions/';
 const POD_KEY = '/registry/pods/default/';
 /** The ports of copied nodes begin here. */
 const FIRST_PORT = 20_000;
