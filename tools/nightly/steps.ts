@@ -162,6 +162,7 @@ const benches: readonly Step[] = [
   bench('load', 40),
   bench('store', 40),
   bench('replicaset', 40),
+  bench('cores', 20),
   bench('deployments', 40),
   bench('restart', 40, '', '--nodes 50 --pods 1000'),
   bench('grown', 60, '', '--nodes 50 --pods 1000'),
