@@ -21,7 +21,7 @@ export interface CoresOptions {
 }
 
 /** The part of a core that each process has: several of them and the clients fit on two cores. */
-const SHARE = 0.15;
+const SHARE = 0.3;
 const CONNECTIONS = 64;
 const WATCHERS = 400;
 const WATCHES_PER_CONNECTION = 10;
