@@ -11,6 +11,7 @@ import {
   parsePodRange,
   type PodRange,
 } from '#cluster/flags/network-ranges.ts';
+import { TTL_ANNOTATION, ttlOf } from '#controllers/ttl/ttl-controller.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { MAX_KUBELET_PORTS } from '#cluster/nodes/kubelet-ports.ts';
@@ -101,8 +102,9 @@ function addNodes(items: readonly KeyValue[], { nodes }: GrownSize, objects: Sto
   const cidr = nodeRanges(range, 1)[0];
   const uids = ofNode.map(uidOf);
   const port = endpointText(kubeletPortOf(items));
+  const ttl = ttlText(ttlOf(SMALL_NODES));
   const templates = ofNode.map(
-    ({ key, value }) => new StoredTemplate(key, value, [NODE, cidr, port, ...uids]),
+    ({ key, value }) => new StoredTemplate(key, value, [NODE, cidr, port, ttl, ...uids]),
   );
   for (let i = SMALL_NODES; i < nodes; i++) {
     const replacements: Replacements = new Map([
@@ -110,6 +112,8 @@ function addNodes(items: readonly KeyValue[], { nodes }: GrownSize, objects: Sto
       [cidr, nodeRanges(range, i)[0]],
       // A kubelet keeps the port that its node had.
       [port, endpointText(i < MAX_KUBELET_PORTS ? FIRST_PORT + i : 0)],
+      // Otherwise the controller writes each node once more.
+      [ttl, ttlText(ttlOf(nodes))],
       ...uids.map(newUid),
     ]);
     for (const template of templates) objects.add(template.render(replacements));
@@ -125,6 +129,7 @@ function kubeletPortOf(items: readonly KeyValue[]): number {
   return status.daemonEndpoints.kubeletEndpoint.Port;
 }
 
+const ttlText = (seconds: string): string => `"${TTL_ANNOTATION}":"${seconds}"`;
 const endpointText = (port: number): string => `"kubeletEndpoint":{"Port":${port}}`;
 
 /** Where copies of pods are added. */

@@ -44,6 +44,11 @@ export function nextStep(step: number, count: number): number {
   return next;
 }
 
+/** Returns the annotation of nodes in a cluster of so many, which has grown from nothing. */
+export function ttlOf(nodeCount: number): string {
+  return String(STEPS[nextStep(0, nodeCount)]!.seconds);
+}
+
 export class TtlController implements Controller {
   readonly name = 'ttl-controller';
   readonly run: Controller['run'];
