@@ -6,7 +6,7 @@ import { BuiltCluster } from '../built-cluster.ts';
 import { createNamespace } from '../load/bench.ts';
 import type { RunReport } from '../load/generator.ts';
 import { GeneratorProcess } from '../load/generator-process.ts';
-import { workerPids, workersServe } from '../load/workers.ts';
+import { workerFlags, workerPids, workersServe } from '../load/workers.ts';
 import type { WorkName } from '../load/work.ts';
 import { cpuMs } from '../process-usage.ts';
 import { heading, median, note, show } from '../report.ts';
@@ -73,14 +73,7 @@ export async function cores({ workers, nodeFlags }: CoresOptions): Promise<void>
 
 async function measured(workers: number, nodeFlags: readonly string[]): Promise<Rates> {
   const cluster = await BuiltCluster.start({
-    flags: [
-      '--runtime',
-      'simulated',
-      '--api-server-workers',
-      String(workers),
-      '--api-server-workers-min',
-      String(workers),
-    ],
+    flags: ['--runtime', 'simulated', ...workerFlags(workers)],
     nodeFlags,
   });
   const shares = new CoreShares(SHARE);

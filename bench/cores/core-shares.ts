@@ -8,7 +8,7 @@ import * as wait from '#machinery/wait.ts';
 
 /** The period of a quota, in µs: short, so that a process that has used its part waits little. */
 const PERIOD_US = 20_000;
-/** The first or the only hierarchy that has the processor's controller. */
+/** Where version 1 and version 2 of control groups limit processors. */
 const V1 = '/sys/fs/cgroup/cpu';
 const V2 = '/sys/fs/cgroup';
 

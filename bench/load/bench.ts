@@ -16,7 +16,7 @@ import { heading, show, type Figure } from '../report.ts';
 import type { RunReport } from './generator.ts';
 import { GeneratorProcess } from './generator-process.ts';
 import { NAMESPACE, type WorkName } from './work.ts';
-import { workerPids, workersServe } from './workers.ts';
+import { workerFlags, workerPids, workersServe } from './workers.ts';
 
 export interface LoadOptions {
   readonly store: 'embedded' | 'memory';
@@ -55,16 +55,7 @@ export async function load({
   );
   const bare = await measureBare(protocol);
   const cluster = await BuiltCluster.start({
-    flags: [
-      '--store',
-      store,
-      '--runtime',
-      'simulated',
-      '--api-server-workers',
-      String(workers),
-      '--api-server-workers-min',
-      String(workers),
-    ],
+    flags: ['--store', store, '--runtime', 'simulated', ...workerFlags(workers)],
     nodeFlags,
   });
   let generator: GeneratorProcess | undefined;

@@ -15,6 +15,11 @@ export function workerPids(main: number): readonly number[] {
     .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('api-worker'));
 }
 
+/** Returns the flags of a server with so many workers, all the time. */
+export function workerFlags(count: number): readonly string[] {
+  return ['--api-server-workers', String(count), '--api-server-workers-min', String(count)];
+}
+
 /** Resolves when so many workers serve. */
 export async function workersServe(target: Target, count: number): Promise<void> {
   if (count === 0) return;

@@ -8,10 +8,11 @@ import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { formatMicroTime } from '#machinery/text/time.ts';
-import type { KeyValue, StorageEvent } from '#storage/interface.ts';
+import type { StorageEvent } from '#storage/interface.ts';
 import { readAuditPolicy } from '../audit/read-policy.ts';
 import type { ApiServerConfig } from '../config.ts';
 import { startTestServer, type TestServer } from '../testing/server.ts';
+import { kubeletClient, tracesOf } from './testing/traces.ts';
 
 const NODES = ['a', 'b-1', 'c.example', 'd'];
 const PREFIX = '/registry/leases/kube-node-lease/';
@@ -39,17 +40,7 @@ async function start(config: Partial<ApiServerConfig> = {}): Promise<Cluster> {
   const users = new Map(
     NODES.map((node) => [
       node,
-      createClient(
-        createInProcessTransport({
-          handler: server.inProcess({
-            name: `system:node:${node}`,
-            groups: ['system:nodes', 'system:authenticated'],
-          }),
-          userAgent: 'kubelet',
-        }),
-      )
-        .resource(leases)
-        .namespace('kube-node-lease'),
+      kubeletClient(test, node).resource(leases).namespace('kube-node-lease'),
     ]),
   );
   const spec = (node: string): object => ({
@@ -112,24 +103,11 @@ function without(nodes: readonly string[], others: readonly string[]): readonly 
   return nodes.filter((node) => !others.includes(node));
 }
 
-function textOf({ key, value, createRevision, modRevision }: KeyValue): string {
-  return `${key} ${createRevision} ${modRevision} ${Buffer.from(value).toString('latin1')}`;
-}
-
 /** Returns everything that clients and operators can see of a server. */
-async function seen({ storage, client, events }: Cluster): Promise<object> {
-  const metrics = await client.transport.text({ method: 'GET', path: '/metrics' });
-  const { items, revision } = await storage.list(PREFIX);
+async function seen(cluster: Cluster): Promise<object> {
   return {
-    items: items.map(textOf),
-    revision,
-    events: events.map((event) => {
-      if (event.type === 'progress') return event;
-      const current = event.type === 'put' ? textOf(event.kv) : event.key;
-      return `${event.type} ${event.revision} ${current} ${event.previous && textOf(event.previous)}`;
-    }),
-    listed: await client.resource(leases).namespace('kube-node-lease').list(),
-    metrics: metrics.split('\n').filter((line) => !/^(process_|nodejs_)/.test(line)),
+    ...(await tracesOf(cluster, PREFIX)),
+    listed: await cluster.client.resource(leases).namespace('kube-node-lease').list(),
   };
 }
 

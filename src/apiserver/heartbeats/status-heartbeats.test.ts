@@ -3,12 +3,11 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { nodes as nodeType } from '#api/groups/core/v1/index.ts';
-import { createClient } from '#client/create-client.ts';
-import { createInProcessTransport } from '#client/in-process.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { formatTime } from '#machinery/text/time.ts';
-import type { KeyValue, StorageEvent } from '#storage/interface.ts';
+import type { StorageEvent } from '#storage/interface.ts';
 import { startTestServer, type TestServer } from '../testing/server.ts';
+import { kubeletClient, tracesOf } from './testing/traces.ts';
 
 const NODES = ['a', 'b-1', 'c.example'];
 const PREFIX = '/registry/minions/';
@@ -33,19 +32,7 @@ async function start(): Promise<Cluster> {
   const clock = new VirtualClock();
   const test = await startTestServer({ clock });
   const { server, storage, client } = test;
-  const users = new Map(
-    NODES.map((node) => {
-      const user = {
-        name: `system:node:${node}`,
-        groups: ['system:nodes', 'system:authenticated'],
-      };
-      const transport = createInProcessTransport({
-        handler: server.inProcess(user),
-        userAgent: 'kubelet',
-      });
-      return [node, createClient(transport).resource(nodeType)];
-    }),
-  );
+  const users = new Map(NODES.map((node) => [node, kubeletClient(test, node).resource(nodeType)]));
   const since = formatTime(clock.now());
   const versions = new Map<string, string>();
   const reportOne = async (name: string): Promise<void> => {
@@ -106,22 +93,11 @@ async function start(): Promise<Cluster> {
   return { ...test, clock, events, reportOne, reportAll };
 }
 
-function textOf({ key, value, createRevision, modRevision }: KeyValue): string {
-  return `${key} ${createRevision} ${modRevision} ${Buffer.from(value).toString('latin1')}`;
-}
-
 /** Returns everything that clients and operators can see of a server. */
-async function seen({ storage, client, events }: Cluster): Promise<object> {
-  const metrics = await client.transport.text({ method: 'GET', path: '/metrics' });
-  const { items, revision } = await storage.list(PREFIX);
+async function seen(cluster: Cluster): Promise<object> {
   return {
-    items: items.map(textOf),
-    revision,
-    events: events.map((event) =>
-      event.type === 'put' ? [textOf(event.kv), event.previous && textOf(event.previous)] : event,
-    ),
-    listed: await client.resource(nodeType).list(),
-    metrics: metrics.split('\n').filter((line) => !/^(process_|nodejs_)/.test(line)),
+    ...(await tracesOf(cluster, PREFIX)),
+    listed: await cluster.client.resource(nodeType).list(),
   };
 }
 
